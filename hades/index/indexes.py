@@ -277,6 +277,10 @@ class Indexes(Derived):
         """Whether any chunk of the space has a vector."""
         return bool(self.own[self._numbers].any())
 
+    def has_vector(self, number: int) -> bool:
+        """Whether a chunk, by number, has a vector."""
+        return bool(self._row_of[number] >= 0)
+
     def without_vector(self, mask: Flags) -> int:
         """How many chunks of a mask have no vector yet."""
         return int((mask & (self._row_of < 0)).sum())

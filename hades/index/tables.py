@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind, row_of
+from hades.domain.names import fact_words, name_parts
 from hades.graph.arrays import Floats32, Ints
 from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
@@ -100,8 +101,10 @@ class ReadTerms(ChunkTerms):
 class Tables(Derived):
     """Mentions, stated links, edges, merges and the order of chunks."""
 
-    NAME, FORMAT, FED, OWN = "links", 6, _TABLES, {"mentions": _MENTIONS}
+    NAME, FORMAT, FED, OWN = "links", 7, _TABLES, {"mentions": _MENTIONS}
     terms: ChunkTerms
+    fact_terms: ChunkTerms
+    """The words of told facts, by the id of the edge: they find what has no vector yet."""
 
     def __init__(self, store: Store, folder: Path, *, saved: bool = True) -> None:
         super().__init__(store, folder, saved=saved)
@@ -135,6 +138,7 @@ class Tables(Derived):
         new = sum(counts.values()) - counts["subjects"]
         for count, mentions in self._catch_up_mentions(chunks, on_progress):
             changed, new = changed.with_(mentions), new + count
+        self._catch_up_fact_terms(counts["edges"])
         if self._saved:  # else the words of what is asked about are read when they are needed
             new += self._catch_up_terms(on_progress)
         if self._drop_purged(chunks):
@@ -166,6 +170,13 @@ class Tables(Derived):
             if on_progress is not None and len(chunks) > _BATCH_TEXTS:
                 on_progress("reading words", min(first + _BATCH_TEXTS, len(chunks)), len(chunks))
         return len(chunks)
+
+    def _catch_up_fact_terms(self, written: int) -> None:
+        """Take in the words of new edges; rows only grow, so they are among the last written."""
+        ids = np.unique(self["edges"]["id"][len(self["edges"]) - written :])
+        for first in range(0, len(ids), _BATCH_TEXTS):
+            told = self.store.edges.told(ids[first : first + _BATCH_TEXTS].tolist())
+            self.fact_terms.put((one, _fact_stems(*fact)) for one, fact in told.items())
 
     def _put_mentions(
         self,
@@ -220,6 +231,7 @@ class Tables(Derived):
         links.keep(~np.isin(links["chunk"], gone[NodeKind.CHUNK]))
         order.keep(~np.isin(order["chunk"], gone[NodeKind.CHUNK]))
         self.terms.drop(gone[NodeKind.CHUNK])
+        self.fact_terms.drop(gone[NodeKind.EDGE])
         self["entities"].drop(gone[NodeKind.ENTITY])
         self["subjects"].drop(gone[NodeKind.TOPIC])
         merges = self["merges"]
@@ -234,6 +246,14 @@ class Tables(Derived):
     def _forget(self, generation: str) -> None:
         super()._forget(generation)
         self._places, self.terms = Columns({"place": np.uint32}), ChunkTerms()
+        self.fact_terms = ChunkTerms()
         if not self._saved:
             self.terms = ReadTerms(self.store)
         self._parts |= {"places": self._places, "terms": self.terms}
+        self._parts["fact_terms"] = self.fact_terms
+
+
+def _fact_stems(source: str, relation: str, target: str) -> list[str]:
+    """The stems of a fact's words, and of the parts of its names that people also say alone."""
+    parts = [*name_parts(source), *name_parts(target)]
+    return stems(" ".join((fact_words(source, relation, target), *parts)))

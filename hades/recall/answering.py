@@ -23,6 +23,7 @@ from hades.recall.relations import RelationAsked, related_facts
 from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
 from hades.recall.time_asked import TimeAsked
+from hades.recall.told import SHARE_OF_BEST
 from hades.store.records import Phase, PlacedChunk
 
 ENTITIES_AT_MOST = 20
@@ -133,7 +134,7 @@ def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int], usual: in
     with run.stage("read") as stage:
         wanted = run.plan.final_context
         ids = retrieved.query.graph.chunks[retrieved.numbers].tolist()
-        made: list[Passage] = []
+        chosen: dict[int, PlacedChunk] = {}
         texts: set[tuple[str, str]] = set()
         doubles = 0
         for place, standing in enumerate(_read(retrieved, ids, wanted)):
@@ -145,13 +146,16 @@ def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int], usual: in
             if text in texts:
                 doubles += 1
                 continue
-            if len(made) >= wanted:
+            if len(chosen) >= wanted:
                 break
-            if len(made) >= usual and float(retrieved.belief[place]) < RELEVANT:
+            if len(chosen) >= usual and float(retrieved.belief[place]) < RELEVANT:
                 break
             texts.add(text)
+            chosen[place] = standing
+        made: list[Passage] = []
+        for place, standing in _with_current(retrieved, chosen, wanted).items():
             made.append(_passage(retrieved, place, standing))
-            numbers[chunk.id] = int(retrieved.numbers[place])
+            numbers[standing.chunk.id] = int(retrieved.numbers[place])
         stage.found, stage.cut = len(made), len(ids) - len(made)
         stage.dedupe_rate = doubles / max(1, len(made) + doubles)
         stage.coverage = _coverage(retrieved, _of(made, numbers))
@@ -164,6 +168,36 @@ def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int], usual: in
                 for one, noted in zip(made, begun, strict=True)
             ]
         return _with_entities(retrieved, made, numbers)
+
+
+def _with_current(
+    retrieved: Retrieved, chosen: dict[int, PlacedChunk], wanted: int
+) -> dict[int, PlacedChunk]:
+    """The chosen passages by place; with a version of a note also the one that holds.
+
+    Where there is no room for it, it takes the place of another version; of the last passage only
+    where the earlier version is believed enough to be told.
+    """
+    query, ranked, current = retrieved.query, retrieved.numbers.tolist(), retrieved.current
+    topic, least = query.indexes.chunks["topic"], SHARE_OF_BEST * retrieved.belief.max(initial=0.0)
+    kept, added = [*chosen], dict[int, int]()
+
+    def holds(place: int) -> bool:
+        return bool(current.get(ranked[place]) == ranked[place])
+
+    for place in chosen:
+        number = current.get(ranked[place])
+        own = [one for one in (*kept, *added) if topic[ranked[one]] == topic[ranked[place]]]
+        if place not in own or number not in ranked or any(map(holds, own)):
+            continue
+        if len(kept) + len(added) >= wanted:
+            if len(own) == 1 and retrieved.belief[place] < least:
+                continue
+            kept.remove(own[-1] if len(own) > 1 else [one for one in kept if not holds(one)][-1])
+        added[ranked.index(number)] = int(query.graph.chunks[number])
+    found = query.store.chunks.find([*added.values()], query.as_of) if added else {}
+    more = {place: found[one] for place, one in added.items() if one in found}
+    return dict(sorted({**{place: chosen[place] for place in kept}, **more}.items()))
 
 
 def _with_entities(
@@ -243,6 +277,8 @@ def _retrievers(retrieved: Retrieved, number: int) -> tuple[str, ...]:
         for retriever, scores in (("meaning", signals.cosine), ("words", signals.words))
         if scores[number] > 0 and scores[number] >= retrieved.least[retriever]
     ]
+    if "meaning" in retrievers and not retrieved.query.indexes.has_vector(number):
+        retrievers.remove("meaning")  # its words stood in for it
     at = int(np.searchsorted(retrieved.naming, number))
     if at < len(retrieved.naming) and retrieved.naming[at] == number:
         retrievers.append("names")

@@ -259,6 +259,7 @@ class RecallEngine:
                 earlier = current.earlier(where.space, where.as_of)
                 indexes, terms = current.snapshot(), graphs.tables.terms.snapshot()
                 edges = graphs.tables["edges"].snapshot()
+                fact_terms = graphs.tables.fact_terms.snapshot()
             topics = self.finder.topics(where)
             mask = graph.visible | earlier if earlier.any() else graph.visible
             if topics is not None:
@@ -269,6 +270,7 @@ class RecallEngine:
             yield QueryContext(
                 *(self._store, where.space, where.as_of, indexes, terms, graph, mask, topics),
                 edges=edges,
+                fact_terms=fact_terms,
                 encoder=self.finder.encoder.model,
             )
 

@@ -92,8 +92,39 @@ class Notes:
     """Whether nothing of its topic is older."""
 
 
-def read_notes(query: QueryContext, numbers: Ints) -> Notes:
-    """Read candidates and the other versions of their topics."""
+class Family(NamedTuple):
+    """All versions of the notes among some candidates, and from when until when each was there."""
+
+    numbers: Ints
+    starts: Ints
+    ends: Ints
+
+
+def find_family(query: QueryContext, candidates: Ints) -> Family:
+    """The versions of the notes that candidates belong to, of the time asked about."""
+    topic = query.indexes.chunks["topic"]
+    own = topic[candidates[query.notes[candidates]]]
+    numbers = np.flatnonzero(query.mask & query.notes & np.isin(topic, own))
+    return Family(numbers, *query.indexes.spans(numbers, query.as_of))
+
+
+def find_current(query: QueryContext, family: Family, prior: Floats) -> dict[int, int]:
+    """By number of each version of notes that changed: the version that holds.
+
+    One that holds stands for itself, for others the best chunk of those that were there last.
+    """
+    topic = query.indexes.chunks["topic"][family.numbers]
+    order = np.lexsort((prior[family.numbers], family.ends, topic))
+    last = {int(topic[at]): int(at) for at in order}
+    at = np.array([last[one] for one in topic.tolist()], np.int64)
+    holds = family.ends == family.ends[at]
+    changed = np.isin(topic, topic[~holds])
+    current = np.where(holds, family.numbers, family.numbers[at])
+    return dict(zip(family.numbers[changed].tolist(), current[changed].tolist(), strict=True))
+
+
+def read_notes(query: QueryContext, numbers: Ints, family: Family) -> Notes:
+    """Read candidates; `family` has all versions of their notes."""
     ids = query.graph.chunks[numbers].tolist()
     placed = query.store.chunks.find(ids, query.as_of)
     kept = np.array([one in placed for one in ids], np.bool_)
@@ -107,10 +138,9 @@ def read_notes(query: QueryContext, numbers: Ints) -> Notes:
         vectors = vectors[: len(vectors) // dims * dims].reshape(-1, dims)
         sentences.append(vectors[1:] if len(vectors) > 1 else vectors)
     topic = query.indexes.chunks["topic"]
-    family = np.flatnonzero(query.mask & np.isin(topic, topic[numbers]))
-    begun, ended = query.indexes.spans(family, query.as_of)
-    at = np.searchsorted(family, numbers)
-    own = [np.flatnonzero(topic[family] == topic[one]) for one in numbers]
+    every, begun, ended = family
+    at = np.searchsorted(every, numbers)
+    own = [np.flatnonzero(topic[every] == topic[one]) for one in numbers]
     return Notes(
         numbers=numbers,
         placed=[placed[one] for one in ids],
@@ -118,7 +148,7 @@ def read_notes(query: QueryContext, numbers: Ints) -> Notes:
         starts=begun[at],
         ends=ended[at],
         later=[
-            family[o[begun[o] >= ended[a]]][-LATER_AT_MOST:] for o, a in zip(own, at, strict=True)
+            every[o[begun[o] >= ended[a]]][-LATER_AT_MOST:] for o, a in zip(own, at, strict=True)
         ],
         first=np.array([begun[o].min() >= begun[a] for o, a in zip(own, at, strict=True)]),
     )
@@ -145,7 +175,7 @@ def note_features(
     weight = rarity / max(1e-9, float(rarity.sum()))
     has_term = query.terms.having(query.graph.chunks[at], terms)
     digits = np.array([any(sign.isdigit() for sign in term) for term in terms], np.bool_)
-    best, cued = np.zeros(len(at)), np.zeros(len(at))
+    best, cued = signals.cosine[at], np.zeros(len(at))
     for row, (one, vectors) in enumerate(zip(notes.placed, notes.sentences, strict=True)):
         if vector is None or not len(vectors):
             continue
@@ -262,7 +292,7 @@ def find_succession(
             clusters |= _clusters({row: said[row] for row in rows})
         for row in rows:
             for other in (place[one] for one in notes.later[row].tolist() if one in place):
-                if row in clusters and len(said[row].near):
+                if row in clusters and len(said[row].near) and len(said[other].near):
                     same = clusters[row][int(said[row].near.argmax())] in clusters[other]
                     logits[row, other] = SURE if same else -SURE
                 else:
@@ -418,8 +448,9 @@ class _Sentences:
 
     def said_anew(self, later: _Sentences, *, newest: bool) -> float:
         """How surely a later version says something else, or again, of what is asked."""
-        if not len(self.near) or not len(later.near):
-            return 0.0
+        if not len(self.near) or not len(later.near):  # without vectors, its words must tell
+            own = self._has(None)
+            return SURE if own and own <= later._has(None) else -SURE
         best = int(self.near.argmax())
         alike = product(later.vectors, self.vectors[best])
         other = int((alike + later.near).argmax())
@@ -443,8 +474,8 @@ class _Sentences:
         heard = any(later._has(at) for at in range(len(later.near)))
         return alike < SAID_AGAIN and bool(self._has(best)) and not heard
 
-    def _has(self, at: int) -> set[str]:
-        """The words of the question that a sentence has, other than the note's name."""
+    def _has(self, at: int | None) -> set[str]:
+        """The words of the question that a sentence, or all, has, other than the note's name."""
         texts = note_sentences(self._chunk.text) or (self._chunk.text,)
-        text = texts[at] if at < len(texts) else self._chunk.text
+        text = texts[at] if at is not None and at < len(texts) else self._chunk.text
         return (self._asked & set(stems(text))) - _name(self._chunk.topic).terms

@@ -37,6 +37,8 @@ class QueryContext:
     """The topics the filters leave, None: all."""
     edges: Columns
     """All edges somebody told, whenever they held."""
+    fact_terms: ChunkTerms
+    """The words of these edges, by edge."""
     encoder: str
     """Whose vectors these are."""
 
@@ -78,12 +80,19 @@ class QueryContext:
         facts = self.indexes.facts.chunks
         return self.indexes.has_vectors or bool(np.isin(facts, own).any())
 
-    def cosine(self, vector: Floats32) -> Floats:
-        """How near each chunk is; what has no vector is as far as the farthest."""
+    def cosine(self, vector: Floats32, words: Floats | None = None) -> Floats:
+        """How near each chunk is.
+
+        What has no vector is as far as the farthest, or with `words` (BM25 by chunk number) as
+        far up between the farthest and the nearest as its words are among all.
+        """
         near = self.indexes.near(vector, self.mask).astype(float)
         known = np.isfinite(near)
         if not known.all():
-            near[~known] = near[known].min() if known.any() else 0.0
+            low, high = (near[known].min(), near[known].max()) if known.any() else (0.0, 0.0)
+            near[~known] = low
+            if words is not None and (most := float(words.max())) > 0:
+                near[~known] += (high - low) * words[~known] / most
         return near
 
     def words(self, question: str) -> Floats:

@@ -7,7 +7,7 @@ degrades with a reason. What is left is still an answer, by what is known so far
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -27,7 +27,10 @@ from hades.recall.code_signs import code_signs
 from hades.recall.named import names_in
 from hades.recall.notes import (
     NOTE_FEATURES,
+    Notes,
     below_superseding,
+    find_current,
+    find_family,
     find_succession,
     in_topic_order,
     note_features,
@@ -101,6 +104,8 @@ class Retrieved:
     """Whether the best candidate is a note."""
     superseded: set[int] = field(default_factory=set)
     """The versions of notes that a later one says anew, by number."""
+    current: dict[int, int] = field(default_factory=dict)
+    """By number of a version of a note: the one that holds at the time asked about."""
     held: dict[int, str] = field(default_factory=dict)
     """Of earlier versions of notes: what of them no later one says again."""
     beam: tuple[BeamPath, ...] = ()
@@ -148,7 +153,7 @@ def find_seeds(
         vector = None
         if encoded is not None and not _late(stage, "meaning"):
             vector = _vector(stage, query, encoded)
-        cosine = nothing if vector is None else query.cosine(vector)
+        cosine = nothing if vector is None else query.cosine(vector, words)
         signals = Signals(
             query.mask, cosine, words, nothing, named, nothing, nothing, nothing, nothing
         )
@@ -200,8 +205,6 @@ def _vector(stage: Stage, query: QueryContext, encoded: Encoding) -> Floats32 | 
         of = f"{missing:,} of {query.mask.sum():,} passages"
         stage.note(Reason.NO_EMBEDDINGS, f"{of} have no vector yet")
     if not query.has_vectors:
-        if not missing:
-            stage.note(Reason.NO_EMBEDDINGS, "the passages have no vector yet")
         return None
     try:
         vector, why = encoded(stage.seconds_left)
@@ -257,6 +260,10 @@ def rank(
                 ]
             )
         )
+        family = find_family(retrieved.query, np.array(chosen, np.int64))
+        if not retrieved.asks.is_past and not retrieved.asks.wants_happenings:
+            retrieved.current = find_current(retrieved.query, family, signals.prior)
+        chosen = _with_current(chosen, retrieved.current)
         numbers = np.sort(np.array(run.look_at(chosen, stage), np.int64))
         stage.found = len(numbers)
         if not len(numbers):
@@ -265,7 +272,8 @@ def rank(
         note = retrieved.query.notes[numbers]
         groups: list[_Group] = []
         if note.any() and not _late(stage, "earlier versions"):
-            groups.append(_rank_notes(retrieved, ranker, plan, numbers[note], second, recent))
+            notes = read_notes(retrieved.query, numbers[note], family)
+            groups.append(_rank_notes(retrieved, ranker, plan, notes, second, recent))
             numbers = numbers[~note]
         # Earlier versions are candidates among notes only.
         numbers = numbers[retrieved.query.graph.visible[numbers]]
@@ -278,6 +286,16 @@ def rank(
         else:  # the one read allowed was an earlier version, and the time is over
             stage.note(Reason.NOTHING_FOUND)
         stage.cut += stage.found - len(retrieved.numbers)
+
+
+def _with_current(chosen: Sequence[int], current: Mapping[int, int]) -> list[int]:
+    """As many candidates, where a version of a note comes with the one that holds."""
+    kept: dict[int, None] = {}
+    for one in chosen:
+        both = dict.fromkeys((one, current.get(one, one)))
+        if len(kept | both) <= len(chosen):
+            kept |= both
+    return list(kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,13 +354,12 @@ def _rank_notes(
     retrieved: Retrieved,
     ranker: Ranker,
     plan: Reranker,
-    numbers: Ints,
+    notes: Notes,
     second: Floats,
     recent: bool,
 ) -> _Group:
     """Versions of notes, ranked."""
     query, recency = retrieved.query, None
-    notes = read_notes(query, numbers)
     asked = retrieved.question, retrieved.vector, retrieved.terms, retrieved.asks
     succession = find_succession(notes, *asked)
     found = note_features(query, retrieved.signals, notes, *asked, second, succession)
@@ -390,7 +407,10 @@ def _merge(retrieved: Retrieved, groups: Sequence[_Group], limit: int) -> None:
             for worth in [one.belief * np.clip(one.near / nearest, 0.0, 1.0) ** 2]
         ]
     joined = [np.concatenate([getattr(g, name) for g in groups]) for name in _JOINED]
-    order = np.lexsort((joined[0], -joined[1]))[:limit]
+    order = np.lexsort((joined[0], -joined[1]))
+    ranked, current = joined[0][order], retrieved.current
+    held = [current[one] for one in ranked[:limit].tolist() if one in current]
+    order = order[(np.arange(len(order)) < limit) | np.isin(ranked, held)]
     retrieved.numbers, retrieved.scores, retrieved.belief = (one[order] for one in joined)
     if len(groups) == 1:
         features, recency = groups[0].features, groups[0].recency

@@ -38,7 +38,7 @@ class Signals:
 
     mask: Flags
     cosine: Floats
-    """As the encoder says; the least of all where there is no vector."""
+    """As the encoder says; where there is no vector, between the least and the most by words."""
     words: Floats
     prior: Floats
     named: Ints

@@ -175,11 +175,7 @@ class Edges:
             space=space,
             limit=limit,
         )
-        called = self._entities.described({end for row in rows for end in (row[1], row[3])})
-        return [
-            (id_, called[source].name, relation, called[target].name)
-            for id_, source, relation, target in rows
-        ]
+        return self._named(rows)
 
     def set_embedded(self, encoder: str) -> None:
         """Note up to which row all edges have their vectors; inside a transaction."""
@@ -193,6 +189,23 @@ class Edges:
         )
         if up_to is not None and up_to > mark:
             self._database.set_meta(f"{self._database.embedded}edges:{encoder}", str(up_to))
+
+    def told(self, ids: Sequence[int]) -> dict[int, tuple[str, str, str]]:
+        """Source, relation and target of edges, by id, as they were written."""
+        rows = self._database.rows(
+            "SELECT DISTINCT e.id, e.source, r.name, e.target FROM edges e "
+            "JOIN relations r ON r.id = e.relation WHERE e.id = ANY(?)",
+            list(ids),
+        )
+        return {id_: (names[0], names[1], names[2]) for id_, *names in self._named(rows)}
+
+    def _named(self, rows: Sequence[tuple[int, int, str, int]]) -> list[tuple[int, str, str, str]]:
+        """Rows of id, source, relation and target, the ends by their names."""
+        called = self._entities.described({end for row in rows for end in (row[1], row[3])})
+        return [
+            (id_, called[source].name, relation, called[target].name)
+            for id_, source, relation, target in rows
+        ]
 
     def _embedded(self, encoder: str) -> int:
         return int(self._database.meta(f"{self._database.embedded}edges:{encoder}") or 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -302,3 +303,30 @@ def test_versions_that_are_each_about_another_thing_all_hold(
         assert holds in told, question
         assert no_longer not in told, question
         assert "(from " not in told, "what was noted earlier has not ended"
+
+
+WORDINGS = (
+    "{} owns the gateway.",
+    "{} took over the gateway from the last owner.",
+    "The gateway is now looked after by {}.",
+    "Ask {} about the gateway: ownership changed hands this week.",
+)
+
+
+def test_the_version_that_holds_is_recalled_with_any_other(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    versions = 60 if os.environ.get("HADES_ATTACK") == "long" else 30
+    with memory.batch():
+        for number in range(12):
+            memory.remember(f"service/{number}", f"Who owns service {number}? Ada Brask owns it.")
+        for number in range(1, versions + 1):
+            text = WORDINGS[number % 7 % 4].format(f"Person{number} Quist")
+            clock.set(f"{2024 + number // 12}-{1 + number % 12:02}-01")
+            memory.remember("gateway", text)
+    for number in range(4, versions + 1, 1 if versions == 60 else 5):
+        then = memory.at(f"{2024 + number // 12}-{1 + number % 12:02}-02")
+        found = recalled(then, "Who owns the gateway?")
+        assert number in [one.chunk.version for one in of(found, "gateway")]
+        assert len(found.passages) <= found.plan["final_context"]
+    assert versions in [one.chunk.version for one in of(recalled(memory, "gateway"), "gateway")]
