@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -225,7 +226,8 @@ def test_what_is_purged_while_it_is_indexed_leaves_nothing(
             "SELECT chunk FROM mentions UNION SELECT node >> 3 FROM embeddings WHERE node & 7 = 2 "
             "EXCEPT SELECT id FROM chunks"
         )
-        assert not sqlite3.connect(path).execute(orphans).fetchall()
+        with closing(sqlite3.connect(path)) as raw:
+            assert not raw.execute(orphans).fetchall()
         assert not [one for one in memory.entities() if "Xyzzy" in one.name]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -270,6 +271,6 @@ def test_a_memory_for_reading_without_vectors_of_facts_answers(
         assert best(reader, "What runs on rack 9?").startswith("server/db07 runs on Rack 9")
     with hades.open(without_vectors, clock=clock) as writer:
         assert best(writer, "What runs on rack 9?").startswith("server/db07 runs on Rack 9")
-    with sqlite3.connect(without_vectors) as database:
+    with closing(sqlite3.connect(without_vectors)) as database:
         (count,) = database.execute("SELECT count(*) FROM embeddings WHERE node & 7 = 3").fetchone()
     assert count == 1
