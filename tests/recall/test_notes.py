@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -316,7 +315,7 @@ WORDINGS = (
 def test_the_version_that_holds_is_recalled_with_any_other(
     memory: hades.Memory, clock: HeldClock
 ) -> None:
-    versions = 60 if os.environ.get("HADES_ATTACK") == "long" else 30
+    versions = 60
     with memory.batch():
         for number in range(12):
             memory.remember(f"service/{number}", f"Who owns service {number}? Ada Brask owns it.")
@@ -324,7 +323,7 @@ def test_the_version_that_holds_is_recalled_with_any_other(
             text = WORDINGS[number % 7 % 4].format(f"Person{number} Quist")
             clock.set(f"{2024 + number // 12}-{1 + number % 12:02}-01")
             memory.remember("gateway", text)
-    for number in range(4, versions + 1, 1 if versions == 60 else 5):
+    for number in range(4, versions + 1, 5):
         then = memory.at(f"{2024 + number // 12}-{1 + number % 12:02}-02")
         found = recalled(then, "Who owns the gateway?")
         assert number in [one.chunk.version for one in of(found, "gateway")]
