@@ -415,6 +415,8 @@ class Memory(View):
     def close(self) -> None:
         """Let go of the file. What was written stays written."""
         if self._owner:
+            for engine in self._engines.values():
+                engine.finder.finish()
             self._store.close()
 
     def in_space(self, name: str, *, actor: str | None = None) -> Memory:

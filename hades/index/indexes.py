@@ -62,7 +62,7 @@ class Indexes(Derived):
         folder = usable(store.index_folder) if words is None else words.folder
         super().__init__(store, folder, saved=words is None)
         self._number_vectors()
-        self._space_words = words or SpaceWords(store, self.folder)
+        self.space_words = words or SpaceWords(store, self.folder)
 
     @property
     def is_whole(self) -> bool:
@@ -93,7 +93,7 @@ class Indexes(Derived):
         if (generation, change) != (self._generation, self.change):
             self._catch_up(generation, change)
         self._space = space
-        self.words = self._space_words.of(space, generation, change, on_progress)
+        self.words = self.space_words.of(space, generation, change, on_progress)
 
     def _catch_up(self, generation: str, change: int) -> None:
         if generation != self._generation:

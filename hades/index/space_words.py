@@ -98,6 +98,11 @@ class SpaceWords:
                 self._merging.start()
             return held.words
 
+    def finish(self) -> None:
+        """Wait for the thread that merges, if one is running."""
+        if self._merging is not None:
+            self._merging.join()
+
     def _is_current(self, held: _Open, space: int, generation: str, change: int) -> bool:
         """Whether what is held only lacks what was written since."""
         purged = held.seen != change and self._store.changefeed.since("purged", held.seen)

@@ -128,6 +128,13 @@ class Finder:
             for name in ("indexes", "graphs", "_space_words"):
                 self.__dict__.pop(name, None)
 
+    def finish(self) -> None:
+        """Wait until no thread writes to the index folder any more."""
+        if "indexes" in self.__dict__:
+            self.indexes.space_words.finish()
+        if "_space_words" in self.__dict__:
+            self._space_words.finish()
+
     @contextmanager
     def around(
         self,

@@ -14,7 +14,7 @@ QUESTIONS = ("Who checked the pump?", "What about the launch pad and the tank?",
 
 
 def words_of(memory: hades.Memory) -> SpaceWords:
-    return memory._finder.indexes._space_words
+    return memory._finder.indexes.space_words
 
 
 def merged(memory: hades.Memory) -> None:
