@@ -104,7 +104,7 @@ class Tables(Derived):
     NAME, FORMAT, FED, OWN = "links", 7, _TABLES, {"mentions": _MENTIONS}
     terms: ChunkTerms
     fact_terms: ChunkTerms
-    """The stems of each told fact, by edge id. They find facts that have no vector yet."""
+    """The stems of each edge, by edge id. They find facts that have no vector yet."""
 
     def __init__(self, store: Store, folder: Path, *, saved: bool = True) -> None:
         super().__init__(store, folder, saved=saved)

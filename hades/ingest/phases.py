@@ -202,7 +202,7 @@ class Phases:
                 passages.advance(pending.state, None)
 
     def embed_facts(self, encoder: Encoder, space: int | None) -> int:
-        """Embed one batch of told facts of a space, or of all. Return the number embedded."""
+        """Embed one batch of facts of a space, or of all spaces. Return the number embedded."""
         edges = self._store.edges
         batch = edges.unembedded(encoder.model, BATCH_TEXTS, space)
         texts = {NodeKind.EDGE.node(edge): [fact_words(*names)] for edge, *names in batch}

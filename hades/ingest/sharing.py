@@ -29,7 +29,7 @@ this many chunks."""
 _Queue = tuple[int, int]
 """The number of a space and the number of an actor."""
 _FACTS: _Queue = (0, 0)
-"""The one queue for the told facts of all spaces."""
+"""The one queue for the facts of all spaces."""
 
 
 def small_share(store: Store, space: int) -> list[Pending]:

@@ -53,7 +53,7 @@ e.row > :mark AND r.name <> :alike AND NOT EXISTS (
   SELECT 1 FROM embeddings v WHERE v.node = e.id << 3 | {NodeKind.EDGE}
     AND v.encoder = (SELECT id FROM encoders WHERE name = :encoder))
 """
-"""Matches an edge that was told (so not `similar_to`) and has no vector."""
+"""Matches an edge without a vector, except `similar_to` edges, which get none."""
 
 
 def touching(row: str, direction: Direction) -> str:
@@ -160,9 +160,9 @@ class Edges:
     def unembedded(
         self, encoder: str, limit: int, space: int | None = None
     ) -> list[tuple[int, str, str, str]]:
-        """Return id, source, relation and target of told facts without a vector, oldest first.
+        """Return id, source, relation and target of edges without a vector, oldest first.
 
-        `similar_to` edges get no vector: nobody told them.
+        `similar_to` edges are left out: they get no vector.
         """
         of_space = "" if space is None else "AND e.space = :space"
         rows = self._database.rows(

@@ -286,7 +286,8 @@ class _Role:
         held = self._held()
         if space is None and right != "none" and any(which != "true" for *_, which in held):
             raise Conflict(
-                f"{self._role!r} has single spaces: take them back with --none before it gets all."
+                f"{self._role!r} is limited to some spaces: take them back with --none before it "
+                "gets all."
             )
         spaces = [] if space is None else self._spaces(right, space, held)
         self._take_back(held)
@@ -385,7 +386,7 @@ class _Role:
             self._run(f"GRANT SELECT ON {table} TO {{role}}")
 
     def _separate_spaces(self) -> None:
-        """What only roles of single spaces need, made with the first of them."""
+        """Create what roles limited to some spaces need: functions, indexes, security."""
         for signature, body in _FUNCTIONS.items():
             self._run(
                 f"CREATE OR REPLACE FUNCTION {signature} LANGUAGE sql SECURITY DEFINER "
