@@ -267,7 +267,7 @@ class View:
             self._index_pending(on_progress)
 
     def _is_behind(self) -> bool:
-        """Whether a question waits for something: small notes and a few facts of this space."""
+        """Return whether a question must first index small notes or a few facts of this space."""
         from hades.ingest.sharing import few_facts, small_share
 
         store, space = self._store, self._space_id
@@ -276,7 +276,7 @@ class View:
         )
 
     def _vectors_missing(self) -> int:
-        """How many passages and facts of this space have no vector, counted as far as matters."""
+        """Count passages and facts here without a vector, each up to EMBEDDED_AT_ONCE + 1."""
         store, model, most = self._store, self._finder.encoder.model, EMBEDDED_AT_ONCE + 1
         passages = store.chunks.unembedded(
             model, store.chunks.embedded(model), most, self._space_id
@@ -292,7 +292,7 @@ class View:
         )
 
     def _index_share(self) -> None:
-        """Index what a question waits for, and leave the rest to `_index_in_turns`."""
+        """Index what a question waits for. `_index_in_turns` does the rest."""
         from hades.ingest.sharing import index_share
 
         if not self._store.read_only and self._is_behind():
@@ -300,7 +300,7 @@ class View:
             index_share(self._store, self._space_id, phases, finder.encoder, finder.indexing)
 
     def _index_in_turns(self, on_progress: Progress) -> None:
-        """Index what waits in all spaces, in turns by space and actor."""
+        """Index all that waits, in all spaces, alternating between spaces and actors."""
         from hades.ingest.sharing import Background
 
         finder = self._finder

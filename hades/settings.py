@@ -98,9 +98,9 @@ class Settings(BaseModel):
     )
     trusted_authors: dict[str, tuple[str, ...]] = Field(
         {},
-        description="By space, the actors whose notes may end or change told facts without "
+        description="The actors of each space whose notes may end or change every fact without "
         'review, as in {"default": ["ann", "key:payroll"]}; in the environment as JSON. '
-        "Default: nobody's.",
+        "Default: none.",
     )
     model_role: Literal["reader", "writer"] = Field(
         "writer",

@@ -14,7 +14,7 @@ PATTERNS = "patterns"
 
 
 EXTRACTED_FROM, APPROVED_BY = "extracted_from", "approved_by"
-"""In the metadata of an edge: the state it was read in, and who approved it."""
+"""Keys in the metadata of an edge: the state it was extracted from, and who approved it."""
 
 
 def extraction_metadata(by: str, source: str, start: int, end: int) -> dict[str, object]:

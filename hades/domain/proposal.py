@@ -12,9 +12,9 @@ DEFAULT_THRESHOLD = 0.8
 PROPOSAL_STATUSES = ("waiting", "applied", "rejected", "refused")
 
 SAID_ALREADY = "says it already"
-"""The end of the reason for which the write gate refuses a note because of other notes."""
-SAID_NO_MORE = "it was refused because a note said it already; none does now"
-"""Why a refused note waits. It names no note, so that it outlasts a purge."""
+"""The last words of the reason when the write gate refuses a note that repeats other notes."""
+SAID_NO_MORE = "it was refused because a note already said it; no note says it now"
+"""The reason why a refused note waits for review. It names no topic, so a purge keeps it."""
 
 
 @dataclass(frozen=True, slots=True)

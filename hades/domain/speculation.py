@@ -34,13 +34,13 @@ _DISOWNED = re.compile(
     r"|outdated|obsolete)\b",
     re.IGNORECASE,
 )
-"""Words that take back what other sentences say."""
+"""Words by which a sentence denies other sentences."""
 _SPOKEN_OR_LISTED = re.compile(r"^\W*[^\W\d_][^:.!?\n]{0,60}:(?=\s|$)|:$")
-"""The words of a speaker (`Bob: …`), and what a heading says of the lines below it."""
+"""A line that quotes a speaker (`Bob: …`), or a heading that ends with a colon."""
 
 
 def is_asserted(sentence: str) -> bool:
-    """Whether the author of a sentence says it themselves: it denies, asks, supposes, quotes and
-    reports nothing."""
+    """Return whether a sentence is a plain statement of its author: no denial, question,
+    supposition, quotation or report."""
     patterns = SUPPOSED, NEGATION, _DISOWNED, _SPOKEN_OR_LISTED
     return not any(one.search(sentence) for one in patterns)

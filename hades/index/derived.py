@@ -64,7 +64,7 @@ class Derived:
         return counts
 
     def _owned(self, name: str, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """The rows of a table that belong to something known; whose others are nobody can say."""
+        """Return the rows to take in. A subclass drops rows whose chunk does not exist."""
         return rows
 
     def _purged(self) -> Ints:

@@ -175,7 +175,7 @@ class GraphView:
 
 
 def are_known(ids: Ints, wanted: Ints) -> Flags:
-    """Whether each wanted id is among sorted ids."""
+    """Return for each wanted id whether it is among `ids`, which are sorted."""
     return is_at(ids, np.searchsorted(ids, wanted), wanted)
 
 

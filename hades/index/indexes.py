@@ -278,7 +278,7 @@ class Indexes(Derived):
         return bool(self.own[self._numbers].any())
 
     def has_vector(self, number: int) -> bool:
-        """Whether a chunk, by number, has a vector."""
+        """Return whether the chunk with this number has a vector."""
         return bool(self._row_of[number] >= 0)
 
     def without_vector(self, mask: Flags) -> int:

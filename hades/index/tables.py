@@ -104,7 +104,7 @@ class Tables(Derived):
     NAME, FORMAT, FED, OWN = "links", 7, _TABLES, {"mentions": _MENTIONS}
     terms: ChunkTerms
     fact_terms: ChunkTerms
-    """The words of told facts, by the id of the edge: they find what has no vector yet."""
+    """The stems of each edge, by edge id. They find facts that have no vector yet."""
 
     def __init__(self, store: Store, folder: Path, *, saved: bool = True) -> None:
         super().__init__(store, folder, saved=saved)
@@ -172,7 +172,7 @@ class Tables(Derived):
         return len(chunks)
 
     def _catch_up_fact_terms(self, written: int) -> None:
-        """Take in the words of new edges; rows only grow, so they are among the last written."""
+        """Index the words of new edges, which are the last `written` rows."""
         ids = np.unique(self["edges"]["id"][len(self["edges"]) - written :])
         for first in range(0, len(ids), _BATCH_TEXTS):
             told = self.store.edges.told(ids[first : first + _BATCH_TEXTS].tolist())
@@ -254,6 +254,6 @@ class Tables(Derived):
 
 
 def _fact_stems(source: str, relation: str, target: str) -> list[str]:
-    """The stems of a fact's words, and of the parts of its names that people also say alone."""
+    """Return the stems of a fact's words, and of parts of its names that people use alone."""
     parts = [*name_parts(source), *name_parts(target)]
     return stems(" ".join((fact_words(source, relation, target), *parts)))

@@ -36,7 +36,7 @@ Codes = npt.NDArray[np.int8]
 
 
 def quantise(vectors: Floats32) -> tuple[Codes, Floats32]:
-    """int8 codes and the scale that gives each vector back; one that is no vector is all zeros."""
+    """Return int8 codes and a scale per vector. A vector with NaN or infinity becomes zeros."""
     top = np.abs(vectors).max(axis=1, keepdims=True)
     if not (is_finite := np.isfinite(top)).all():
         vectors, top = np.where(is_finite, vectors, 0), np.where(is_finite, top, 0)

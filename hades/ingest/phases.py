@@ -48,9 +48,9 @@ ENCODED_TEXTS = 64
 EMBEDDED_MEANWHILE = 16
 """So few chunks a question embeds itself while another process embeds many."""
 CHUNKS_WITH_SENTENCES = 32
-"""Of a note so many chunks, its first 20,000 characters, have a vector for each sentence as
-well. A note of a megabyte has 14,000 sentences, which take ten times as long as its 1,500
-chunks; the notes of the everyday sets have at most this many chunks."""
+"""Only the first chunks of a note, about 20,000 characters, also get one vector per sentence. A
+1 MB note has 14,000 sentences and 1,500 chunks; its sentences would take ten times as long as its
+chunks. No note of the everyday sets has more chunks than this."""
 BATCH_CHUNKS = 2_000
 PART_STATES = 20
 """So many states are cut together by one worker."""
@@ -91,7 +91,7 @@ class Phases:
     # Chunks
 
     def cut(self, states: Sequence[Pending] | None = None) -> int:
-        """Cut states into chunks, all that wait or these; how many states."""
+        """Cut these states into chunks, or all that wait. Return the number of states."""
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.CHUNKS)
         passages = self._store.chunks
         for waiting in self._waiting(Phase.CHUNKS) if states is None else (states,):
@@ -141,9 +141,9 @@ class Phases:
         return done
 
     def embed_states(self, encoder: Encoder, states: Sequence[Pending], at_most: int) -> int:
-        """Give so many chunks of these states a vector, in their order; how many got one.
+        """Embed at most `at_most` chunks of these states, in order. Return the number embedded.
 
-        States whose chunks all have one are done.
+        A state is finished when all its chunks have vectors.
         """
         chunks: dict[int, None] = {}
         whole = []
@@ -176,7 +176,7 @@ class Phases:
             last = batch[-1]
 
     def _embedded(self) -> Iterator[list[Pending]]:
-        """The states that wait for vectors when all chunks have one."""
+        """Yield the states that still wait for vectors, after all chunks were embedded."""
         last = 0
         while batch := self._store.chunks.pending(
             Phase.EMBEDDINGS, self._space, BATCH_STATES, last
@@ -185,11 +185,11 @@ class Phases:
             last = batch[-1].state
 
     def _finish(self, encoder: Encoder, states: Sequence[Pending]) -> None:
-        """States whose chunks have vectors now are done: their links get their weights."""
+        """Weight the links of states whose chunks all have vectors, and mark them as indexed."""
         introducer, passages = Introducer(self._store, self._space), self._store.chunks
         if not states:
             return
-        # Every commit waits for the disk, and most often there is one note to index.
+        # One transaction for all states, because every commit waits for the disk.
         with self._store.transaction():
             for pending in filter(passages.is_pending, states):
                 if pending.outline is not None:
@@ -202,7 +202,7 @@ class Phases:
                 passages.advance(pending.state, None)
 
     def embed_facts(self, encoder: Encoder, space: int | None) -> int:
-        """Give a batch of the facts that were told a vector, of one space or of all; how many."""
+        """Embed one batch of facts of a space, or of all spaces. Return the number embedded."""
         edges = self._store.edges
         batch = edges.unembedded(encoder.model, BATCH_TEXTS, space)
         texts = {NodeKind.EDGE.node(edge): [fact_words(*names)] for edge, *names in batch}
@@ -238,7 +238,7 @@ class Phases:
             yield rows
 
     def _embedded_texts(self, chunks: Sequence[int]) -> dict[int, list[str]]:
-        """What is embedded of each chunk: all of it, and first in a note each sentence as well."""
+        """Return the texts to embed per chunk: its text, and its sentences if early in a note."""
         texts = self._store.chunks.texts(chunks)
         headings = self._store.chunks.headings(chunks)
         notes = self._store.chunks.first_of_notes(chunks, CHUNKS_WITH_SENTENCES)
@@ -253,14 +253,14 @@ class Phases:
     # Edges
 
     def link(self) -> int:
-        """Find names and links in the texts, and where they stand; how many states."""
+        """Find the names and links of waiting states, then match. Return the number of states."""
         done = self.introduce(chain(self._waiting(BEFORE_NAMES), self._waiting(Phase.EDGES)))
-        # Also when nothing waits: a killed run may have stopped before it matched.
+        # Match even if nothing waits: a run may have been killed before it matched.
         self.match()
         return done
 
     def introduce(self, waiting: Iterable[Sequence[Pending]]) -> int:
-        """Find the names and links that states bring in; how many states."""
+        """Find the names and links that states introduce. Return the number of states."""
         introducer = Introducer(self._store, self._space)
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.EDGES)
         for batch in waiting:
@@ -292,7 +292,7 @@ class Phases:
         return [[next(names) for _ in of_state] for of_state in texts]
 
     def match(self) -> None:
-        """Match new chunks with all names, and old chunks with new names."""
+        """Find all names in new chunks, and new names in old chunks."""
         links = self._store.mentions
         chunk_mark, name_mark = links.matched(self._space)
         new = links.names(self._space, name_mark)

@@ -1,8 +1,8 @@
-"""Sharing: what waits is indexed in turns, so that nobody waits for the giants of another.
+"""Fair indexing: no caller waits for the long texts of another.
 
-A question waits for the small states of its space alone, and for those of callers who wrote
-few. A server does the rest in the background: each space and actor has a queue, and the queue
-that took the least time so far is the next.
+A question first indexes small states of its own space, except those of actors with many waiting.
+A server indexes the rest in the background. Each pair of space and actor has a queue, and the
+queue that has used the least time goes next.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from hades.store.records import Pending, Phase, Progress, Rank
 from hades.store.store import Store
 
 WORDS_AT_ONCE = 1_000
-"""A question waits for the words and names of so many small states of one actor."""
+"""A question skips words and names of an actor with more small states waiting than this."""
 VECTORS_AT_ONCE = 64
-"""A question waits for the vectors of so many small states of one actor, and makes so many."""
+"""A question skips vectors of an actor with more small states waiting than this. It embeds at most
+this many chunks."""
 
 _Queue = tuple[int, int]
-"""A space and an actor."""
+"""The number of a space and the number of an actor."""
 _FACTS: _Queue = (0, 0)
-"""The queue of all facts that were told."""
+"""The one queue for the facts of all spaces."""
 
 
 def small_share(store: Store, space: int) -> list[Pending]:
-    """The states of a space that a question indexes first, in turns by actor."""
+    """Return the states that a question in a space indexes first, alternating between actors."""
     if store.waiting.are_many(space):
         return []
     small = [p for p in store.waiting.in_turn(space, WORDS_AT_ONCE + 1) if p.rank in _SMALL]
@@ -47,16 +48,16 @@ def small_share(store: Store, space: int) -> list[Pending]:
 
 
 def few_facts(store: Store, space: int, model: str) -> bool:
-    """Whether facts of a space have no vector, and a question makes them all."""
+    """Return whether some facts of a space have no vector, few enough for a question to embed."""
     waiting = len(store.edges.unembedded(model, BATCH_TEXTS + 1, space))
     return 0 < waiting <= BATCH_TEXTS
 
 
 def index_share(store: Store, space: int, phases: Phases, encoder: Encoder, lock: Lock) -> None:
-    """Index what a question of a space waits for, and no more."""
+    """Index only the states and facts that a question in this space waits for."""
     share = small_share(store, space)
     _find_words(store, phases, [p for p in share if p.rank == Rank.SMALL_WORDS][:BATCH_STATES])
-    # Who matches many names in the same space matches these as well.
+    # A thread that holds the lock matches these names too.
     if lock.acquire(blocking=False):
         try:
             phases.match()
@@ -69,7 +70,7 @@ def index_share(store: Store, space: int, phases: Phases, encoder: Encoder, lock
 
 
 class Background:
-    """Indexes what waits in all spaces, in turns."""
+    """Indexes the waiting states and facts of all spaces, alternating between queues."""
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class Background:
         )  # what waits without a state, as after an import
 
     def turn(self) -> bool:
-        """Give the queue that took the least time a turn; whether anything waited."""
+        """Index a batch of the queue that has used the least time. Return False if all is done."""
         queues = _queues(self._store.waiting.in_turn(None, BATCH_STATES))
         if self._store.edges.unembedded(self._encoder.model, 1):
             queues[_FACTS] = []
@@ -136,7 +137,7 @@ _WORDS = (Rank.SMALL_WORDS, Rank.LARGE_WORDS)
 
 
 def _queues(states: Sequence[Pending]) -> dict[_Queue, list[Pending]]:
-    """States by their queue, each in its order."""
+    """Group states by queue and keep their order."""
     queues: dict[_Queue, list[Pending]] = {}
     for pending in states:
         queues.setdefault((pending.space, pending.actor), []).append(pending)
@@ -144,6 +145,6 @@ def _queues(states: Sequence[Pending]) -> dict[_Queue, list[Pending]]:
 
 
 def _find_words(store: Store, phases: Phases, states: Sequence[Pending]) -> None:
-    """Cut states and find the names they bring in."""
+    """Cut states into chunks and find the names that they introduce."""
     phases.cut([pending for pending in states if pending.phase in (Phase.CHUNKS, Phase.LARGE)])
-    phases.introduce([store.waiting.cut(states)])
+    phases.introduce([store.waiting.already_cut(states)])

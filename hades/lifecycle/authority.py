@@ -1,8 +1,8 @@
-"""Authority: which facts a note may end or change by itself, and what both sides rest on.
+"""Authority: which facts a new note may end or change without review.
 
-A fact that somebody told, or approved, stays until somebody ends it: a note that says otherwise
-only proposes. A fact that was read in a note may change with a later note of the same author. The
-setting `trusted_authors` names the actors of a space whose notes may change every fact.
+A fact that an actor told or approved holds until an actor ends it; a note that contradicts it only
+proposes a change. A fact extracted from a note may be changed by a later note of the same author.
+Notes of the actors in the setting `trusted_authors` may change every fact of their space.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from hades.domain.topics import State
 from hades.store.store import Store
 
 EVIDENCE_CHARACTERS_AT_MOST = 300
-"""Of a fact's evidence, in the reason of a proposal."""
+"""The most characters of a fact's evidence in the reason of a proposal."""
 
 
 def is_told(edge: Edge) -> bool:
-    """Whether somebody told or approved a fact; else it was read in a text."""
+    """Return whether an actor told or approved a fact; if not, it was extracted from a text."""
     return EXTRACTED_FROM not in edge.metadata or APPROVED_BY in edge.metadata
 
 
 def may_change(store: Store, space: int, author: str, edges: Iterable[Edge]) -> bool:
-    """Whether a note of an author may end or change these facts without review."""
+    """Return whether an author's note may end or change these facts without review."""
     foreign = [one for one in edges if is_told(one) or author != _author(store, space, one)]
     if not foreign:
         return True
@@ -34,12 +34,12 @@ def may_change(store: Store, space: int, author: str, edges: Iterable[Edge]) -> 
 
 
 def said_by(state: State, author: str) -> str:
-    """Who wrote a state, when, and how sure they were; for a reason."""
+    """Return a state's author, date and confidence, as text for a reason."""
     return f"({author}, {state.recorded_at:%Y-%m-%d}, confidence {state.confidence:g})"
 
 
 def told_by(store: Store, space: int, edge: Edge) -> str:
-    """Who told a fact, or wrote the text it was read in, when, and its evidence; for a reason."""
+    """Return a fact's author, date and evidence, as text for a reason."""
     how = "told by" if is_told(edge) else f"read in {edge.metadata[EXTRACTED_FROM]} of"
     by = f"{how} {_author(store, space, edge)} on {edge.recorded_at:%Y-%m-%d}"
     evidence = " ".join(edge.evidence.split())[:EVIDENCE_CHARACTERS_AT_MOST]
@@ -47,7 +47,7 @@ def told_by(store: Store, space: int, edge: Edge) -> str:
 
 
 def _author(store: Store, space: int, edge: Edge) -> str | None:
-    """Who told a fact, or who wrote the text that it was read in; None: that is not known."""
+    """Return the actor who told a fact or wrote its source text, or None if unknown."""
     if is_told(edge):
         return store.edges.actor(space, edge.id)
     topic, _, version = str(edge.metadata[EXTRACTED_FROM]).rpartition("@")

@@ -45,7 +45,7 @@ def relate(
 def changed_by(
     store: Store, space: int, draft: EdgeDraft, starts: datetime, *, exclusive: bool
 ) -> list[Edge]:
-    """The edges that `relate` would end, stretch or say anew."""
+    """Return the edges that `relate` would end, extend or replace."""
     valid_to, rivals = _settle(store, space, draft, starts) if exclusive else (draft.valid_to, [])
     draft = replace(draft, valid_from=starts, valid_to=valid_to)
     return [*rivals, *_overlapping(store, space, draft)]

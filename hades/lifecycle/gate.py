@@ -1,12 +1,13 @@
-"""The write gate: what says nothing new is not stored as new knowledge.
+"""The write gate: refuses a note that says nothing new.
 
-Empty talk, what current notes say already in the same words, and what HADES told and is fed
-back. A number, date, name or negation that is new always passes: a sentence counts as said only
-if each of its words was said, in one sentence and in this order. So does what is told of another
-day: it happened again.
+It refuses small talk, sentences that current notes already contain, and output of HADES that is
+fed back. A sentence is a repetition only if one earlier sentence has all its words in the same
+order, so a new number, date, name or negation always passes. A sentence about another day passes
+too: the event happened again.
 
-A note is refused only because of notes of the same author, that are as sure and that deny, ask and
-report nothing else. When such a note goes, what was refused because of it waits for review.
+Only notes of the same author count as repeated, if they are at least as sure as the new note and
+all their other sentences are plain statements. When such a note is forgotten or changed, the notes
+that were refused because of it wait for review.
 """
 
 from __future__ import annotations
@@ -65,9 +66,9 @@ _JSON = re.compile(rf'(?s)[\[{{\s]+"(?:{_STATE}|question":.{{1,999}},\s*"sentenc
 
 
 def refusal(topic: str, draft: Draft, author: str, similar: Iterable[CurrentNote]) -> str:
-    """Why an author's note is refused, as the end of a sentence; empty: it may be stored.
+    """Return why an author's note is refused, as the end of a sentence; "" if it may be stored.
 
-    What is said of it (tags, since when) is news of its own topic.
+    A new version of a topic that brings tags, metadata or times is never a repetition of the topic.
     """
     text = draft.content or ""
     own = sentences_of(text)
@@ -85,14 +86,14 @@ def refusal(topic: str, draft: Draft, author: str, similar: Iterable[CurrentNote
 
 
 def _means_what_it_says(note: CurrentNote, own: Sequence[str]) -> bool:
-    """Whether a note denies, asks and reports nothing, except what a new one says as well."""
+    """Return whether each sentence of a note is a plain statement, or also in the new note."""
     return all(is_asserted(old) or any(entails(new, old) for new in own) for old in note.sentences)
 
 
 def reconsider(store: Store, write: Write, space: int, topic: str, actor: str) -> None:
-    """Let wait for review what was refused because of a topic, where no note says it now.
+    """Put notes that were refused because of a topic up for review, if no note says them now.
 
-    The actor is the author of the write in progress, which the change log does not name yet.
+    The actor is the author of the write in progress, which the change log does not have yet.
     """
     for refused in store.proposals.refused_for(space, topic):
         if not _is_refused(store, space, refused, actor):
@@ -100,7 +101,7 @@ def reconsider(store: Store, write: Write, space: int, topic: str, actor: str) -
 
 
 def _is_refused(store: Store, space: int, proposal: Proposal, actor: str) -> bool:
-    """Whether a refused note would be refused now as well, or waits already."""
+    """Return whether a refused note would be refused again, or already waits for review."""
     fields = dict(proposal.fields)
     topic, since = fields.pop("topic"), fields.pop("valid_from", None)
     sure = proposal.confidence if proposal.confidence < 1 else None

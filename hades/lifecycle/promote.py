@@ -262,8 +262,8 @@ class Promoter:
         return closed, opened
 
     def _settle_conflicts(self, conflicts: list[Disagreement]) -> list[Edge]:
-        """End the edge that lost by a rule; what no rule decides, and a told edge that lost to one
-        that was read in a text, waits for review."""
+        """End the edge that a rule decides against. A conflict without a rule waits for review; so
+        does a told edge that lost to an extracted one."""
         told = {f"edge {edge.id}": edge for edge in self.found.edges}
         closed = []
         for one in conflicts:

@@ -1,9 +1,9 @@
-"""Review: what a new state may have settled or changed waits for somebody to look at it.
+"""Review: propose the changes that follow from a new state of a topic.
 
-A note that says a bug is fixed says nothing of what the bug blocked; a note that says the rent
-is 950 says nothing of the other note that says 900. Both are found, each with its reason, and
-proposed. Only what a pattern is sure of, and only of facts that the author may change
-(`authority`), is written at once.
+A note that a bug is fixed does not mention the task that the bug blocked. A note that the rent is
+950 does not mention the other note that says 900. HADES finds such edges and notes and proposes
+each change with its reason. A change is written without review only if its pattern is sure and the
+author may change the facts (see `authority`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ BLOCKED |= {"rejected_because", "waiting_for", "waiting_on", "waits_for", "waits
 ENABLING = ("enabled_by", "viable_after_fix")
 """A relation with one of these for an inverse is also to something in the way."""
 ENDS_OF_EDGE = ("source", "relation", "target")
-"""The fields by which a proposal names an edge."""
+"""The fields of a proposal that identify an edge."""
 AFFECTED_AT_MOST = 10
 """Edges that a reason lists."""
 FINDINGS_AT_MOST, WAITING_AT_MOST = 16, 1_000
@@ -72,10 +72,11 @@ def review(
     similar: Iterable[CurrentNote] = (),
     threshold: float = DEFAULT_THRESHOLD,
 ) -> None:
-    """Propose what a topic's new state may have ended or changed, each once; from `threshold`
-    on what the actor may change is written at once. A change is as sure as the note at most.
+    """Propose the changes that follow from a new state of a topic.
 
-    Before, look again at what the gate refused because of the topic.
+    A change with at least `threshold` confidence is written at once if the actor may make it. The
+    confidence is at most that of the note. A change that already waits is not proposed again.
+    First, notes that the gate refused because of the topic are checked again.
     """
     gate.reconsider(store, write, space, state.topic, actor)
     if state.valid_to is not None or state.valid_from > from_micros(write.at):
@@ -105,7 +106,8 @@ def review(
 
 
 def against(store: Store, space: int, state: State, author: str, edges: Iterable[Edge]) -> str:
-    """Both sides of a change, for the end of a reason: who says it, and who told the edges."""
+    """Return both sides of a change, as the end of a reason: the author of the state, and the
+    author and evidence of each edge."""
     told = (f"{edge} {told_by(store, space, edge)}" for edge in edges)
     return f" {said_by(state, author)}, against {', '.join(told)}"
 
@@ -133,7 +135,7 @@ def affected(store: Store, space: int, name: str) -> list[Edge]:
 def _waits(
     waiting: Iterable[Proposal], kind: str, fields: Mapping[str, Any], confidence: float
 ) -> bool:
-    """Whether a change of an edge waits already, proposed with no less confidence."""
+    """Return whether the same change already waits with at least this confidence."""
     ends = {name: fields[name] for name in ENDS_OF_EDGE}
     return any(
         old.kind == kind and old.confidence >= confidence and ends.items() <= old.fields.items()
@@ -192,7 +194,7 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
 def _said_otherwise(
     state: State, similar: Iterable[CurrentNote], author: str
 ) -> Iterator[_Finding]:
-    """The other notes of which a sentence is said otherwise, each once."""
+    """Yield one finding for each other note that the new state contradicts."""
     own = sentences_of(state.content)
     # What is told of an earlier time supersedes nothing that was told of a later one.
     since = to_micros(state.valid_from)
@@ -245,7 +247,7 @@ def _listed(edges: Sequence[Edge]) -> str:
 
 
 def _may_write(store: Store, space: int, found: _Finding, actor: str) -> bool:
-    """Whether the actor may change all that a finding would change."""
+    """Return whether the actor may change all edges that a finding would change."""
     changed = list(found.ends)
     if found.ends and found.kind == "relate":
         source, target = (store.entities.node(space, found.fields[e]) for e in ("source", "target"))

@@ -1,4 +1,4 @@
-"""An HTTP client that reads no more than it was told to."""
+"""An HTTP client that limits the size of replies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
 
 
 def bounded_client(at_most: int) -> httpx2.AsyncClient:
-    """A client of one server: no proxy, no redirects, answers of `at_most` bytes."""
+    """Return a client without proxies or redirects that reads at most `at_most` bytes per reply."""
     return openai.DefaultAsyncHttpxClient(
         transport=_BoundedTransport(at_most), trust_env=False, follow_redirects=False
     )

@@ -1,8 +1,8 @@
-"""Asynchronous work, called by code that is not.
+"""Run asynchronous code from synchronous code.
 
-The timeouts of HTTP clients are those of one read: a server that sends a byte now and then is
-waited for without end. Asynchronous work can be cancelled wherever it waits, so one
-`asyncio.timeout` is a deadline over the connection, the head, the body and all retries.
+An HTTP client applies its timeout to each read, so a server that sends a byte now and then never
+times out. Asynchronous code can be cancelled wherever it waits, so one `asyncio.timeout` is a
+deadline for the connection, the headers, the body and all retries together.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ Result = TypeVar("Result")
 
 
 def run_async(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-    """Return what the work returns, or raise what it raises.
+    """Run a coroutine to its end; return its result, or raise its exception.
 
-    The work has a thread of its own, because the caller may be inside an event loop, as in a
-    notebook. The result is handed over before the loop ends: closing it waits for a name lookup,
-    which nothing can cancel. The thread is a daemon: it only waits for sockets, and an
-    interrupted command ends at once.
+    It runs in a new thread, because the caller may be inside an event loop, as in a notebook. The
+    caller gets the result before the loop is closed, because closing waits for DNS lookups, which
+    cannot be cancelled. The thread is a daemon, so that an interrupted command ends at once.
     """
     results: SimpleQueue[Result | BaseException] = SimpleQueue()
 

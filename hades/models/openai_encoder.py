@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "HADES_EMBEDDINGS_KEY"
 BATCH_TEXTS = 64
 STALLED_SECONDS = 60.0
-"""Without a byte from the server for so long, the attempt is given up."""
+"""An attempt fails when the server sends nothing for this long."""
 DEADLINE_SECONDS = 120.0
-"""For all attempts at one batch together."""
+"""The longest time for one batch, with all attempts."""
 REPLY_BYTES_AT_MOST = 64 * 2**20
-"""A batch of vectors with 4,096 dimensions takes about 6 MB."""
+"""The most bytes of one reply. 64 vectors of 4,096 dimensions take about 6 MB."""
 ATTEMPTS = 5
 FIRST_WAIT_SECONDS = 0.5
 LONGEST_WAIT_SECONDS = 30.0
@@ -89,7 +89,7 @@ class OpenAIEncoder:
             raise Unavailable(f"{self._url} did not answer {within}.") from None
 
     async def _answer(self, client: httpx.AsyncClient, body: dict[str, Any]) -> bytes:
-        """Return the body of the first reply that is a success."""
+        """Return the body of the first successful reply; try again if the server is busy."""
         trouble = ""
         for attempt in range(ATTEMPTS):
             wait = min(FIRST_WAIT_SECONDS * 2**attempt, LONGEST_WAIT_SECONDS)
@@ -118,7 +118,9 @@ class OpenAIEncoder:
         async for part in response.aiter_raw():
             content += part
             if len(content) > REPLY_BYTES_AT_MOST:
-                raise InvalidInput(f"{self._url} answered more than {REPLY_BYTES_AT_MOST} bytes.")
+                raise InvalidInput(
+                    f"{self._url} sent a reply of more than {REPLY_BYTES_AT_MOST} bytes."
+                )
         return bytes(content)
 
     def _read(self, content: bytes, expected: int) -> Vectors:

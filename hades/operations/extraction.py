@@ -51,20 +51,21 @@ def extract(
     glob: TopicGlob = None,
     model: ModelName = None,
     threshold: Annotated[
-        float, Param("From here on a fact is applied; below it is proposed.", flag="--threshold")
+        float, Param("Confidence from which a fact is applied, not proposed.", flag="--threshold")
     ] = 0.9,
     dry_run: Annotated[bool, Param("Only show what would be done.", flag="--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> Extraction:
-    """Read the facts that notes and documents tell in prose: Maya works at Acme since May.
+    """Turn facts in notes and documents ("Maya works at Acme since May") into edges.
 
-    A fact that is sure enough becomes an edge; an exclusive one ends the old value, and one
-    that no longer holds is ended, where a note of the same author said it. The others, and what
-    would end or change a told fact, wait for approval (`proposals`). Each says in its metadata
-    who found it and where, and its sentence is the evidence. Of a note every version is read, in
-    their order; of documents and conversations the current one. A state that was read is not
-    read again with the same arguments; a run that was stopped goes on. Code and summaries are
-    not read. With a `model`, that one reads; a `dry_run` then only tells its cost.
+    A fact with at least `threshold` confidence becomes an edge. A new value of a relation with one
+    value at a time ends the old edge, and a denial ends the edge that it denies, if the old edge
+    was extracted from a text of the same author. Less sure facts and changes of other edges wait
+    for approval (`proposals`); less sure denials are dropped. The metadata of an edge says who
+    found it and where; its sentence is the evidence. All versions of a note are read in order, and
+    the current version of documents and conversations; code and summaries are not. A run skips
+    states that a run with the same arguments has read. With a `model`, the model reads; `dry_run`
+    then only estimates its cost.
     """
     needed = clean_share(threshold, "threshold")
     if memory._store.in_transaction:
@@ -93,9 +94,9 @@ class _Run:
         self.states = self.failed = 0
         self.failures: list[str] = []
         self.undecided: set[tuple[str, ...]] = set()
-        """What waits for somebody, or was rejected, with the topic that says it."""
+        """The changes that wait or were rejected, each with the topic that says it."""
         self.waiting: dict[tuple[str, ...], float] = {}
-        """By what waits, whoever says it, the greatest confidence with which it was proposed."""
+        """The highest confidence with which any topic proposed each waiting change."""
         for one in memory.proposals("all"):
             if one.kind in ("relate", "unrelate") and one.status in ("waiting", "rejected"):
                 self._note_proposal(one.kind, one.fields, one.confidence, one.status)
@@ -155,7 +156,7 @@ class _Run:
             self.waiting[edge] = max(confidence, self.waiting.get(edge, 0.0))
 
     def _is_undecided(self, kind: str, fields: Mapping[str, Any]) -> bool:
-        """Whether a change that the same topic says waits for somebody, or was rejected."""
+        """Return whether a change waits or was rejected that came from the same topic."""
         return (*_edge_key(kind, fields), _read_in(fields)) in self.undecided
 
     def _read(self, state: State) -> None:
@@ -202,7 +203,7 @@ class _Run:
         )
 
     def _store(self, fact: ExtractedFact, state: State) -> str:
-        """Apply or propose a fact; the word for what was done."""
+        """Apply or propose a fact. Return the outcome."""
         same = self._edges(fact, fact.relation)
         if fact.negated:
             holding = [one for one in same if one.valid_to is None]
@@ -230,7 +231,7 @@ class _Run:
         return "applied"
 
     def _end(self, edges: list[Edge], fact: ExtractedFact, state: State, at: datetime) -> str:
-        """End edges, or propose it of those that a note may not end; the word for it."""
+        """End edges, or propose to end those that the note may not end. Return the outcome."""
         outcome = "ended"
         for edge in edges:
             fields = {**ends_of(edge), "at": iso(at)}
@@ -248,7 +249,7 @@ class _Run:
         state: State,
         changed: list[Edge],
     ) -> str:
-        """Let a change wait for approval, unless it waits or was rejected; the word for it."""
+        """Propose a change, unless it waits or was rejected. Return the outcome."""
         memory, known = self.memory, self.memory._store.proposals
         surest = self.waiting.get(_edge_key(kind, fields), -1.0)
         if self._is_undecided(kind, fields) or surest >= fact.confidence:
@@ -278,7 +279,7 @@ class _Run:
         return may_change(store, space, self._author(state), edges)
 
     def _changed_by(self, fact: ExtractedFact) -> list[Edge]:
-        """The edges that a fact would end or change."""
+        """Return the edges that a fact would end or change."""
         store, space = self.memory._store, self.memory._space_id
         source, target = (store.entities.node(space, one) for one in (fact.subject, fact.object))
         if source is None:
@@ -288,7 +289,7 @@ class _Run:
         return facts.changed_by(store, space, draft, fact.valid_from, exclusive=exclusive)
 
     def _ended_by(self, fact: ExtractedFact) -> list[Edge]:
-        """The edges of other relations that no longer hold with a fact."""
+        """Return the edges of other relations that a fact ends."""
         from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE
 
         over = [
@@ -310,13 +311,13 @@ class _Run:
 
 
 def _edge_key(kind: str, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """A proposed change, by its kind and its edge."""
+    """Return a key for a proposed change: its kind and its edge."""
     source, relation, target = (str(fields[name]) for name in ENDS_OF_EDGE)
     return kind, name_key(source), relation, name_key(target)
 
 
 def _read_in(fields: Mapping[str, Any]) -> str:
-    """The topic that a proposed edge was read in; empty where that is not said."""
+    """Return the topic that a proposed edge was extracted from, or "" if unknown."""
     return str((fields.get("metadata") or {}).get(EXTRACTED_FROM, "")).rpartition("@")[0]
 
 

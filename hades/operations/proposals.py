@@ -299,7 +299,7 @@ def _decided(memory: Memory, proposal: int, action: str, status: str, why: str) 
 
 
 def apply_change(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
-    """Make a proposed change."""
+    """Apply a proposed change. `sure` becomes the confidence of a remembered note."""
     more = {"confidence": sure} if kind == "remember" else {}
     getattr(memory, _METHODS[kind][0])(**fields, **more)
 

@@ -171,20 +171,24 @@ def remember(
     gate: Annotated[bool, Param("Refuse what says nothing new.", flag="--gate")] = False,
     apply_from: Annotated[
         float,
-        Param("So sure, what your own notes said changes at once.", flag="--apply-from", least=0),
+        Param(
+            "Confidence from which facts of your own notes change without review.",
+            flag="--apply-from",
+            least=0,
+        ),
     ] = DEFAULT_THRESHOLD,
 ) -> State:
     """Write what is known of a topic now: a new state, unless nothing changed.
 
-    Tags, metadata and importance carry over from the state before unless given.
-    `valid_from` says since when it is true (default: now). `expect_version` makes
-    it a Conflict when somebody else wrote first (0: the topic must be new). A new version
-    of a `note` adds to it: what it does not say again still holds and is found. That of a
-    `document` or a `conversation` replaces it. A topic is a note unless said. Where a note
-    says that its topic is fixed, done or gone, what was blocked by it is put up for review
-    (`proposals`); so is what it says otherwise than an edge or another note. Facts that were read
-    in notes of the same author change at once where it is as sure as `apply_from`. With `gate`,
-    empty talk and what your current notes say already is Refused, and listed for review.
+    Tags, metadata and importance carry over from the last state unless given. The text is true
+    since `valid_from` (default: now). With `expect_version`, raise Conflict if another writer was
+    first (0: the topic must be new). A new version of a `note` adds to it: what the old version
+    says still holds and is found. A new version of a `document` or `conversation` replaces it. A
+    topic is a note by default. If a note says that its topic is fixed, done or gone, ending what
+    it blocked is proposed (`proposals`). If it contradicts an edge or another note, that change is
+    proposed too. Facts extracted from notes of the same author change at once if the change is at
+    least as sure as `apply_from`. With `gate`, small talk, text that your current notes already
+    say and output of HADES are Refused and listed for review.
     """
     draft = Draft(
         content=clean_content(content),
@@ -229,7 +233,7 @@ def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list
 
 
 def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[CurrentNote]) -> None:
-    """Refused when a text says nothing new."""
+    """Raise Refused if a text says nothing new, and list it for review."""
     from hades.lifecycle.gate import refusal
 
     if not (why := refusal(topic, draft, memory._actor, similar)):

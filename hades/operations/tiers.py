@@ -22,7 +22,7 @@ _AGE = re.compile(r" *([0-9]+) *([dwmy]) *")
 _UNITS = {"d": "days", "w": "weeks", "m": "months", "y": "years"}
 NOT_THERE = {
     "answers": "nothing asked yet",
-    "shared answers": "no redis_url, nothing asked yet, or a role of single spaces",
+    "shared answers": "no redis_url, nothing asked yet, or a role limited to some spaces",
     "graphs": "nothing asked yet",
     "texts": "",
     "store": "",

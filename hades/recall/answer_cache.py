@@ -129,10 +129,10 @@ class AnswerCache:
 
 
 class SharedAnswers:
-    """Answers in Redis, for several processes; without it everything goes on.
+    """Answers that several processes share in Redis. HADES works without it.
 
-    What comes back from there may be anybody's: it is signed with a secret of the memory, which
-    only those know who can read all of it, and read as JSON.
+    Anybody may write to that Redis. So answers are signed with a secret that only a reader of the
+    whole memory sees, and are parsed as JSON.
     """
 
     def __init__(self, url: str, secret: str) -> None:
@@ -190,8 +190,8 @@ class SharedAnswers:
 
 
 def open_shared(url: str | None, store: Store) -> SharedAnswers | None:
-    """The answers in Redis; None: there is none, its package is not installed, or this is a role
-    of single spaces, which does not see the secret and keeps answers in its process alone."""
+    """Return the shared answers, or None: without a URL, without the package `redis`, or for a
+    role limited to some spaces, which does not see the secret."""
     secret = store.meta(ANSWERS_SECRET) if url is not None else None
     return None if url is None or secret is None else _opened(url, secret)
 

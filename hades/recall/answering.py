@@ -173,10 +173,11 @@ def _passages(run: Run, retrieved: Retrieved, numbers: dict[str, int], usual: in
 def _with_current(
     retrieved: Retrieved, chosen: dict[int, PlacedChunk], wanted: int
 ) -> dict[int, PlacedChunk]:
-    """The chosen passages by place; with a version of a note also the one that holds.
+    """Add the current version of each note of which only earlier versions were chosen.
 
-    Where there is no room for it, it takes the place of another version; of the last passage only
-    where the earlier version is believed enough to be told.
+    Passages are keyed by their place in the ranking. Without room, the current version replaces
+    another version of its note. If only one was chosen, it replaces the last passage that is not a
+    current version, unless the belief in the chosen version is below SHARE_OF_BEST.
     """
     query, ranked, current = retrieved.query, retrieved.numbers.tolist(), retrieved.current
     topic, least = query.indexes.chunks["topic"], SHARE_OF_BEST * retrieved.belief.max(initial=0.0)

@@ -29,11 +29,11 @@ from hades.recall.time_asked import TimeAsked
 CANDIDATES = 40
 """Facts near in meaning whose names are compared with the question."""
 SAID_AT_MOST = 16
-"""Facts without a vector that a question encodes for itself, the best by their words: the built-in
-encoder takes 2 ms of a core for each. Of `evals/facts` 88 % are answered so, and 89 with vectors;
-40 encoded answered 89 %, none 77 %."""
+"""The most facts without a vector that one question encodes, chosen by shared words. The built-in
+encoder takes 2 ms of one core per fact. Right answers of `evals/facts`: 77 % with none, 88 % with
+16, 89 % with 40, and 89 % when all facts have vectors."""
 NEAR_UNKNOWN = 0.5
-"""How near a fact is taken to be that shares words with the question, where nothing can encode."""
+"""The similarity assumed for a fact that shares words with the question but cannot be encoded."""
 COSINE, SAID, BOTH, RELATION, CUE, CONSTANT = 6.2, 1.7, 1.5, 0.6, 0.75, -5.7
 """Weights of what speaks for a fact: nearness in meaning, the share of the better said end's
 name, of the other end's, of the relation, and an other end of the kind asked for. Learnt on half
@@ -74,7 +74,10 @@ def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int)
 def _candidates(
     stage: Stage, retrieved: Retrieved, encoder: Encoder, question: str, held: Ints
 ) -> list[_NearFact]:
-    """The facts nearest in meaning, and of those without a vector the best by their words."""
+    """Return the facts nearest in meaning, and those that share most words with the question.
+
+    Only facts without a vector are searched by words, or all if the question has no vector.
+    """
     query, vector = retrieved.query, retrieved.vector
     missing = held[~np.isin(held, query.indexes.facts.chunks)]
     if len(missing):  # nobody told what is only alike: it gets no vector
@@ -85,7 +88,7 @@ def _candidates(
         stage.note(Reason.NO_EMBEDDINGS, f"{of} have no vector yet")
     edges = _said(stage, query, question, held if vector is None else missing)
     vectors = None
-    # No vector of the question: nothing to compare it with yet, or the encoder is late or down.
+    # The question has no vector if no text or fact has one, or if the encoder failed or was late.
     if (edges or retrieved.asks.words) and (vector is not None or not query.has_vectors):
         told = (fact_words(e.source.name, e.relation, e.target.name) for e in edges.values())
         vectors = _encoded(stage, encoder, [question, *told])
@@ -101,7 +104,7 @@ def _candidates(
 
 
 def _held(query: QueryContext, asked: TimeAsked) -> Ints:
-    """The facts of the time asked about, by id."""
+    """Return the ids of the facts of the time asked about."""
     rows = query.edges
     known = query.indexes.moment(query.as_of)[1]
     held = (rows["space"] == query.space) & (rows["recorded_at"] <= known)
@@ -113,7 +116,7 @@ def _held(query: QueryContext, asked: TimeAsked) -> Ints:
 
 
 def _said(stage: Stage, query: QueryContext, question: str, facts: Ints) -> dict[int, Edge]:
-    """The facts of some whose words the question says, best first."""
+    """Return those of the facts that share words with the question, best first, by id."""
     if "words" not in stage.run.plan.retriever.retrievers or not len(facts):
         return {}
     has = query.fact_terms.having(facts, query.indexes.words.terms(question))
@@ -124,7 +127,7 @@ def _said(stage: Stage, query: QueryContext, question: str, facts: Ints) -> dict
 
 
 def _encoded(stage: Stage, encoder: Encoder, texts: Sequence[str]) -> Floats32 | None:
-    """The vectors of texts; None where there is no time left, or nothing can encode."""
+    """Return the vectors of texts, or None if time is up or the encoder fails or is not used."""
     if "meaning" not in stage.run.plan.retriever.retrievers:
         return None
     waiting = stage.run.in_background(lambda: encoder.encode(texts), left_behind=True)
@@ -160,7 +163,7 @@ def _numbered(name: str, said: set[str]) -> tuple[str, bool]:
 
 
 def _near(query: QueryContext, vector: Floats32, held: Ints) -> dict[int, float]:
-    """The facts of some that are nearest in meaning, with how near they are."""
+    """Return those of the facts that are nearest in meaning, with their similarity, by id."""
     rows, facts = query.edges, query.indexes.facts
     all_ids = np.unique(facts.chunks)
     mask, own = (np.isin(all_ids, ids) for ids in (held, rows["id"][rows["space"] == query.space]))
@@ -180,7 +183,7 @@ def _nodes_of(query: QueryContext, topics: set[int]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _NearFact:
-    """A fact with how near it is to the question."""
+    """A fact and its similarity to the question."""
 
     edge: Edge
     near: float

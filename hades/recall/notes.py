@@ -93,7 +93,7 @@ class Notes:
 
 
 class Family(NamedTuple):
-    """All versions of the notes among some candidates, and from when until when each was there."""
+    """All versions of the notes among the candidates, with the start and end of each."""
 
     numbers: Ints
     starts: Ints
@@ -101,7 +101,7 @@ class Family(NamedTuple):
 
 
 def find_family(query: QueryContext, candidates: Ints) -> Family:
-    """The versions of the notes that candidates belong to, of the time asked about."""
+    """Return all versions of the notes among the candidates, as of the time asked about."""
     topic = query.indexes.chunks["topic"]
     own = topic[candidates[query.notes[candidates]]]
     numbers = np.flatnonzero(query.mask & query.notes & np.isin(topic, own))
@@ -109,9 +109,10 @@ def find_family(query: QueryContext, candidates: Ints) -> Family:
 
 
 def find_current(query: QueryContext, family: Family, prior: Floats) -> dict[int, int]:
-    """By number of each version of notes that changed: the version that holds.
+    """Map each version of a changed note to the version that holds.
 
-    One that holds stands for itself, for others the best chunk of those that were there last.
+    Versions are chunk numbers. A chunk that holds maps to itself, an earlier chunk to the chunk
+    with the highest `prior` among those that hold.
     """
     topic = query.indexes.chunks["topic"][family.numbers]
     order = np.lexsort((prior[family.numbers], family.ends, topic))
@@ -124,7 +125,7 @@ def find_current(query: QueryContext, family: Family, prior: Floats) -> dict[int
 
 
 def read_notes(query: QueryContext, numbers: Ints, family: Family) -> Notes:
-    """Read candidates; `family` has all versions of their notes."""
+    """Read the candidates. `family` has all versions of their notes."""
     ids = query.graph.chunks[numbers].tolist()
     placed = query.store.chunks.find(ids, query.as_of)
     kept = np.array([one in placed for one in ids], np.bool_)
@@ -475,7 +476,7 @@ class _Sentences:
         return alike < SAID_AGAIN and bool(self._has(best)) and not heard
 
     def _has(self, at: int | None) -> set[str]:
-        """The words of the question that a sentence, or all, has, other than the note's name."""
+        """Return the question's stems in a sentence (None: the chunk), except its topic's name."""
         texts = note_sentences(self._chunk.text) or (self._chunk.text,)
         text = texts[at] if at is not None and at < len(texts) else self._chunk.text
         return (self._asked & set(stems(text))) - _name(self._chunk.topic).terms

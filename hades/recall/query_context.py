@@ -38,7 +38,7 @@ class QueryContext:
     edges: Columns
     """All edges somebody told, whenever they held."""
     fact_terms: ChunkTerms
-    """The words of these edges, by edge."""
+    """The stems of these edges, by edge id."""
     encoder: str
     """Whose vectors these are."""
 
@@ -81,10 +81,10 @@ class QueryContext:
         return self.indexes.has_vectors or bool(np.isin(facts, own).any())
 
     def cosine(self, vector: Floats32, words: Floats | None = None) -> Floats:
-        """How near each chunk is.
+        """Return the similarity of each chunk to a vector.
 
-        What has no vector is as far as the farthest, or with `words` (BM25 by chunk number) as
-        far up between the farthest and the nearest as its words are among all.
+        A chunk without a vector gets the lowest similarity. With `words` (BM25 by chunk number) it
+        gets a value between the lowest and the highest, in proportion to its BM25.
         """
         near = self.indexes.near(vector, self.mask).astype(float)
         known = np.isfinite(near)

@@ -105,7 +105,7 @@ class Retrieved:
     superseded: set[int] = field(default_factory=set)
     """The versions of notes that a later one says anew, by number."""
     current: dict[int, int] = field(default_factory=dict)
-    """By number of a version of a note: the one that holds at the time asked about."""
+    """Maps versions of changed notes to the version that holds then, both by chunk number."""
     held: dict[int, str] = field(default_factory=dict)
     """Of earlier versions of notes: what of them no later one says again."""
     beam: tuple[BeamPath, ...] = ()
@@ -289,7 +289,7 @@ def rank(
 
 
 def _with_current(chosen: Sequence[int], current: Mapping[int, int]) -> list[int]:
-    """As many candidates, where a version of a note comes with the one that holds."""
+    """Put the current version of a note behind each earlier one, and drop the last candidates."""
     kept: dict[int, None] = {}
     for one in chosen:
         both = dict.fromkeys((one, current.get(one, one)))
@@ -358,7 +358,7 @@ def _rank_notes(
     second: Floats,
     recent: bool,
 ) -> _Group:
-    """Versions of notes, ranked."""
+    """Rank versions of notes."""
     query, recency = retrieved.query, None
     asked = retrieved.question, retrieved.vector, retrieved.terms, retrieved.asks
     succession = find_succession(notes, *asked)

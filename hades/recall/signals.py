@@ -38,7 +38,7 @@ class Signals:
 
     mask: Flags
     cosine: Floats
-    """As the encoder says; where there is no vector, between the least and the most by words."""
+    """Similarity to the question. A chunk without a vector gets a value by its words."""
     words: Floats
     prior: Floats
     named: Ints

@@ -219,13 +219,13 @@ class Executor:
         return self.pools["work"].submit(caller.name, run)
 
     def _refuse_behind(self, memory: Memory) -> None:
-        """_NotIndexed when a question waits for what is indexed first."""
+        """Raise _NotIndexed if a question must wait; else index the rest in the background."""
         if memory._is_behind():
             raise _NotIndexed
         self._index_in_turns(memory)
 
     def _index_in_turns(self, memory: Memory) -> None:
-        """Let the rest be indexed beside the questions, where something of this space waits."""
+        """Start the background indexing, unless it runs or nothing of this space waits."""
         idle = self._embedding is None or self._embedding.done()
         if idle and (memory.pending or memory._vectors_missing()):
             writing, told = self._written(), self._stopping(lambda *_: None)

@@ -202,13 +202,13 @@ class Jobs:
         return job
 
     def of_space(self, space: str) -> list[Job]:
-        """All jobs of a space, newest first."""
+        """Return all jobs of a space, newest first."""
         return [job for job in reversed(self._jobs.values()) if job.space == space]
 
     def seen_by(self, caller: Caller, space: str) -> list[Job]:
-        """The jobs of a space that a caller may see and cancel: their own; an admin's are all.
+        """Return the jobs of a space that a caller may see and cancel: their own; all for an admin.
 
-        What a job tells has names in it: of files, of sources, of who began it.
+        Others stay hidden because a job shows the names of files, sources and its caller.
         """
         found = self.of_space(space)
         return [job for job in found if job.by == caller.name or caller.role >= Role.ADMIN]
@@ -225,12 +225,12 @@ class Jobs:
         return None if key is None else next((job for job in theirs if job.key == key), None)
 
     def get(self, caller: Caller, space: str, id: str) -> Job:
-        """One job of a space; NotFound also where it is somebody else's."""
+        """Return a job that the caller may see; else raise NotFound."""
         for job in self.seen_by(caller, space):
             if job.id == id:
                 return job
         raise NotFound(
-            f"There is no job {id!r} of yours: it ended long ago, or before the last start."
+            f"You have no job {id!r}. It may have ended long ago, or before the last server start."
         )
 
     def cancel(self, job: Job) -> None:

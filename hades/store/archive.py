@@ -38,7 +38,7 @@ KEPT_BYTES_AT_MOST = 16 << 20
 _PLACE, _ID = OWN_FACTS = ("archive", "archive_id")
 """What a memory notes about its archive; a copy has none."""
 _UNPACKED_AT_MOST = CONTENT_BYTES_AT_MOST + (8 << 20)
-"""Of one object: the last text of a run may be as large as any."""
+"""The most bytes of one unpacked object. The last text in it may have the largest size allowed."""
 _PRESET = 3
 """Of lzma: a dictionary of 4 MiB, so that all versions of an object share what they have."""
 _NAME = re.compile(r"[0-9a-f]{16}/[0-9]+/[0-9]+-[0-9]+-([0-9a-f]{32})\.xz")
@@ -263,9 +263,10 @@ class Archive:
         return len(rows)
 
     def settle(self, what: str) -> bool:
-        """Remove what is owed to be removed, unless a state lies in it after all.
+        """Remove objects that are to be removed, unless a state is still in them. Return whether
+        this is settled.
 
-        Only who sees all states can say that: for a role of single spaces it stays owed.
+        Only a caller that sees all states can tell; a role limited to some spaces gets False.
         """
         start, database = what.removeprefix(ARCHIVE), self._database
         if not _NAME.fullmatch(start) and not _FOLDER.fullmatch(start):

@@ -63,7 +63,7 @@ FROM (
 """Of the states known then that have a chunk, the one that began last."""
 
 _PHASE = f"CASE p.phase WHEN {Phase.LARGE} THEN {Phase.CHUNKS} ELSE p.phase END"
-"""What a state waits for, large or small."""
+"""The `Phase` of a waiting state, with CHUNKS for LARGE."""
 _UNEMBEDDED = """
 FROM chunks c JOIN topics t ON t.id = c.topic WHERE c.id > ?1 AND (t.space = ?4 OR ?4 IS NULL)
   AND NOT EXISTS (SELECT 1 FROM embeddings v JOIN encoders e ON e.id = v.encoder
@@ -292,8 +292,7 @@ class Chunks:
         return {row[0]: _placed_chunk(row, "") for row in rows}
 
     def texts(self, chunks: Sequence[int], *, lost_ok: bool = False) -> dict[int, str]:
-        """The texts of chunks, whenever they were there; `lost_ok`: but for what cannot be
-        read."""
+        """Return the texts of chunks of any time. With `lost_ok`, leave out unreadable ones."""
         rows = self._placed(chunks, FOREVER, FOREVER)
         found = self._with_contents(rows, 1, lost_ok=lost_ok)
         return {row[0]: text[row[3] : row[4]] for row, text in found}
@@ -354,7 +353,7 @@ class Chunks:
         return {chunk: (topic, kind, heading) for chunk, topic, kind, heading in rows}
 
     def first_of_notes(self, chunks: Sequence[int], at_most: int) -> set[int]:
-        """Those of the chunks that stand among the first of a version of a note."""
+        """Return those of the chunks that are among the first `at_most` of a version of a note."""
         return set(
             self._database.column(
                 "SELECT c.id FROM chunks c JOIN topics t ON t.id = c.topic "

@@ -75,10 +75,10 @@ class Database(ABC):
     place: str
     """How messages call it: a path, or an address without its password."""
     embedded = EMBEDDED
-    """Where it is noted up to which row vectors were made; who sees less keeps notes of its own."""
+    """Key prefix for the embedding progress in `meta`. A role that sees fewer rows has its own."""
 
     owes = ""
-    """What names the work it owes as its own; the same holds."""
+    """Suffix of the rows in `owed` that this role recorded; empty for a role that sees all rows."""
 
     def __init__(self, *, read_only: bool, busy_timeout_s: float, clock: Clock) -> None:
         self.read_only = read_only
@@ -298,7 +298,7 @@ class Database(ABC):
     # Time
 
     def write_clock(self) -> int:
-        """What the clock says to a write; a server may hold those it trusts less to its own."""
+        """Return the time for a write. PostgreSQL limits some roles to the server's clock."""
         return self.clock()
 
     def within(self, seconds: float | None) -> AbstractContextManager[None]:
@@ -311,7 +311,7 @@ class Database(ABC):
     # Facts about the memory
 
     def sees_all(self) -> bool:
-        """Whether no row of the memory is hidden from who is asking, now."""
+        """Return whether the caller sees all rows of the memory now."""
         return True
 
     def change(self) -> int:

@@ -144,7 +144,7 @@ def _zip(encoding: int, body: bytes) -> tuple[int, bytes]:
 
 
 def _unzip(body: bytes) -> bytes:
-    """The bytes that were zipped; ValueError when they are more than a text may have."""
+    """Return the unzipped bytes. Raise ValueError if they are more than a text may have."""
     reader = zlib.decompressobj()
     whole = reader.decompress(body, CONTENT_BYTES_AT_MOST + 1)
     if not reader.eof:

@@ -53,7 +53,7 @@ e.row > :mark AND r.name <> :alike AND NOT EXISTS (
   SELECT 1 FROM embeddings v WHERE v.node = e.id << 3 | {NodeKind.EDGE}
     AND v.encoder = (SELECT id FROM encoders WHERE name = :encoder))
 """
-"""That an edge was told, and has no vector."""
+"""Matches an edge without a vector, except `similar_to` edges, which get none."""
 
 
 def touching(row: str, direction: Direction) -> str:
@@ -72,7 +72,7 @@ class Edges:
     # Reading
 
     def actor(self, space: int, edge: int) -> str | None:
-        """Who wrote what is believed now about an edge."""
+        """Return the actor who wrote the current version of an edge."""
         found: str | None = self._database.value(
             "SELECT a.name FROM edges e JOIN changes c ON c.number = e.change "
             "JOIN actors a ON a.id = c.actor "
@@ -160,9 +160,9 @@ class Edges:
     def unembedded(
         self, encoder: str, limit: int, space: int | None = None
     ) -> list[tuple[int, str, str, str]]:
-        """Told facts without a vector, oldest first: id, source, relation, target.
+        """Return id, source, relation and target of edges without a vector, oldest first.
 
-        Nobody told what is only alike.
+        `similar_to` edges are left out: they get no vector.
         """
         of_space = "" if space is None else "AND e.space = :space"
         rows = self._database.rows(
@@ -178,7 +178,7 @@ class Edges:
         return self._named(rows)
 
     def set_embedded(self, encoder: str) -> None:
-        """Note up to which row all edges have their vectors; inside a transaction."""
+        """Record up to which row all edges have vectors. Call it inside a transaction."""
         mark = self._embedded(encoder)
         up_to: int | None = self._database.value(
             "SELECT coalesce((SELECT e.row - 1 FROM edges e JOIN relations r ON r.id = e.relation "
@@ -191,7 +191,7 @@ class Edges:
             self._database.set_meta(f"{self._database.embedded}edges:{encoder}", str(up_to))
 
     def told(self, ids: Sequence[int]) -> dict[int, tuple[str, str, str]]:
-        """Source, relation and target of edges, by id, as they were written."""
+        """Return source, relation and target of edges, by id, without following merges."""
         rows = self._database.rows(
             "SELECT DISTINCT e.id, e.source, r.name, e.target FROM edges e "
             "JOIN relations r ON r.id = e.relation WHERE e.id = ANY(?)",
@@ -200,7 +200,7 @@ class Edges:
         return {id_: (names[0], names[1], names[2]) for id_, *names in self._named(rows)}
 
     def _named(self, rows: Sequence[tuple[int, int, str, int]]) -> list[tuple[int, str, str, str]]:
-        """Rows of id, source, relation and target, the ends by their names."""
+        """Replace the source and target numbers in rows by names."""
         called = self._entities.described({end for row in rows for end in (row[1], row[3])})
         return [
             (id_, called[source].name, relation, called[target].name)

@@ -24,14 +24,14 @@ from hades.store.drafts import draft_of, sync_folder
 
 BUCKETS = ("s3", "gs", "az")
 BYTES_AT_MOST = CONTENT_BYTES_AT_MOST + (16 << 20)
-"""Of one object: room for the largest text there may be, not compressed, and others beside it."""
+"""The most bytes of one object: room for the largest text, uncompressed, and some smaller ones."""
 _ANSWER_S = 20
-"""How long one request may take, from connecting to the last byte of the answer."""
+"""The longest time for one request, from connecting to the last byte of the reply."""
 _CONNECT_S = 5
 _RETRIED_S = 30
-"""After so long a request that failed is not tried again."""
+"""A failed request is not repeated after this time."""
 _LISTED_S = 120
-"""How long a listing may take, with all its pages: a store could send pages without end."""
+"""The longest time for a listing with all its pages; a store could send pages without end."""
 
 
 def open_objects(place: str) -> Objects:
@@ -66,15 +66,18 @@ class _Folder:
                 sync_folder(folder)
 
     def get(self, name: str) -> bytes | None:
-        """An object; None when there is none of this name. Unavailable: nobody can say. Corrupt:
-        what is there cannot be one, and is not read."""
+        """Return an object, or None if there is none of this name.
+
+        Raise Unavailable if the folder cannot be read, and Corrupt, without reading, if the object
+        is too large or not a regular file.
+        """
         with self._reached(), suppress(FileNotFoundError, NotADirectoryError):
-            # Not blocking: to open a named pipe would wait for somebody who writes into it.
+            # O_NONBLOCK: opening a named pipe would otherwise wait for a writer.
             descriptor = os.open(self._root / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
                 found = os.fstat(descriptor)
                 if not stat.S_ISREG(found.st_mode):
-                    raise Corrupt(f"{name} in the archive {self.place} is no plain file.")
+                    raise Corrupt(f"{name} in the archive {self.place} is not a regular file.")
                 with open(descriptor, "rb", closefd=False) as file:
                     return file.read(_accepted(self.place, name, found.st_size))
             finally:
@@ -168,10 +171,10 @@ class _Bucket:
 
 
 def _accepted(place: str, name: str, size: int) -> int:
-    """The size of an object, before it is read; Corrupt where no such object was ever put."""
+    """Return the size of an object before it is read. Raise Corrupt if it is too large."""
     if size > BYTES_AT_MOST:
         raise Corrupt(
-            f"{name} in the archive {place} has {size >> 20} MB, more than an object can have "
+            f"{name} in the archive {place} is {size >> 20} MB, more than the limit of an object "
             f"({BYTES_AT_MOST >> 20} MB)."
         )
     return size

@@ -21,9 +21,9 @@ _log = logging.getLogger(__name__)
 
 
 def owe(database: Database, *what: str) -> None:
-    """Note what is to be done once the transaction under way is committed.
+    """Record work to do after the current transaction is committed.
 
-    What a role of single spaces owes is noted with its name, so that it sees its own alone.
+    A role limited to some spaces records it with a hash of its name, and sees only its own rows.
     """
     for one in what:
         named = one if one.startswith(ARCHIVE) else one + database.owes
@@ -56,9 +56,10 @@ def finish(
 
 
 def _rows(database: Database) -> dict[str, list[tuple[str, str]]]:
-    """By what is to be done here, the rows that say so.
+    """Group the rows of `owed` by the work that this process has to do.
 
-    Files beside the memory are each role's own. Tables are written anew for all roles.
+    Logs, indexes and leftover files belong to one role. Rewriting tables and removing archived
+    objects is done for all roles.
     """
     found: dict[str, list[tuple[str, str]]] = {}
     for named, mark in database.rows("SELECT what, mark FROM owed"):

@@ -91,7 +91,7 @@ class Proposals:
         return found
 
     def refused_for(self, space: int, topic: str) -> list[Proposal]:
-        """What the write gate refused for a reason in which a version of a topic may stand."""
+        """Return the refused notes whose reason may name a version of this topic."""
         escaped = re.sub(r"([%_!])", r"!\1", topic)
         rows = self._database.rows(
             _SELECT + "WHERE p.space = ? AND p.status = 'refused' AND p.why LIKE ? ESCAPE '!' "
@@ -101,9 +101,10 @@ class Proposals:
         return [_proposal(row) for row in rows]
 
     def decide(self, write: Write, proposal: int, status: str, by: str | None, why: str) -> None:
-        """Note what became of a proposal, who said so, and why; else its first reason stays.
+        """Record the new status of a proposal, who decided and why.
 
-        Without a name nobody decided: it waits again.
+        With an empty `why` the old reason stays. With `by` None, nobody decided: a former decision
+        is cleared.
         """
         decided = (None, None) if by is None else (self._database.actor_id(by), write.at)
         self._database.run(

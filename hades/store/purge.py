@@ -84,9 +84,9 @@ def erase_space(database: Database, write: Write, space: int) -> None:
 def _erase_kept_texts(
     database: Database, write: Write, space: int, names: set[str]
 ) -> Counter[str]:
-    """Erase proposals and kept answers in which one of the names stands; how many of each.
+    """Erase proposals and stored answers that contain one of the names. Return how many of each.
 
-    A note that was refused because a purged topic said it already waits for review instead.
+    A refused note that only repeats a purged topic is not erased: it waits for review.
     """
     gone: Counter[str] = Counter()
     known = Proposals(database)

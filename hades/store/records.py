@@ -27,28 +27,27 @@ Progress = Callable[[str, int, int], None]
 EMBEDDED = "embedded:"
 """With an encoder's name, the key under which it is noted how far its vectors go."""
 SECRET = "secret:"
-"""How keys of `meta` begin that only those read who see the whole memory."""
+"""Prefix of the keys in `meta` that are hidden from roles limited to some spaces."""
 ANSWERS_SECRET = f"{SECRET}answers"
-"""The key under which lies what answers that are kept elsewhere are signed with."""
+"""The key in `meta` of the secret that signs answers kept elsewhere, as in Redis."""
 
 
 class Phase(IntEnum):
-    """What a state waits for, in this order. The numbers are stored."""
+    """The next indexing step of a waiting state. The numbers are stored."""
 
     CHUNKS = 1
     EDGES = 3
     EMBEDDINGS = 4
     LARGE = 5
-    """It waits for chunks as well, and is long: no question waits for it."""
+    """The same step as CHUNKS, for a long text: no question waits for it."""
 
 
 BEFORE_NAMES = 2
-"""The phase of states that waited for vectors while those came before names: they still wait
-for names."""
+"""A phase of older versions, which made vectors before names. Such states still wait for names."""
 
 
 class Rank(IntEnum):
-    """What comes first of the states of one actor in one space that wait."""
+    """The order of waiting states of one space and actor: the lowest rank comes first."""
 
     SMALL_WORDS = 0
     SMALL_VECTORS = 1

@@ -346,8 +346,8 @@ STEPS: list[tuple[str, str]] = [
     ("marks of commits", ""),
     ("edges by both their ends", _BOTH_ENDS),
 ]
-"""Name and script of each step; their numbers count from OLDEST. An empty one is for one engine
-alone, which has its code: `sqlite/guards.py`, and the table `commits` in `postgres/opening.py`."""
+"""Name and script of each migration, numbered from OLDEST. An empty script is for one engine only;
+the code is in `sqlite/guards.py`, or in `postgres/opening.py` for the table `commits`."""
 
 
 def statements(script: str) -> list[str]:

@@ -39,7 +39,7 @@ class Spaces:
         return int(found[0])
 
     def name(self, space: int) -> str:
-        """What a space is called."""
+        """Return the name of a space."""
         return str(self._database.value("SELECT name FROM spaces WHERE id = ?", space))
 
     def create(self, write: Write, name: str) -> Space:

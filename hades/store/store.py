@@ -138,7 +138,7 @@ class Store:
         return purge.erase(self.database, self.entities, write, space, name)
 
     def have_secret(self) -> None:
-        """Give a memory that was made without one a secret of those who see all of it."""
+        """Create the secret that signs shared answers, if there is none and all rows are seen."""
         if self.meta(ANSWERS_SECRET) is None and self.database.sees_all():
             with self.database.transaction():
                 self.set_meta(ANSWERS_SECRET, secrets.token_hex(32))

@@ -23,8 +23,8 @@ from hades.store.faults import digest_of, intact
 from hades.store.records import Draft, Phase, TopicFilter, Write
 
 SMALL_CHARACTERS = 40_000
-"""A longer text is large: no question waits until it is cut and its names are found, which
-takes 3 s a megabyte (two ARM cores)."""
+"""The most characters of a small text. No question waits for a longer one: cutting it and finding
+its names takes 3 s per megabyte on two ARM cores."""
 WHOLE_EVERY = 64
 """At most so many deltas lie between a version and a whole copy of one."""
 
@@ -247,10 +247,10 @@ class Topics:
         return dict(rows)
 
     def contents(self, states: Iterable[int], *, lost_ok: bool = False) -> dict[int, str]:
-        """The contents of states by their rows; NotFound when one of them is gone.
+        """Return the contents of states by row. Raise NotFound if a state does not exist.
 
-        With `lost_ok`, what the archive lost or what is damaged is left out, and the log says so
-        once: indexes are of all spaces, and a text of one must not keep the others from theirs.
+        With `lost_ok`, lost or damaged texts are left out and logged once. Indexes need this: they
+        read all spaces, and a bad text in one space must not stop the others.
         """
         found, wanted = {}, set(states)
         for topic, *values in self._database.rows(_BY_ID, sorted(wanted)):
@@ -271,9 +271,11 @@ class Topics:
     def current_notes(
         self, space: int, chunks: Sequence[int], since: int, recent: int
     ) -> dict[int, tuple[str, int, int, float, str | None]]:
-        """By state the topic, version, time, confidence and author of notes as they are now: those
-        with one of these chunks, and those among the `recent` last states that came after a
-        change."""
+        """Return topic, version, start, confidence and author of current notes, by state.
+
+        These are notes with one of the chunks, and notes among the newest `recent` states that were
+        written after the change `since`.
+        """
         found = self._database.rows(
             "SELECT state FROM placements WHERE chunk = ANY(?1) UNION SELECT id FROM "
             "(SELECT id, change FROM states ORDER BY id DESC LIMIT ?2) l WHERE l.change > ?3",
@@ -330,7 +332,7 @@ class Topics:
         return found
 
     def author(self, space: int, topic: str, version: int) -> str | None:
-        """Who wrote a version of a topic; None when nobody knows."""
+        """Return the actor who wrote a version of a topic, or None if unknown."""
         found: str | None = self._database.value(
             "SELECT a.name FROM topics t JOIN states s ON s.topic = t.id "
             "JOIN changes c ON c.number = s.change JOIN actors a ON a.id = c.actor "

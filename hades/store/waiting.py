@@ -1,8 +1,8 @@
-"""Waiting: the states that wait to be indexed, in turns by space and actor.
+"""Queues of the states that wait to be indexed.
 
-Each space and actor has a queue of its own. In a queue small states come before large ones,
-and words and names before vectors. The versions of a topic stay in one queue in their order,
-since the times of a chunk follow from the version before.
+Each pair of space and actor has a queue. In a queue, small states come before large ones; among
+states of one size, words and names come before vectors. All versions of a topic stay in one queue
+in order, because the times of a chunk depend on the version before.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from hades.store.database import Database
 from hades.store.records import BEFORE_NAMES, Pending, Phase, Rank
 
 SMALL_CHUNKS = 64
-"""A state of more chunks is large when its vectors are made: these take 2 s (two ARM cores)."""
+"""The most chunks of a small state in the vector phase: 64 vectors take 2 s on two ARM cores."""
 LOOKED_THROUGH_AT_MOST = 10_000
-"""So many states are not put in order for a question, which would take longer than 50 ms."""
+"""From this many waiting states in a space on, a question does not sort them: it would take longer
+than 50 ms."""
 
 _WAITING = "FROM pending p JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic"
 _RANK = f"""
@@ -28,7 +29,8 @@ CASE WHEN p.phase = {Phase.EMBEDDINGS} THEN
 ELSE max(CASE p.phase WHEN {Phase.LARGE} THEN {Rank.LARGE_WORDS} ELSE {Rank.SMALL_WORDS} END)
   OVER (PARTITION BY s.topic ORDER BY p.state) END
 """
-"""A small version waits with a large one before it."""
+"""The `Rank` of a state. A small version behind a large one of its topic has the rank of the large
+one, so that versions stay in order."""
 _IN_TURN = f"""
 SELECT state, space, name, version, phase, outline, actor, rank FROM (
   SELECT w.*, row_number() OVER (PARTITION BY space, actor ORDER BY rank, state) AS place FROM (
@@ -48,29 +50,30 @@ ORDER BY p.ordinal LIMIT ?3
 
 
 class Waiting:
-    """States that wait to be indexed."""
+    """The states that wait to be indexed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def in_turn(self, space: int | None, of_each: int) -> list[Pending]:
-        """The first states of each queue, by their place in it; of one space, or of all."""
+        """Return the first `of_each` states of every queue of a space, or of all spaces: all
+        first ones, then all second ones, and so on."""
         rows = self._database.rows(_IN_TURN, space, of_each)
         return [Pending(*row) for row in rows]
 
     def are_many(self, space: int) -> bool:
-        """Whether more states of a space wait than can be ordered for each question."""
+        """Return whether too many states of a space wait to sort them for every question."""
         few = self._database.column(
             f"SELECT p.state {_WAITING} WHERE t.space = ? LIMIT ?", space, LOOKED_THROUGH_AT_MOST
         )
         return len(few) == LOOKED_THROUGH_AT_MOST
 
     def lacking(self, encoder: str, state: int, limit: int) -> list[int]:
-        """Chunks of a state without a vector of an encoder, in order."""
+        """Return the first chunks of a state that have no vector of this encoder."""
         return self._database.column(_LACKING, state, encoder, limit)
 
-    def cut(self, states: Sequence[Pending]) -> list[Pending]:
-        """Those of the states that are cut by now and wait for names, in their order."""
+    def already_cut(self, states: Sequence[Pending]) -> list[Pending]:
+        """Return those of the states that are cut into chunks and wait for names, in order."""
         rows = self._database.rows(
             f"SELECT state, phase, outline FROM pending WHERE phase IN ({BEFORE_NAMES}, "
             f"{Phase.EDGES}) AND state = ANY(?)",

@@ -36,10 +36,10 @@ def _large(path: Path) -> None:
 
 
 HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
-    "a pipe nobody writes to": (os.mkfifo, "no plain file"),
-    "a device without an end": (lambda path: path.symlink_to("/dev/zero"), "no plain file"),
-    "a folder": (Path.mkdir, "no plain file"),
-    "300 MB": (_large, "has 300 MB, more than an object can have"),
+    "a pipe nobody writes to": (os.mkfifo, "not a regular file"),
+    "a device without an end": (lambda path: path.symlink_to("/dev/zero"), "not a regular file"),
+    "a folder": (Path.mkdir, "not a regular file"),
+    "300 MB": (_large, "is 300 MB, more than the limit of an object"),
 }
 
 
@@ -103,7 +103,7 @@ def test_a_large_object_of_a_store_is_not_read(monkeypatch: pytest.MonkeyPatch) 
         "AWS_REGION": "us-east-1",
     }.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(hades.Corrupt, match="has 300 MB, more than an object can have"):
+    with pytest.raises(hades.Corrupt, match="is 300 MB, more than the limit of an object"):
         open_objects("s3://old/texts").get("object")
     server.shutdown()
     server.server_close()

@@ -398,7 +398,8 @@ def test_all_tiers_are_listed_and_a_place_that_was_noted(grown: hades.Memory, pa
     assert list(before) == [
         *("answers", "shared answers", "graphs", "texts", "store", "archived texts", "archive")
     ]
-    assert before["shared answers"] == "no redis_url, nothing asked yet, or a role of single spaces"
+    why = "no redis_url, nothing asked yet, or a role limited to some spaces"
+    assert before["shared answers"] == why
     assert before["archive"] == "nothing archived"
     place = str(path.with_name("old"))
     assert grown.archive(older_than="2y", to=place)["in_archive"] == 0

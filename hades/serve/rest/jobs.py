@@ -157,9 +157,9 @@ for _operation in OPERATIONS.values():
 
 @router.get("/jobs", summary="List jobs", response_model=Page[JobStatus])
 async def listed(asked: InSpace, jobs: TheJobs) -> Response:
-    """The jobs of this space that you began and the server still knows, newest first.
+    """List the jobs that you began in this space, newest first.
 
-    The role admin sees those of all callers.
+    The role admin sees the jobs of all callers. The server forgets old jobs.
     """
     await asked.require(Role.READER)
     shown = [job.shown() for job in jobs.seen_by(asked.caller, asked.space)]
@@ -168,14 +168,14 @@ async def listed(asked: InSpace, jobs: TheJobs) -> Response:
 
 @router.get("/jobs/{id}", summary="Read a job", response_model=JobStatus)
 async def read(asked: InSpace, jobs: TheJobs, id: JobId) -> Response:
-    """How a job of yours stands: its progress and its result; for the role admin, any job."""
+    """Return the progress and result of a job that you began. The role admin reads any job."""
     await asked.require(Role.READER)
     return json_response(to_json(jobs.get(asked.caller, asked.space, id).shown()))
 
 
 @router.delete("/jobs/{id}", summary="Cancel a job", response_model=JobStatus)
 async def cancel(asked: InSpace, jobs: TheJobs, id: JobId) -> Response:
-    """Stop a job of yours at its next step, or as admin any job; what it wrote stays."""
+    """Stop a job that you began at its next step. The role admin stops any job. Its writes stay."""
     await asked.require(Role.WRITER)
     job = jobs.get(asked.caller, asked.space, id)
     jobs.cancel(job)
@@ -202,7 +202,7 @@ async def events(
         Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="Go on after it."),
     ] = "0",
 ) -> Response:
-    """Where a job of yours stands as server-sent events: at once, and whenever that is news."""
+    """Stream the progress of a job that you began as server-sent events, at once and on changes."""
     await asked.require(Role.READER)
     job = jobs.get(asked.caller, asked.space, id)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

@@ -1,10 +1,10 @@
 """PostgreSQL: one database for many processes.
 
-A statement outside a transaction takes a connection from the pool for as long as it runs; a
-transaction keeps one. Writers come one after another by a lock on the table `commits`, which is
-taken before anything is read and let go by the commit: so change numbers become visible in their
-order, and what a write read is still true when it commits. The last statement of a write leaves
-a random mark in that table: by it a writer that got no answer finds out whether it is stored.
+A statement outside a transaction takes a connection from the pool while it runs; a transaction
+keeps one. A writer locks the table `commits` before it reads anything and holds the lock until the
+commit. So writers run one at a time, change numbers become visible in order, and the rows that a
+writer has read do not change before it commits. The last statement of a write inserts a random mark
+into that table. If the reply to a COMMIT is lost, the writer looks for its mark.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _UNDONE = (
 )
 _FAILED = "An earlier statement of this write failed in {place}: nothing of it is stored."
 TURN = "LOCK TABLE commits IN SHARE UPDATE EXCLUSIVE MODE"
-"""Wait for one's turn to write. Only a role that may write gets this lock. Stronger ones are not
-safe: whoever may only read can hold a conflicting one, by PREPARE of a write it may not execute."""
+"""Waits until no other writer holds this lock. Only a role that may write can take it. A stronger
+lock is not safe: a role that may only read could block it with PREPARE of a write."""
 MARKS_KEPT_S = 3600
 _DROPPED_EVERY = 1_000
-"""One write of so many drops the marks that are older."""
+"""On average, one write in this many deletes the marks older than MARKS_KEPT_S."""
 _DROP_MARKS = f"DELETE FROM commits WHERE at < now() - interval '{MARKS_KEPT_S} s'; "
 _SERVER_CLOCK = "SELECT CAST(floor(1000000 * extract(epoch FROM clock_timestamp())) AS bigint)"
 _SEES_ALL = (
@@ -350,7 +350,8 @@ class PostgresDatabase(Database):
                 self._leave(connection)
 
     def _settle(self, mark: int, sent_at: float) -> None:
-        """Find out whether a COMMIT was done whose answer was lost; raise when not, or unsure."""
+        """Look for the mark of a COMMIT whose reply was lost. Raise Unavailable if the write is not
+        stored, or if that cannot be found out."""
         stored = None
         with suppress(HadesError):
             self._begin(writing=True)  # waits until that transaction is over
@@ -394,12 +395,12 @@ class PostgresDatabase(Database):
     # The database
 
     def write_clock(self) -> int:
-        """The clock; for a role of single spaces, no later than the server's own."""
+        """Return the time for a write: for a role limited to some spaces, at most the server's."""
         now = self.clock()
         return min(now, self.value(_SERVER_CLOCK)) if self.address.sees else now
 
     def sees_all(self) -> bool:
-        """Whether row-level security hides nothing; asked anew, as grants may have changed."""
+        """Return whether row-level security hides no row. Grants may change, so always ask."""
         return bool(self.value(_SEES_ALL))
 
     @property

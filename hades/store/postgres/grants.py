@@ -1,19 +1,19 @@
 """Who may read and write a memory in PostgreSQL.
 
-A role of a whole memory has the privileges of its tables. One of some spaces has them as well,
-but row-level security keeps it to the rows of these spaces: rows that have a space by that,
-other rows by the row they belong to, which it must see. It sees of other spaces only numbers:
-that of the last change, and those of erased nodes. All rows it writes belong to what is its
-own, so that nobody else meets them.
+A role for the whole memory has privileges on all tables. A role limited to some spaces has
+privileges too, but row-level security shows it only the rows of its spaces. A row without a column
+`space` is visible if the row that it belongs to is visible. Of other spaces the role sees only the
+number and time of the last change, and the numbers of erased nodes. Each row that it writes must
+belong to a row of its own spaces.
 
-Some rows make HADES do something later, and some are read together with those of all spaces.
-Of these a role writes only what cannot harm another space (docs/postgres.md has the table):
-numbers of rows are given out by the server, changes are dated by its clock, and numbers and
-bytes that indexes take in have the size that the indexes expect.
+Some rows make HADES act later, and the indexes read rows of all spaces together. So policies check
+what a role limited to some spaces writes (docs/postgres.md has the table): the server assigns row
+numbers, its clock limits the times of changes, and numbers, vectors and positions must have the
+size that the indexes expect.
 
-Actors and relations are known by numbers that all spaces share. A role sees those of its own
-rows, and writes no row with a number it does not see, unless it said the name first
-(`number_of_…`): else it could learn the names of others by trying numbers.
+All spaces share the numbers of actors and relations. A role sees those used in its own rows. To
+write a row with another number, it must first give the name (`number_of_…`); otherwise it could
+learn the names of others by trying numbers.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _node(column: str, *kinds: NodeKind) -> str:
 
 
 def _within(column: str, bits: int) -> str:
-    """Whether a number fits where indexes keep it."""
+    """Return an SQL condition: a number fits into the bits that indexes have for it."""
     return f"{column} BETWEEN 0 AND {(1 << bits) - 1}"
 
 
@@ -73,7 +73,7 @@ _SPACE = "space = ANY(%s)"
 _NEXT = "= (SELECT coalesce(max(number), 0) + 1 FROM last_change)"
 _LAST = "(SELECT coalesce(max(at), 0) FROM last_change)"
 _LATEST = f"greatest({_LAST} + 1, 1000000 * extract(epoch FROM clock_timestamp()))"
-"""The server's time, or right behind the last change: all later changes are dated after it."""
+"""The latest time allowed for a new change: the server's clock, or 1 µs after the last change."""
 _MARK = f"starts_with(key, '{EMBEDDED}@' || md5(current_user) || ':')"
 _HISTORY = r"substring(key, '^history:(\d+):')::bigint = ANY(%s)"
 _HIDDEN = ("history:", EMBEDDED, SECRET)
@@ -89,8 +89,8 @@ _VECTOR = (
 )
 _ALL = "ALL"
 FORM = 2
-"""Part of the name of a policy. It grows whenever what is granted changes: then the next opening
-by the owner grants anew."""
+"""The version of the grants, part of every policy's name. Increase it when the grants change: the
+owner's next opening then renews them."""
 
 _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
     "migrations": {"SELECT": ("TRUE", "")},
@@ -122,7 +122,7 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
     "pending": {_ALL: (_STATE, "")},
     "uses": {_ALL: (_STATE, "")},
     "originals": {_ALL: (f"{_STATE} AND {_seen('states', 'summary')}", "")},
-    # An object is of the topic in its name: the state must be of that topic.
+    # The name of an object contains a topic number. The state must belong to that topic.
     "archived": {_ALL: (_STATE, f"EXISTS (SELECT FROM states x WHERE x.id = state AND {_OBJECT})")},
     "chunks": {_ALL: (_TOPIC, "")},
     "placements": {
@@ -155,14 +155,14 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
         )
     },
     "embeddings": {_ALL: (_node("node", *NodeKind), f"{_node('node', *NodeKind)} AND {_VECTOR}")},
-    # An erased number may be one that somebody else's open transaction was given.
+    # The node must still exist: a missing number may belong to an open transaction of another role.
     "purged": {
         "SELECT": ("TRUE", ""),
         "INSERT": ("", f"change {_NEXT} AND {_node('node', *NodeKind)}"),
     },
     "proposals": {_ALL: (_SPACE, "")},
     "idempotency": {_ALL: (_SPACE, "")},
-    # Who may delete from a table may lock it, and so gets its turn to write.
+    # A role with DELETE on a table may lock it, which every writer must do.
     "commits": {
         "SELECT": ("writer = current_user", ""),
         "INSERT": ("", "writer = current_user"),
@@ -219,10 +219,10 @@ _RIGHTS = {
     "ALL": "SELECT, DELETE, INSERT ({columns}), UPDATE ({columns})",
     "UPDATE": "UPDATE (mark)",
 }
-"""By command of a policy; the other ones are called like their privileges."""
+"""The privileges for a policy command. A command that is not here is itself the privilege."""
 _GIVEN = ("id", "row")
-"""Columns of numbers that the server gives out: a number chosen by a role is one that it would
-give to somebody else, or that was somebody else's."""
+"""Columns whose numbers the server assigns. A role must not choose them: the number could be of an
+erased row, or the next one for another role."""
 _MAY_PASS = """
 SELECT r.rolname FROM pg_roles r WHERE pg_has_role(%s, r.oid, 'MEMBER') AND (r.rolsuper
 OR r.rolbypassrls OR r.oid = (SELECT relowner FROM pg_class WHERE oid = 'topics'::regclass))
@@ -243,7 +243,7 @@ _WAIT_MS = 10_000
 
 
 def _written(table: str) -> str:
-    """The columns of a table that a role of single spaces fills itself."""
+    """Return the columns of a table that a role limited to some spaces may fill."""
     first, *others = (f'"{name}"' for name in COLUMNS[table])
     return ", ".join(others if first.strip('"') in _GIVEN else [first, *others])
 
@@ -259,14 +259,13 @@ def grant(address: ServerAddress, role: str, right: str, space: str | None) -> l
 
 
 def renew_grants(connection: Connection[Any], schema: str) -> None:
-    """Where the owner opens a memory, give roles that an older HADES granted what they had, as it
-    is granted now."""
+    """Renew the rights that an older HADES granted. Only the table owner's connection does this."""
     for (role,) in connection.execute(_OUTDATED, [f'"{schema}".topics', FORM]).fetchall():
         try:
             with connection.transaction():
                 _Role(connection, schema, role).renew()
         except psycopg.errors.LockNotAvailable:
-            _log.warning("The rights of %s are of an older HADES: grant them again", role)
+            _log.warning("The rights of %s were granted by an older HADES. Grant them again.", role)
 
 
 class _Role:
@@ -287,7 +286,8 @@ class _Role:
         held = self._held()
         if space is None and right != "none" and any(which != "true" for *_, which in held):
             raise Conflict(
-                f"{self._role!r} has single spaces: take them back with --none before it gets all."
+                f"{self._role!r} is limited to some spaces: take them back with --none before it "
+                "gets all."
             )
         spaces = [] if space is None else self._spaces(right, space, held)
         self._take_back(held)
@@ -322,7 +322,7 @@ class _Role:
         return sorted({found[0], *self._held_spaces(held)})
 
     def renew(self) -> None:
-        """Give the role what it was given before, as it is given today."""
+        """Replace the rights of the role by the same rights as they are granted today."""
         held = self._held()
         (writes, which), *_ = [row[2:] for row in held if row[0] == "topics"]
         right = "write" if writes else "read"
@@ -336,7 +336,7 @@ class _Role:
         return self._connection.execute(_HELD, [self._role]).fetchall()
 
     def _held_spaces(self, held: list[Any]) -> list[int]:
-        """The single spaces the role was given, by its policy for topics."""
+        """Return the spaces that the role is limited to, read from its policy for `topics`."""
         mine = "SELECT id FROM (SELECT id, id AS space FROM spaces) s WHERE "
         single = [which for table, _, _, which in held if table == "topics" and which != "true"]
         return [number for one in single for (number,) in self._connection.execute(mine + one)]
@@ -386,7 +386,7 @@ class _Role:
             self._run(f"GRANT SELECT ON {table} TO {{role}}")
 
     def _separate_spaces(self) -> None:
-        """What only roles of single spaces need, made with the first of them."""
+        """Create what roles limited to some spaces need: functions, indexes, security."""
         for signature, body in _FUNCTIONS.items():
             self._run(
                 f"CREATE OR REPLACE FUNCTION {signature} LANGUAGE sql SECURITY DEFINER "
@@ -399,8 +399,10 @@ class _Role:
             self._run(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
 
     def _number_encoder(self) -> None:
-        """Note the encoder of the memory and the size of its vectors, which all spaces share: a
-        role of single spaces might note another size."""
+        """Register the encoder of the memory and its vector size.
+
+        All spaces share them, so a role limited to some spaces must not register another size.
+        """
         rows = self._connection.execute
         found = rows("SELECT value FROM meta WHERE key = 'encoder'").fetchone()
         encoder = load_encoder(found[0]) if found else load_encoder()

@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS commits (
   writer TEXT NOT NULL DEFAULT current_user
 )
 """
-"""The table by which writers take turns, with the mark of each commit of the last hour."""
+"""The table that writers lock. It has the mark of each commit of the last hour or longer."""
 _MADE_MEANWHILE = (
     psycopg.errors.UniqueViolation,
     psycopg.errors.DuplicateTable,
