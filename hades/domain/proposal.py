@@ -13,7 +13,7 @@ PROPOSAL_STATUSES = ("waiting", "applied", "rejected", "refused")
 
 SAID_ALREADY = "says it already"
 """The last words of the reason when the write gate refuses a note that repeats other notes."""
-SAID_NO_MORE = "it was refused because a note already said it; no note says it now"
+SAID_NO_MORE = "it was refused because a note already said it; that note is gone or changed"
 """The reason why a refused note waits for review. It names no topic, so a purge keeps it."""
 
 
