@@ -24,7 +24,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> hades.Memory:
     memory = hades.open(tmp_path_factory.mktemp("story") / "m.hades")
     remember_story(memory)
     memory.remember(
-        "manual", "\n\n".join(f"Chapter {n}. Bug Y is in part {n}." for n in range(900))
+        "manual", "\n\n".join(f"Chapter {n}. Bug Y is in part {n}." for n in range(400))
     )
     memory.index()
     memory.warm()
