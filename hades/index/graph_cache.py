@@ -51,9 +51,9 @@ class GraphCache:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def catch_up(self, indexes: Indexes, on_progress: Progress | None = None) -> None:
-        """Read what was written since."""
-        changed = self.tables.catch_up(indexes.chunks["id"], on_progress)
+    def catch_up(self, indexes: Indexes, space: int, on_progress: Progress | None = None) -> None:
+        """Read what was written since, and of words those of a space."""
+        changed = self.tables.catch_up(indexes.chunks, space, on_progress)
         if changed is None:
             return
         self._since_read = self._since_read.with_(changed)

@@ -103,6 +103,8 @@ class Tables(Derived):
 
     NAME, FORMAT, FED, OWN = "links", 7, _TABLES, {"mentions": _MENTIONS}
     terms: ChunkTerms
+    """The stems of each chunk, of the spaces that were asked about: a long text written in one
+    space does not hold up a question in another."""
     fact_terms: ChunkTerms
     """The stems of each edge, by edge id. They find facts that have no vector yet."""
 
@@ -121,11 +123,30 @@ class Tables(Derived):
         """All places of all mentions, one after another."""
         return self._places["place"]
 
-    def catch_up(self, chunks: Ints, on_progress: Progress | None = None) -> TableChanges | None:
-        """Read what was written since, None when there was nothing; `chunks` are all ids."""
+    def catch_up(
+        self, chunks: Columns, space: int, on_progress: Progress | None = None
+    ) -> TableChanges | None:
+        """Read what was written since, and of words those of a space.
+
+        Returns None when nothing was written. `chunks` are the chunks of the whole memory.
+        """
         generation, change = self.store.changefeed.stand()
-        if (generation, change) == (self._generation, self.change):
-            return None
+        changed, new = None, 0
+        if (generation, change) != (self._generation, self.change):
+            changed, new = self._catch_up(generation, change, chunks["id"], on_progress)
+            self._has_terms.clear()
+        # An excerpt reads the words of the passages it compares when it needs them.
+        if self._saved and space not in self._has_terms:
+            new += self._catch_up_terms(chunks["id"][chunks["space"] == space], on_progress)
+            self._has_terms.add(space)
+        if new >= SAVED_AFTER_ROWS:
+            self._save()
+        return changed
+
+    def _catch_up(
+        self, generation: str, change: int, chunks: Ints, on_progress: Progress | None
+    ) -> tuple[TableChanges, int]:
+        """Read everything but words: what changed, and how many rows were new."""
         is_other = generation != self._generation
         if is_other:
             self._forget(generation)
@@ -139,14 +160,10 @@ class Tables(Derived):
         for count, mentions in self._catch_up_mentions(chunks, on_progress):
             changed, new = changed.with_(mentions), new + count
         self._catch_up_fact_terms(counts["edges"])
-        if self._saved:  # else the words of what is asked about are read when they are needed
-            new += self._catch_up_terms(on_progress)
         if self._drop_purged(chunks):
             changed = TableChanges(everything=True)
         self.change = change
-        if new >= SAVED_AFTER_ROWS:
-            self._save()
-        return changed
+        return changed, new
 
     def _catch_up_mentions(
         self, ids: Ints, on_progress: Progress | None
@@ -161,12 +178,13 @@ class Tables(Derived):
             if len(rows) < _BATCH_ROWS:
                 break
 
-    def _catch_up_terms(self, on_progress: Progress | None) -> int:
-        chunks = [row[0] for row in self.store.changefeed.since("chunks", self.change)]
+    def _catch_up_terms(self, own: Ints, on_progress: Progress | None) -> int:
+        """Read the words of the chunks of a space that are not known yet; how many they were."""
+        chunks = own[~are_known(self.terms.chunks, own)].tolist()
         for first in range(0, len(chunks), _BATCH_TEXTS):
             batch = chunks[first : first + _BATCH_TEXTS]
             said = searched_texts(self.store, batch)
-            self.terms.put((one, stems(text)) for one, text in said.items())
+            self.terms.put((one, stems(said.get(one, ""))) for one in batch)
             if on_progress is not None and len(chunks) > _BATCH_TEXTS:
                 on_progress("reading words", min(first + _BATCH_TEXTS, len(chunks)), len(chunks))
         return len(chunks)
@@ -251,6 +269,8 @@ class Tables(Derived):
             self.terms = ReadTerms(self.store)
         self._parts |= {"places": self._places, "terms": self.terms}
         self._parts["fact_terms"] = self.fact_terms
+        self._has_terms: set[int] = set()
+        """Spaces whose words are complete as of `change`."""
 
 
 def _fact_stems(source: str, relation: str, target: str) -> list[str]:

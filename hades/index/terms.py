@@ -36,6 +36,11 @@ class ChunkTerms:
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def chunks(self) -> Ints:
+        """The ids of the chunks whose words are known, sorted."""
+        return self._rows["chunk"]
+
     def snapshot(self) -> ChunkTerms:
         """The words as they are now, whatever is put later."""
         made = copy.copy(self)

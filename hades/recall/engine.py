@@ -254,7 +254,7 @@ class RecallEngine:
         with ExitStack() as moment:
             with self.finder.around(moment, where, question, nodes, on_progress) as current:
                 graphs = self.finder.graphs_of(current)  # read once: a purge may drop them
-                graphs.catch_up(current, on_progress)
+                graphs.catch_up(current, where.space, on_progress)
                 graph = graphs.at(current, where.space, where.as_of)
                 earlier = current.earlier(where.space, where.as_of)
                 indexes, terms = current.snapshot(), graphs.tables.terms.snapshot()

@@ -91,7 +91,7 @@ def test_a_repaired_graph_equals_one_built_anew(
             repaired = graph_of(memory)
             tables = Tables(memory._store, Path(folder) / "other")
             indexes = memory._finder.indexes
-            tables.catch_up(indexes.chunks["id"])
+            tables.catch_up(indexes.chunks, memory._space_id)
             anew = build_graph(tables, indexes.chunks["id"], repaired.moment)
             assert arcs(repaired) == arcs(anew)
             for field in ("frequency", "title_of", "previous", "next", "hub"):
@@ -161,7 +161,7 @@ def test_a_saved_graph_is_repaired_by_what_was_written_since(
             repaired = query.graph
         indexes = memory._finder.indexes
         tables = Tables(memory._store, path.parent / "other")
-        tables.catch_up(indexes.chunks["id"])
+        tables.catch_up(indexes.chunks, memory._space_id)
         anew = build_graph(tables, indexes.chunks["id"], repaired.moment)
         assert arcs(repaired) == arcs(anew)
 
@@ -183,3 +183,18 @@ def test_an_older_file_put_back_by_hand_drops_the_newer_indexes(
     with hades.open(path) as memory:
         assert [one.chunk.topic for one in memory.recall("Mercury").passages] == ["a"]
         assert [hit.chunk.topic for hit in memory.search("Mercury")] == ["a"]
+
+
+def test_a_question_reads_the_words_of_its_own_space_only(path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.create_space("other")
+        other = memory.in_space("other")
+        memory.remember("a", "# First\n\nOf Mercury.")
+        other.remember("b", "# Second\n\nOf Venus.")
+        memory._index_pending(None)
+        assert other.recall("What is of Venus?").passages
+        terms = memory._finder.graphs.tables.terms
+        assert len(terms) == 1
+        # The memory is unchanged since, and yet the words of this space are missing.
+        assert memory.recall("What is of Mercury?").passages
+        assert len(terms) == 2
