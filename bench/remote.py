@@ -20,10 +20,10 @@ import hades
 from bench.table import show
 from hades.domain.times import NOW
 from hades.graph.ppr import walk_many
-from hades.recall import excerpts
-from hades.recall.named import names_in
+from hades.recall.find import excerpts
+from hades.recall.find.finder import _keys
 from hades.recall.query_context import QueryContext
-from hades.recall.search import _keys
+from hades.recall.question.names import names_in
 from hades.recall.warming import load_kernels
 from hades.store.postgres.pgvector import PgVector
 

@@ -29,7 +29,7 @@ from hades.store.store import Store
 if TYPE_CHECKING:
     from hades.ingest.phases import Phases
     from hades.recall.engine import RecallEngine
-    from hades.recall.search import Finder, Where
+    from hades.recall.find.finder import Finder, Where
 
 DEFAULT_SPACE = "default"
 DEFAULT_BUSY_TIMEOUT_S = 10.0
@@ -239,7 +239,7 @@ class View:
         until: TimeLike | None = None,
     ) -> Where:
         """What a question may look at, checked."""
-        from hades.recall.search import Where
+        from hades.recall.find.finder import Where
 
         for pattern in (tag, glob):
             if pattern is not None:

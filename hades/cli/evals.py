@@ -122,7 +122,7 @@ def _climb(
 ) -> None:
     """Measure a set with a corpus: every system of the ladder, or the sentences of `ask`."""
     from hades.evals import measure, measure_answers, open_set
-    from hades.recall.ranker import Ranker
+    from hades.recall.rank.ranker import Ranker
     from hades.settings import load_settings
 
     settings = load_settings()

@@ -18,7 +18,7 @@ from hades.evals import metrics
 from hades.evals.memories import OpenSet
 from hades.evals.sets import EvalSet, Question
 from hades.models.encoder import count_tokens
-from hades.recall.ask import answer
+from hades.recall.answer.ask import answer
 from hades.store.records import Progress
 
 SHARES = ("held", "reachable", "cited", "empty", "silent_without")

@@ -20,7 +20,7 @@ from hades.evals import metrics
 from hades.evals.memories import IdOf, Index, OpenSet
 from hades.evals.sets import EvalSet, Question
 from hades.recall.engine import SYSTEMS
-from hades.recall.ranker import Ranker
+from hades.recall.rank.ranker import Ranker
 from hades.store.records import Progress
 
 _RETRIEVERS = {"dense": ("meaning",), "words": ("words",), "hybrid": ("meaning", "words")}

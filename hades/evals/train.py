@@ -18,7 +18,7 @@ from hades.evals.memories import IdOf, open_set
 from hades.evals.replay import read_events, replay
 from hades.evals.sets import EvalSet, Question
 from hades.memory import View
-from hades.recall.ranker import Ranker, TrainingQuestion
+from hades.recall.rank.ranker import Ranker, TrainingQuestion
 from hades.store.records import Progress
 
 NOTE_SIZES = (None, 100, 30, 10)

@@ -27,7 +27,7 @@ from hades.errors import InvalidInput
 from hades.lifecycle import facts, gate
 from hades.lifecycle.authority import may_change, said_by, told_by
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of
-from hades.recall.periods import said_moment
+from hades.recall.question.periods import said_moment
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.store import Store
 

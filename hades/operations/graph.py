@@ -25,7 +25,7 @@ from hades.store.records import Direction
 if TYPE_CHECKING:
     from hades.lifecycle.working_set import Focus
     from hades.memory import View
-    from hades.recall.edge_walk import EdgeChoice
+    from hades.recall.paths.edge_walk import EdgeChoice
 
 BUDGET_TOKENS = 2_000
 BUDGET_TOKENS_AT_LEAST = 50
@@ -57,7 +57,7 @@ def paths(
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
     from hades.domain.weights import PathScoring
-    from hades.recall import neighbourhood
+    from hades.recall.paths import neighbourhood
 
     scoring = PathScoring(
         *(decay_rate, pruning_threshold, length_correction, hub_demotion),
@@ -88,7 +88,7 @@ def neighbours(
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
     chosen = _choice(relation, direction, least_weight)
-    from hades.recall import edge_walk, neighbourhood
+    from hades.recall.paths import edge_walk, neighbourhood
 
     view._bring_up_to_date(None)
     node = view._meant_node(name)
@@ -120,7 +120,7 @@ def subgraph(
     if not names:
         raise InvalidInput("Name at least one topic or entity to draw around.")
     chosen = _choice(relation, direction, least_weight)
-    from hades.recall import edge_walk, neighbourhood
+    from hades.recall.paths import edge_walk, neighbourhood
 
     view._bring_up_to_date(None)
     nodes = [view._meant_node(name) for name in names]
@@ -181,7 +181,7 @@ def focus(view: View, topic: str, *, bytes_at_most: int | None = None) -> Focus:
 def _near(view: View, topic: str) -> list[tuple[str, Path]]:
     """The topics that the graph joins with one, nearest first."""
     view._bring_up_to_date(None)
-    from hades.recall import neighbourhood
+    from hades.recall.paths import neighbourhood
     from hades.recall.working import RELATED_AT_MOST
 
     node = view._named_node(topic)
@@ -202,7 +202,7 @@ def _choice(
     relation: Iterable[str] | None, direction: Direction, least_weight: float
 ) -> EdgeChoice | None:
     """Which edges are to be followed; None: all that joins things."""
-    from hades.recall.edge_walk import EdgeChoice
+    from hades.recall.paths.edge_walk import EdgeChoice
 
     clean_direction(direction)
     least = clean_share(least_weight, "least weight") or 0.0

@@ -75,7 +75,7 @@ def search(
     remembered since the last search is indexed first, unless this memory is open for
     reading only: then it waits for a writer, and `pending` counts it.
     """
-    from hades.recall.search import chosen_retrievers
+    from hades.recall.find.finder import chosen_retrievers
 
     clean_number(limit, "limit", least=1)
     retrievers = chosen_retrievers(retriever)
@@ -159,8 +159,8 @@ def ask(
     answer says why. See `docs/models.md`.
     """
     from hades.models.chat import open_chat_model
-    from hades.recall.ask import answer
-    from hades.recall.ask_model import answer_by_model, room_for
+    from hades.recall.answer.ask import answer
+    from hades.recall.answer.ask_model import answer_by_model, room_for
 
     if model is None and (dry_run or keep_unsupported):
         raise InvalidInput("A dry run, and keeping what is unsupported, need a model: name one.")

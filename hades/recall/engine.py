@@ -26,24 +26,26 @@ from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Floats, Ints
 from hades.models.encoder import wait_until_loaded
-from hades.recall import answering, beaming, overview, relations, retrieve
+from hades.recall.answer import answering, overview, relations
 from hades.recall.answer_cache import AnswerCache, open_shared
-from hades.recall.features import FEATURES
-from hades.recall.intent import (
+from hades.recall.find import beam as beaming
+from hades.recall.find import retrieve
+from hades.recall.find.finder import Finder, Where
+from hades.recall.find.read_on import reading_on
+from hades.recall.find.signals import scaled
+from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan, sized
+from hades.recall.query_context import QueryContext
+from hades.recall.question.intent import (
     PLANNING_PASSAGES,
     asks_for_list,
     choose_mode,
     default_plan,
     read_intent,
 )
-from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan, sized
-from hades.recall.query_context import QueryContext
-from hades.recall.ranker import Ranker, Table, shipped_ranker
-from hades.recall.read_on import reading_on
+from hades.recall.question.time_asked import TimeAsked, time_asked
+from hades.recall.rank.features import FEATURES
+from hades.recall.rank.ranker import Ranker, Table, shipped_ranker
 from hades.recall.run import Clock, Run, Stage
-from hades.recall.search import Finder, Where
-from hades.recall.signals import scaled
-from hades.recall.time_asked import TimeAsked, time_asked
 from hades.settings import load_settings
 from hades.store.archive import LOST
 from hades.store.records import Progress

@@ -13,7 +13,7 @@ from hades.index.columns import Columns
 from hades.index.graph_view import GraphView, is_at
 from hades.index.indexes import Indexes
 from hades.index.terms import ChunkTerms
-from hades.recall.time_asked import TimeAsked
+from hades.recall.question.time_asked import TimeAsked
 from hades.store.store import Store
 
 WORDS_FOUND_AT_MOST = 400

@@ -18,7 +18,7 @@ from hades.domain.answer import Note, Path, WorkingItem, WorkingSet
 from hades.domain.graph import Reason
 from hades.domain.topics import State
 from hades.errors import NotFound
-from hades.recall.search import Where
+from hades.recall.find.finder import Where
 from hades.store.store import Store
 
 STAGE = "working memory"

@@ -45,9 +45,9 @@ BUILT: dict[str, Callable[[], list[re.Pattern[str]]]] = {
     "store/derived_edges.py spellings": lambda: [
         form for name in _HOSTILE_NAMES for form in spellings(name)
     ],
-    "recall/path_text.py snippet": lambda: [re.compile(re.escape("a a b"), re.IGNORECASE)],
-    "recall/time_words.py _whole": list,
-    "recall/relations.py _rule": list,
+    "recall/paths/path_text.py snippet": lambda: [re.compile(re.escape("a a b"), re.IGNORECASE)],
+    "recall/question/time_words.py _whole": list,
+    "recall/answer/relations.py _rule": list,
     "domain/prose_patterns.py _verb": list,
 }
 """The functions that make patterns out of names or lines, with what they make of hostile ones."""

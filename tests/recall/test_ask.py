@@ -13,7 +13,7 @@ from making import passage, recall
 import hades
 from hades.domain.answer import Intent
 from hades.models.encoder import load_encoder
-from hades.recall.ask import SENTENCES_AT_MOST, answer
+from hades.recall.answer.ask import SENTENCES_AT_MOST, answer
 
 DECISION = passage(
     "Approach X was proposed in January. It was rejected because it triggers Bug Y. "

@@ -14,7 +14,7 @@ from chat_making import Scripted, scripted, use
 from shell import Shell
 
 import hades
-from hades.recall import ask_model
+from hades.recall.answer import ask_model
 
 WHY = "Why was approach X rejected?"
 RIGHT = "Approach X was rejected due to Bug Y [1]."

@@ -225,7 +225,7 @@ def test_an_encoder_that_fails(
 ) -> None:
     clock.set("2024-03-01")
     encoder = Deaf()
-    monkeypatch.setattr("hades.recall.search.load_encoder", lambda _setting: encoder)
+    monkeypatch.setattr("hades.recall.find.finder.load_encoder", lambda _setting: encoder)
     with hades.open(path, clock=clock) as memory:
         encoder.hears = True
         remember_story(memory)

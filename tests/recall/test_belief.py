@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hades.domain.graph import Belief
-from hades.recall.belief import (
+from hades.recall.rank.belief import (
     Moments,
     all_of,
     answer_belief,

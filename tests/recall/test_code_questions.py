@@ -11,7 +11,7 @@ import hades
 from hades.domain.answer import Intent
 from hades.domain.graph import Reason
 from hades.errors import NotFound
-from hades.recall.code_signs import is_log_of_changes, is_test
+from hades.recall.rank.code_signs import is_log_of_changes, is_test
 
 FILES = {
     "pyproject.toml": '[project]\nname = "shop"\n',

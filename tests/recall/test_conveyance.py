@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import hades
-from hades.recall.conveyance import conveyance
+from hades.recall.answer.conveyance import conveyance
 
 GOOD: dict[str, Any] = {
     "packed": (0.9, 0.75, 0.75),

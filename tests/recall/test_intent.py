@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from hades.domain.answer import Intent, Mode
 from hades.domain.graph import Reason
-from hades.recall.intent import choose_mode, default_plan, read_intent
 from hades.recall.plan import make_plan
+from hades.recall.question.intent import choose_mode, default_plan, read_intent
 
 
 @pytest.mark.parametrize(

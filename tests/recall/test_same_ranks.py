@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from hades.graph.beam import _most_common
 from hades.index.graph_view import GraphView
-from hades.recall.candidates import strongest
-from hades.recall.retrieve import FOUND_BY_RETRIEVER, nth_best
-from hades.recall.signals import LEND, LEND_FAR, PRIOR_SEEDS, Signals, best, lent, lent_to
+from hades.recall.find.candidates import strongest
+from hades.recall.find.retrieve import FOUND_BY_RETRIEVER, nth_best
+from hades.recall.find.signals import LEND, LEND_FAR, PRIOR_SEEDS, Signals, best, lent, lent_to
 
 SCORES = st.lists(st.sampled_from([-0.5, 0.0, 0.1, 0.25, 0.7, 1.0]), min_size=1, max_size=80)
 

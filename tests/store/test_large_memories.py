@@ -18,7 +18,7 @@ from making import UNHURRIED, remember_story
 import hades
 from hades.domain.graph import Reason
 from hades.domain.times import NOW, AsOf
-from hades.recall.excerpts import BESIDE, FIRST_HOP, NEAREST, SAID, SECOND_HOP
+from hades.recall.find.excerpts import BESIDE, FIRST_HOP, NEAREST, SAID, SECOND_HOP
 from hades.store.postgres.pgvector import PgVector
 from hades.store.topics import digest_of
 

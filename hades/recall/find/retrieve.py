@@ -22,10 +22,14 @@ from hades.errors import HadesError
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.graph.beam import BeamPath
 from hades.models.encoder import Encoder
-from hades.recall import candidates
-from hades.recall.code_signs import code_signs
-from hades.recall.named import names_in
-from hades.recall.notes import (
+from hades.recall.find import candidates
+from hades.recall.find.signals import PRIOR_SEEDS, Signals, best, prior_of, walks
+from hades.recall.plan import Reranker
+from hades.recall.query_context import QueryContext
+from hades.recall.question.names import names_in
+from hades.recall.question.time_asked import TimeAsked
+from hades.recall.rank.code_signs import code_signs
+from hades.recall.rank.notes import (
     NOTE_FEATURES,
     Notes,
     below_superseding,
@@ -38,12 +42,8 @@ from hades.recall.notes import (
     read_notes,
     still_holds,
 )
-from hades.recall.plan import Reranker
-from hades.recall.query_context import QueryContext
-from hades.recall.ranker import Ranked, Ranker
+from hades.recall.rank.ranker import Ranked, Ranker
 from hades.recall.run import Run, Stage
-from hades.recall.signals import PRIOR_SEEDS, Signals, best, prior_of, walks
-from hades.recall.time_asked import TimeAsked
 from hades.store.records import PlacedChunk
 
 RANKED_FROM_CANDIDATES = 20

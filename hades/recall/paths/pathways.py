@@ -17,9 +17,9 @@ from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Ints
 from hades.graph.flow import ALPHA, FlowPath, best_paths
 from hades.index.graph_view import is_at
-from hades.recall.path_text import PathArcs, PathWriter
+from hades.recall.find.retrieve import Retrieved
+from hades.recall.paths.path_text import PathArcs, PathWriter
 from hades.recall.plan import ARCS_A_HOP
-from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run, Stage
 
 RELATED_AT_MOST = 12

@@ -14,7 +14,7 @@ import numpy as np
 
 from hades.domain.answer import Neighbour, Path, Step, Subgraph, SubgraphEdge, SubgraphNode
 from hades.domain.graph import Edge, Node
-from hades.recall.path_text import path_of, step_along
+from hades.recall.paths.path_text import path_of, step_along
 from hades.recall.query_context import QueryContext
 from hades.store.records import Direction, EdgeFilter
 

@@ -14,7 +14,7 @@ import numpy as np
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.graph_view import GraphView
 from hades.index.vectors import product
-from hades.recall.signals import Signals, lent, lent_to, minmax, scaled
+from hades.recall.find.signals import Signals, lent, lent_to, minmax, scaled
 
 FEATURES: tuple[str, ...] = (
     *("log_walk", "log_walk_names", "log_walk_prior", "walk_rank", "log_far", "far_rank"),

@@ -16,9 +16,9 @@ from hades.domain.graph import Reason
 from hades.domain.times import AsOf, from_micros
 from hades.errors import NotFound
 from hades.index.words import stems
-from hades.recall.retrieve import Retrieved
+from hades.recall.answer.state_passage import state_passage
+from hades.recall.find.retrieve import Retrieved
 from hades.recall.run import Run, Stage
-from hades.recall.state_passage import state_passage
 
 VERSIONS_READ_AT_MOST = 50
 """Of one topic: those that say nothing new are not shown, but have to be read."""

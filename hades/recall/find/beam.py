@@ -17,9 +17,9 @@ from hades.domain.graph import Reason
 from hades.graph.arrays import Floats, Ints
 from hades.graph.beam import BEST_SCORE, Caps, beam
 from hades.index.vectors import product
-from hades.recall.path_text import PathWriter
+from hades.recall.find.retrieve import Retrieved
+from hades.recall.paths.path_text import PathWriter
 from hades.recall.plan import ARCS_A_HOP
-from hades.recall.retrieve import Retrieved
 from hades.recall.run import Run
 
 SEEDS_FROM = 40

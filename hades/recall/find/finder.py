@@ -27,7 +27,7 @@ from hades.index.graph_cache import GraphCache
 from hades.index.indexes import Indexes, usable
 from hades.index.space_words import SpaceWords
 from hades.models.encoder import Encoder, load_encoder
-from hades.recall import excerpts
+from hades.recall.find import excerpts
 from hades.recall.plan import RETRIEVERS, RetrieverName
 from hades.settings import load_settings
 from hades.store.records import Progress

@@ -15,7 +15,7 @@ import numpy as np
 from hades.domain.graph import Reason
 from hades.errors import HadesError
 from hades.models.encoder import Encoder, hop_encoder
-from hades.recall.retrieve import Retrieved
+from hades.recall.find.retrieve import Retrieved
 from hades.recall.run import Run
 
 PASSAGE_CHARACTERS = 350

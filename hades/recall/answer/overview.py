@@ -25,13 +25,14 @@ from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
 from hades.lifecycle.summary_lines import chosen_lines, lines_of
-from hades.recall import answering, belief
+from hades.recall.answer import answering
+from hades.recall.answer.state_passage import state_passage
+from hades.recall.find.finder import Where
 from hades.recall.plan import PASSAGES_AT_MOST
+from hades.recall.question.terms import said, stem
+from hades.recall.question.time_asked import TimeAsked, time_asked
+from hades.recall.rank import belief
 from hades.recall.run import Run, Stage
-from hades.recall.search import Where
-from hades.recall.state_passage import state_passage
-from hades.recall.terms import said, stem
-from hades.recall.time_asked import TimeAsked, time_asked
 from hades.store.archive import LOST
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod, StoredSummary

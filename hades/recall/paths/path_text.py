@@ -15,8 +15,8 @@ from hades.domain.weights import initial_weight
 from hades.graph.adjacency import Nodes, Weights
 from hades.index.graph_build import WEIGHT_RELATION
 from hades.index.graph_view import GraphView
-from hades.recall import belief
 from hades.recall.query_context import QueryContext
+from hades.recall.rank import belief
 from hades.store.derived_edges import DOCUMENTS
 from hades.store.records import EdgeFilter
 

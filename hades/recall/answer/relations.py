@@ -20,12 +20,12 @@ from hades.domain.names import name_key, paper_id, symbol_tail
 from hades.domain.sentences import sentences
 from hades.graph.arrays import Ints
 from hades.index.graph_view import is_at
-from hades.recall import belief
-from hades.recall.code_signs import is_log_of_changes, is_test
+from hades.recall.find.finder import Where
+from hades.recall.find.retrieve import Retrieved
 from hades.recall.query_context import QueryContext
-from hades.recall.retrieve import Retrieved
+from hades.recall.rank import belief
+from hades.recall.rank.code_signs import is_log_of_changes, is_test
 from hades.recall.run import Run
-from hades.recall.search import Where
 from hades.store.derived_edges import spellings
 from hades.store.records import Direction, EdgeFilter, PlacedChunk
 from hades.store.store import Store

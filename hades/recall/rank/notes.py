@@ -23,11 +23,11 @@ from hades.domain.times import DAY_MICROSECONDS
 from hades.graph.arrays import Flags, Floats, Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
-from hades.recall.intent import is_past_tense
+from hades.recall.find.signals import Signals, minmax
 from hades.recall.query_context import QueryContext
-from hades.recall.signals import Signals, minmax
-from hades.recall.terms import terms_of
-from hades.recall.time_asked import TimeAsked
+from hades.recall.question.intent import is_past_tense
+from hades.recall.question.terms import terms_of
+from hades.recall.question.time_asked import TimeAsked
 from hades.store.records import PlacedChunk
 
 NOTE_FEATURES: tuple[str, ...] = (

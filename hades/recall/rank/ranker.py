@@ -21,8 +21,8 @@ import numpy as np
 
 from hades.errors import Corrupt
 from hades.graph.arrays import Flags, Floats, Floats32
-from hades.recall.features import FEATURES, log_ranks
-from hades.recall.notes import NOTE_FEATURES
+from hades.recall.rank.features import FEATURES, log_ranks
+from hades.recall.rank.notes import NOTE_FEATURES
 
 Table = Floats32
 

@@ -19,8 +19,15 @@ from typing import TYPE_CHECKING
 from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
 from hades.domain.names import without_parenthesis, words
 from hades.domain.sentences import plain_sentence, sentences
-from hades.recall.terms import QuestionTerms, said, stem, terms_of, text_around, unsaid_names
-from hades.recall.told import from_notes, from_summaries, sure_facts
+from hades.recall.answer.told import from_notes, from_summaries, sure_facts
+from hades.recall.question.terms import (
+    QuestionTerms,
+    said,
+    stem,
+    terms_of,
+    text_around,
+    unsaid_names,
+)
 
 if TYPE_CHECKING:
     from hades.models.encoder import Encoder

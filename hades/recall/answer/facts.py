@@ -18,13 +18,13 @@ from hades.graph.arrays import Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
 from hades.models.encoder import Encoder
-from hades.recall import belief
+from hades.recall.find.retrieve import Retrieved
+from hades.recall.find.signals import best
 from hades.recall.query_context import QueryContext
-from hades.recall.retrieve import Retrieved
+from hades.recall.question.terms import QuestionTerms, terms_of
+from hades.recall.question.time_asked import TimeAsked
+from hades.recall.rank import belief
 from hades.recall.run import Stage
-from hades.recall.signals import best
-from hades.recall.terms import QuestionTerms, terms_of
-from hades.recall.time_asked import TimeAsked
 
 CANDIDATES = 40
 """Facts near in meaning whose names are compared with the question."""

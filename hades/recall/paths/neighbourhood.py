@@ -13,8 +13,8 @@ from hades.domain.weights import PathScoring
 from hades.graph.adjacency import Neighbours
 from hades.graph.paths import between
 from hades.graph.reach import Reached, expand
-from hades.recall.edge_walk import direct
-from hades.recall.path_text import PathArcs, PathWriter
+from hades.recall.paths.edge_walk import direct
+from hades.recall.paths.path_text import PathArcs, PathWriter
 from hades.recall.plan import ARCS_A_HOP
 from hades.recall.query_context import QueryContext
 

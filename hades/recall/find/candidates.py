@@ -12,9 +12,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from hades.graph.arrays import Floats, Floats32, Ints
-from hades.recall.features import Candidates, features
+from hades.recall.find.signals import Signals, best
 from hades.recall.query_context import QueryContext
-from hades.recall.signals import Signals, best
+from hades.recall.rank.features import Candidates, features
 
 BY_WALK, BY_PRIOR, BY_SECOND_HOP, BY_FAR, BY_RETRIEVER = 100, 40, 40, 60, 10
 """How many each signal sends: about 120 together, which hold 91 % of MuSiQue's gold."""

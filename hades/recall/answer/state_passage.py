@@ -7,7 +7,7 @@ from datetime import datetime
 from hades.domain.answer import Passage
 from hades.domain.strength import strength_of
 from hades.domain.topics import Chunk, State
-from hades.recall import belief
+from hades.recall.rank import belief
 
 
 def state_passage(

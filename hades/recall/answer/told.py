@@ -17,9 +17,16 @@ from hades.domain.graph import Reason
 from hades.domain.names import name_parts, words
 from hades.domain.sentences import sentences
 from hades.domain.statement import day
-from hades.recall.intent import asks_for_list
-from hades.recall.periods import UNITS
-from hades.recall.terms import QuestionTerms, said, stem, terms_of, text_around, unsaid_names
+from hades.recall.question.intent import asks_for_list
+from hades.recall.question.periods import UNITS
+from hades.recall.question.terms import (
+    QuestionTerms,
+    said,
+    stem,
+    terms_of,
+    text_around,
+    unsaid_names,
+)
 
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20

@@ -14,16 +14,17 @@ from hades.domain.strength import strength_of
 from hades.domain.times import AsOf, from_micros
 from hades.graph.arrays import Ints
 from hades.models.encoder import Encoder
-from hades.recall import belief, history
-from hades.recall.beaming import beam_paths
-from hades.recall.conveyance import Sent, conveyance
-from hades.recall.facts import find_facts
-from hades.recall.pathways import Pathways
-from hades.recall.relations import RelationAsked, related_facts
-from hades.recall.retrieve import Retrieved
+from hades.recall.answer import history
+from hades.recall.answer.conveyance import Sent, conveyance
+from hades.recall.answer.facts import find_facts
+from hades.recall.answer.relations import RelationAsked, related_facts
+from hades.recall.answer.told import SHARE_OF_BEST
+from hades.recall.find.beam import beam_paths
+from hades.recall.find.retrieve import Retrieved
+from hades.recall.paths.pathways import Pathways
+from hades.recall.question.time_asked import TimeAsked
+from hades.recall.rank import belief
 from hades.recall.run import Run, Stage
-from hades.recall.time_asked import TimeAsked
-from hades.recall.told import SHARE_OF_BEST
 from hades.store.records import Phase, PlacedChunk
 
 ENTITIES_AT_MOST = 20

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 from hades.domain.answer import TimeKind, TimeWords, Wants
 from hades.domain.times import WEEKDAYS
-from hades.recall.intent import CHARACTERS_READ
-from hades.recall.periods import Period, QuestionWords, read_period, split_words
+from hades.recall.question.intent import CHARACTERS_READ
+from hades.recall.question.periods import Period, QuestionWords, read_period, split_words
 
 
 def _set(words: str) -> frozenset[str]:

@@ -1,0 +1,1 @@
+"""Answers made of what was ranked: passages, facts, relations, overviews, and `ask`."""

@@ -1,0 +1,1 @@
+"""Finding passages: retrievers, walks, the beam, reading on, candidates."""

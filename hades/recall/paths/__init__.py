@@ -1,0 +1,1 @@
+"""Paths through the graph: between nodes, around one, and in words."""

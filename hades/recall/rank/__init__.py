@@ -1,0 +1,1 @@
+"""Ranking what was found: passages and notes, features and belief."""
