@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from pydantic import BaseModel, Field
 
-from hades.context.pack import indented, shown_name
+from hades.context.text.layout import indented, shown_name
 from hades.domain.names import name_key, says
 from hades.domain.prose_facts import ProseFact
 from hades.domain.sentences import spans

@@ -11,7 +11,7 @@ from typing import Annotated
 from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
-from hades.context.pack import indented
+from hades.context.text.layout import indented
 from hades.domain.names import one_line
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall, Ctx

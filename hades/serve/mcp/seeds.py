@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.context.pack import indented
+from hades.context.text.layout import indented
 from hades.domain.names import one_line
 from hades.errors import InvalidInput
 from hades.memory import View

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.context.pack import indented
+from hades.context.text.layout import indented
 from hades.domain.graph import Edge, FactChange
 from hades.domain.names import one_line
 from hades.domain.plain import plain
