@@ -70,7 +70,7 @@ def ingest(
 
     Exit code 1 if a file that was named itself, or a line of it, was skipped.
     """
-    from hades.cli.render import summary as show_summary
+    from hades.cli.render import show_lines, summary_lines
 
     phases = tuple(phase) if phase else PHASES
     if not edges:
@@ -103,7 +103,8 @@ def ingest(
                 )
             news = summary.added + summary.changed + summary.renamed + summary.removed
             if known is None or news or summary.skipped != known:
-                invocation.show(summary, partial(show_summary, done=summary, verbose=verbose))
+                lines = summary_lines(summary, verbose=verbose)
+                invocation.show(summary, partial(show_lines, lines=lines))
                 sys.stdout.flush()
             known = summary.skipped
             if not watch:

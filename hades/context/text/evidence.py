@@ -6,6 +6,7 @@ from hades.context.text.layout import flat, held_days, shown_name
 from hades.context.tokens import ELLIPSIS
 from hades.domain.answer import Fact, Passage, Path, unlabelled
 from hades.domain.names import own_heading
+from hades.domain.topics import Chunk
 
 HEAD_CHARACTERS_AT_MOST = 160
 """Of a topic's name and of a heading, in the head line of a passage."""
@@ -24,14 +25,17 @@ def path_line(number: int, path: Path, *, snippets: bool = True) -> str:
 
 def passage_line(number: int, passage: Passage) -> str:
     """Return where a passage stands: `[1] design/x@2, lines 1–2, 2024-03-01 · Decision`."""
-    chunk = passage.chunk
+    since = f"{held_days(passage)}{', superseded since' * passage.superseded}"
+    return place_line(number, passage.chunk, f"{lines_of(passage)}, {since}")
+
+
+def place_line(number: int, chunk: Chunk, where: str) -> str:
+    """Return a chunk's topic and version, where it stands in it, and its own heading."""
     topic = shown_name(chunk.topic)
     if len(topic) > HEAD_CHARACTERS_AT_MOST:
         topic = ELLIPSIS + topic[-HEAD_CHARACTERS_AT_MOST:]
-    since = f"{held_days(passage)}{', superseded since' * passage.superseded}"
-    line = f"[{number}] {topic}@{chunk.version}, {lines_of(passage)}, {since}"
-    heading = flat(own_heading(chunk.topic, chunk.heading))
-    return f"{line} · {heading[:HEAD_CHARACTERS_AT_MOST]}" if heading else line
+    heading = flat(own_heading(chunk.topic, chunk.heading))[:HEAD_CHARACTERS_AT_MOST]
+    return f"[{number}] {topic}@{chunk.version}, {where}{f' · {heading}' if heading else ''}"
 
 
 def lines_of(passage: Passage) -> str:

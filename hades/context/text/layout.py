@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, TypeVar
 
 from hades.domain.answer import Passage
 from hades.domain.names import one_line
@@ -53,6 +54,19 @@ class TextBody:
 
 
 PlainText = Iterable[TextLine | TextBody]
+Writer = TypeVar("Writer", bound=Callable[..., PlainText])
+WRITERS: dict[Any, Callable[..., PlainText]] = {}
+"""The functions that write the plain text of a result, by its type."""
+
+
+def writes(kind: Any) -> Callable[[Writer], Writer]:
+    """Make a function the one that writes results of this type."""
+
+    def declare(writer: Writer) -> Writer:
+        WRITERS[kind] = writer
+        return writer
+
+    return declare
 
 
 def joined(lines: PlainText) -> str:

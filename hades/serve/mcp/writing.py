@@ -119,7 +119,7 @@ def change_fact(call: AgentCall, done: FactChange) -> CallToolResult:
 
     For what moved, was decided otherwise, fixed or replaced. Where none held, `to` opens one.
     """
-    return answers.changed(done.at, done.closed, done.opened, done.state)
+    return answers.fact_changed(done)
 
 
 @operation_tool("source relation target at", core=True, mistake="It was never true.")
