@@ -301,7 +301,7 @@ def test_what_all_spaces_share_cannot_be_spoilt(postgres: str, attacker: str) ->
         "SET ROLE postgres",
     ):
         _refused(attacker, attack)
-    _sql(postgres, "ANALYZE")
+    _sql(postgres, "ANALYZE topics")
     assert not _sql(attacker, "SELECT * FROM pg_stats WHERE tablename = 'topics'")
 
 
