@@ -558,8 +558,6 @@ def open(
         memory = Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
         if extractor is not None:
             memory._use_extractor(extractor)
-        if not store.read_only:
-            store.have_secret()
         if not store.read_only and store.owed():
             with store.patient(0):  # whoever opens a memory does not wait for its readers
                 memory._finish_owed()
