@@ -63,14 +63,12 @@ class Graph(_PlanPart):
     walk: bool = Field(default=True, description="personalised PageRank")
     beam_search: bool = True
     flow: bool = Field(default=True, description="flow-pruned paths")
-    widen: int = Field(default=0, ge=0, le=3, description="hops around names to walk from, too")
     hops: int = Field(default=1, ge=0, le=HOPS_AT_MOST)
     fanout: int = Field(default=3, ge=1, le=3)
     beam: int = Field(default=16, ge=1, le=16, description="paths kept over all hops together")
     damping: float = Field(default=0.5, gt=0, lt=1)
-    score: Literal["paper", "decay"] = "paper"
-    decay_rate: float | None = Field(default=None, ge=1e-6, le=1, description="else .8, or .85")
-    pruning_threshold: float = Field(default=0.005, ge=1e-6, le=1, description="of flows, paths")
+    decay_rate: float = Field(default=0.8, ge=1e-6, le=1, description="what an arc passes on")
+    pruning_threshold: float = Field(default=0.005, ge=1e-6, le=1, description="of flows")
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 

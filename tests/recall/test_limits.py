@@ -66,7 +66,6 @@ plans = st.fixed_dictionaries(
                 "hops": st.integers(0, 5),
                 "fanout": st.integers(1, 3),
                 "beam": st.integers(1, 16),
-                "score": st.sampled_from(("paper", "decay")),
                 "timeout_ms": st.integers(1, 3_000),
             }
         ),

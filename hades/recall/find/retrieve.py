@@ -227,8 +227,7 @@ def walking(run: Run, retrieved: Retrieved) -> Iterator[None]:
         elif not graph.adjacency.has_arcs:
             stage.note(Reason.EMPTY_GRAPH)
         elif not _late(stage, "the walk"):
-            how = plan.damping, plan.widen
-            walked = walks(graph, retrieved.signals, *how, stage.is_over, run.in_background)
+            walked = walks(graph, retrieved.signals, plan.damping, stage.is_over, run.in_background)
         yield
         if walked is not None:
             walked()

@@ -21,11 +21,12 @@ UNFINISHED_WALK, PRIOR = "walk, not finished in time", "meaning and words"
 def retrieve(view: View, query: str, top_k: int = 5, max_hops: int = 0) -> dict[str, Any]:
     """The passages nearest by the walk (seed 004), and which step of its chain answered.
 
-    The walk starts from the names of the query and what is `max_hops` around them.
+    The walk starts from the names of the query. Each of `max_hops` lets it go two arcs further
+    in the mean.
     """
     plan = {
         "retriever": {"read_on": 0},
-        "graph": {"widen": max_hops, "beam_search": False},
+        "graph": {"damping": 1 - 0.5 / (1 + max_hops), "beam_search": False},
         "reranker": {"on": False, "tiers": [0, 1, 0]},
         "final_context": top_k,
         "history": 0,

@@ -55,7 +55,7 @@ async def hipporag_retrieve(
     query: Question,
     limit: UpTo20 | None = None,
     mode: Literal["execution", "planning", "brainstorming"] = "execution",
-    max_hops: Annotated[int, Field(ge=0, le=3, description="Also start around the names.")] = 0,
+    max_hops: Annotated[int, Field(ge=0, le=3, description="Walk so much further.")] = 0,
 ) -> CallToolResult:
     """The passages nearest to a query by walks in the graph, as HippoRAG calls it."""
     wanted = limit or PASSAGES[mode]
