@@ -76,7 +76,8 @@ from hades.errors import (
     Refused,
     Unavailable,
 )
-from hades.memory import Memory, View, open
+from hades.memory import Memory, View
+from hades.opening import open
 from hades.store.copy import copy
 from hades.store.records import Problem
 

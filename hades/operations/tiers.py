@@ -126,7 +126,7 @@ def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[st
             name, data = topics.archive.note(run)
         with memory._write("archive") as write:
             write.subject = run.topic << 3
-            write.cancelled = not topics.archive.move(topics, run, name, data)
+            write.cancelled = not topics.archive.move(run, name, data, topics.make_whole)
         if not write.cancelled:
             done["states"] += len(run.contents)
             done["bytes"] += sum(versions[one] for one in run.contents)
