@@ -11,10 +11,10 @@ from hades.cli.render import clean, flat, printable
 from hades.context.pack import held_days
 from hades.domain.answer import (
     Answer,
+    Diagnostic,
     Fact,
     Intent,
     Interval,
-    Note,
     Passage,
     Path,
     Recall,
@@ -70,7 +70,7 @@ def _time(console: Console, found: Recall) -> None:
         console.print(f"[cyan]{flat(str(found.time))}[/]")
 
 
-def _reasons(console: Console, notes: Sequence[Note], *, explain: bool = False) -> None:
+def _reasons(console: Console, notes: Sequence[Diagnostic], *, explain: bool = False) -> None:
     """What affects the answer in plain words; with `explain` every reason as it is recorded."""
     told = [str(note) if explain else note.plain for note in notes]
     for line in dict.fromkeys(told):

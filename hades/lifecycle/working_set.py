@@ -180,7 +180,7 @@ class Focus:
                 facts=facts,
             )
             stage.found, stage.coverage = len(packed.passages), 1.0
-        run.notes += packed.notes
+        run.diagnostics += packed.diagnostics
         found = answering.put_together(
             *(run, question, time_asked(question, now, now, read=False), NOW),
             *((intent, evidence, mode, self._space[1]), packed),

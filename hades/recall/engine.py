@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from hades.domain.answer import Intent, Mode, Note, Recall, TimeKind, Wants
+from hades.domain.answer import Diagnostic, Intent, Mode, Recall, TimeKind, Wants
 from hades.domain.graph import Reason
 from hades.domain.tiers import Tier
 from hades.domain.times import FOREVER, from_micros
@@ -92,7 +92,7 @@ class RecallEngine:
             return self._recall(where, *asked)
         except LOST as error:
             found = self._recall(replace(where, archived=False), *asked)
-            note = Note(Reason.ARCHIVE_LOST, "open", str(error))
+            note = Diagnostic(Reason.ARCHIVE_LOST, "open", str(error))
             return replace(found, reasons=(note, *found.reasons))
 
     def _recall(
@@ -111,16 +111,16 @@ class RecallEngine:
         if relation is not None:
             intent, evidence = Intent.RELATION, f"it asks for {relation}"
         chosen = choose_mode(asked) if mode is None else _mode(mode)
-        made, notes = _usual_plan(intent, chosen)
+        made, diagnostics = _usual_plan(intent, chosen)
         if mode is None and (relation is not None or asks_for_list(asked)):
-            made, notes = make_plan(made, {"final_context": PLANNING_PASSAGES})
+            made, diagnostics = make_plan(made, {"final_context": PLANNING_PASSAGES})
         usual = made.final_context
         if plan is not None:
-            made, notes = make_plan(made, plan)
+            made, diagnostics = make_plan(made, plan)
         if budget is not None:
             room = {"budget": {"tokens": budget}} if plan else sized(made, budget)
-            made, notes = make_plan(made, room)
-        run = Run(made, clock, self._store.within, list(notes))
+            made, diagnostics = make_plan(made, room)
+        run = Run(made, clock, self._store.within, list(diagnostics))
         said = (intent, evidence, chosen, where.space_name)
         told = overview.overview(run, self._store, where, asked, said, usual)
         if told is not None:
@@ -198,7 +198,9 @@ class RecallEngine:
         if within is None:
             # What is near to it is shown all the same, and `ask` does not take it for an answer.
             said = asks.words.said if asks.words else "then"
-            run.notes.append(Note(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}"))
+            run.diagnostics.append(
+                Diagnostic(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}")
+            )
         found = retrieve.find_seeds(run, within or query, encoded, question, asks)
         with reading_on(run, found, self.finder.encoder), retrieve.walking(run, found):
             beaming.run_beam(run, found)
@@ -373,7 +375,7 @@ def _tiers(retrieved: retrieve.Retrieved) -> Floats:
 
 
 @cache
-def _usual_plan(intent: Intent, mode: Mode) -> tuple[Plan, tuple[Note, ...]]:
+def _usual_plan(intent: Intent, mode: Mode) -> tuple[Plan, tuple[Diagnostic, ...]]:
     return make_plan(default_plan(intent, mode), None)
 
 

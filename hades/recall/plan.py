@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from hades.domain.answer import Note
+from hades.domain.answer import Diagnostic
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 
@@ -120,19 +120,21 @@ class Plan(_PlanPart):
         """Clamp what is out of range; `reasons` say what was."""
         if not isinstance(data, Mapping):
             return validated(data)
-        repaired, notes = _merged({}, data), list[Note]()
+        repaired, diagnostics = _merged({}, data), list[Diagnostic]()
         while True:
             try:
                 return validated(repaired)
             except ValidationError as error:
                 for problem in error.errors():
-                    _clamp(repaired, dict(problem), notes)
-                told = (*data.get("reasons", ()), *(str(note) for note in notes))
+                    _clamp(repaired, dict(problem), diagnostics)
+                told = (*data.get("reasons", ()), *(str(note) for note in diagnostics))
                 repaired["reasons"] = tuple(dict.fromkeys(told))
 
 
-def make_plan(base: Plan, wanted: Plan | Mapping[str, Any] | None) -> tuple[Plan, tuple[Note, ...]]:
-    """The base plan with what the caller wants, within the limits; each clamp is a note."""
+def make_plan(
+    base: Plan, wanted: Plan | Mapping[str, Any] | None
+) -> tuple[Plan, tuple[Diagnostic, ...]]:
+    """The base plan with what the caller wants, within the limits; each clamp is a diagnostic."""
     if wanted is None:
         return _consistent(base)
     if isinstance(wanted, Plan):
@@ -168,7 +170,7 @@ _CLAMPED = f"plan: {Reason.CLAMPED.value} ("
 _BOUNDS = {"less_than_equal": "le", "greater_than_equal": "ge"}
 
 
-def _clamp(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> None:
+def _clamp(data: dict[str, Any], problem: dict[str, Any], diagnostics: list[Diagnostic]) -> None:
     """Clamp what is out of range; anything else wrong with a plan is an error."""
     where = [str(part) for part in problem["loc"]]
     name = ".".join(where)
@@ -177,24 +179,24 @@ def _clamp(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> 
     bound = _BOUNDS.get(problem["type"])
     if bound is None or not isinstance(problem["loc"][-1], str):  # one of several values
         raise InvalidInput(f"The plan's {name} cannot be used: {problem['msg']}.")
-    _set(data, name, problem["ctx"][bound], notes)
+    _set(data, name, problem["ctx"][bound], diagnostics)
 
 
-def _set(data: dict[str, Any], name: str, limit: Any, notes: list[Note]) -> None:
+def _set(data: dict[str, Any], name: str, limit: Any, diagnostics: list[Diagnostic]) -> None:
     """Set what is out of range to its limit, and note it."""
     *outer, last = name.split(".")
     inner = data
     for part in outer:
         inner = inner[part]
-    notes.append(Note(Reason.CLAMPED, "plan", f"{name} {inner[last]} to {limit}"))
+    diagnostics.append(Diagnostic(Reason.CLAMPED, "plan", f"{name} {inner[last]} to {limit}"))
     inner[last] = limit
 
 
-def _consistent(plan: Plan) -> tuple[Plan, tuple[Note, ...]]:
+def _consistent(plan: Plan) -> tuple[Plan, tuple[Diagnostic, ...]]:
     """No part of a plan may ask for more than the whole allows."""
     data = plan.model_dump()
-    notes = [
-        Note(Reason.CLAMPED, "plan", told.removeprefix(_CLAMPED).removesuffix(")"))
+    diagnostics = [
+        Diagnostic(Reason.CLAMPED, "plan", told.removeprefix(_CLAMPED).removesuffix(")"))
         for told in plan.reasons
         if told.startswith(_CLAMPED)
     ]
@@ -207,10 +209,10 @@ def _consistent(plan: Plan) -> tuple[Plan, tuple[Note, ...]]:
         ("final_context", plan.final_context, min(plan.reranker.m, whole.docs_max)),
     ):
         if value > limit:
-            _set(data, name, limit, notes)
+            _set(data, name, limit, diagnostics)
     for name, value in (("graph.hops", plan.graph.hops), ("final_context", data["final_context"])):
         if value > USUAL_CAPS[name]:
             told = f"{name} {value} instead of {USUAL_CAPS[name]}"
-            notes.append(Note(Reason.RAISED, "plan", told))
-    data["reasons"] = tuple(str(note) for note in notes)
-    return Plan.model_validate(data), tuple(notes)
+            diagnostics.append(Diagnostic(Reason.RAISED, "plan", told))
+    data["reasons"] = tuple(str(note) for note in diagnostics)
+    return Plan.model_validate(data), tuple(diagnostics)

@@ -14,7 +14,7 @@ from heapq import nlargest
 
 from hades.context.pack import PART_TOKENS_AT_LEAST, held_days, indented, shown_name
 from hades.context.tokens import ELLIPSIS, count, cut
-from hades.domain.answer import Note, Path, WorkingItem, WorkingSet
+from hades.domain.answer import Diagnostic, Path, WorkingItem, WorkingSet
 from hades.domain.graph import Reason
 from hades.domain.topics import State
 from hades.errors import NotFound
@@ -82,7 +82,7 @@ class _Packing:
         self._budget = budget
         self._room = budget
         self._items: list[WorkingItem] = []
-        self._notes: list[Note] = []
+        self._diagnostics: list[Diagnostic] = []
 
     def packed(self, latest: State, parts: dict[str, list[tuple[State, str]]]) -> WorkingSet:
         """The latest state and as many others as fit, best first in each part."""
@@ -100,7 +100,7 @@ class _Packing:
         waiting.insert(0, ("latest", latest, ""))
         for why, state, path in waiting:
             if not self._put(why, state, path, self._room):
-                self._notes.append(Note(Reason.EVICTED, STAGE, f"{state.id} ({why})"))
+                self._diagnostics.append(Diagnostic(Reason.EVICTED, STAGE, f"{state.id} ({why})"))
         order = ["latest", *SHARES]
         self._items.sort(key=lambda item: order.index(item.why))
         context = "\n\n".join(f"{_head(item)}\n{indented(item.text)}" for item in self._items)
@@ -110,7 +110,7 @@ class _Packing:
             context=context,
             tokens=count([context])[0],
             budget=self._budget,
-            reasons=tuple(self._notes),
+            reasons=tuple(self._diagnostics),
         )
 
     def _tokens(self, state: State) -> int:
@@ -132,7 +132,7 @@ class _Packing:
                 return 0
             text = cut(text, most)
             detail = f"{state.id} cut to {most} of {whole} tokens"
-            self._notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, detail))
+            self._diagnostics.append(Diagnostic(Reason.BUDGET_EXHAUSTED, STAGE, detail))
         tokens = head + count([text])[0]
         self._room -= tokens
         self._items.append(WorkingItem(why, state, text, tokens, path))

@@ -112,7 +112,7 @@ def overview(
         paths_at_most=0,
         facts=facts,
     )
-    run.notes += packed.notes
+    run.diagnostics += packed.diagnostics
     level = level if covering else 0
     run.plan = run.plan.model_copy(update={"level": level})
     sure = [belief.of_probability(one.belief.mean) for one in packed.passages]
