@@ -26,7 +26,7 @@ from hades.store.store import Store
 if TYPE_CHECKING:
     from hades.ingest.phases import Phases
     from hades.recall.engine import RecallEngine
-    from hades.recall.find.finder import Finder, Where
+    from hades.recall.find.finder import Finder, Scope
 
 DEFAULT_SPACE = "default"
 DEFAULT_ENCODER = "minilm"
@@ -226,23 +226,23 @@ class View:
     def _finder(self) -> Finder:
         return self._engine.finder
 
-    def _where(
+    def _scope(
         self,
         tag: str | None = None,
         kind: str | None = None,
         glob: str | None = None,
         since: TimeLike | None = None,
         until: TimeLike | None = None,
-    ) -> Where:
+    ) -> Scope:
         """What a question may look at, checked."""
-        from hades.recall.find.finder import Where
+        from hades.recall.find.finder import Scope
 
         for pattern in (tag, glob):
             if pattern is not None:
                 clean_name(pattern, "pattern")
         clean_kind(kind)
         times = self._time(since), self._time(until)
-        return Where(self._space_id, self._space, self.as_of, tag, kind, glob, *times)
+        return Scope(self._space_id, self._space, self.as_of, tag, kind, glob, *times)
 
     def _ready(
         self, question: str, on_progress: Progress | None, *, degrades: bool = False

@@ -18,7 +18,7 @@ from hades.domain.answer import Diagnostic, Path, WorkingItem, WorkingSet
 from hades.domain.graph import Reason
 from hades.domain.topics import State
 from hades.errors import NotFound
-from hades.recall.find.finder import Where
+from hades.recall.find.finder import Scope
 from hades.store.store import Store
 
 STAGE = "working memory"
@@ -37,19 +37,19 @@ PATH_CHARACTERS_AT_MOST = 300
 
 
 def gather(
-    store: Store, where: Where, topic: str, near: Sequence[tuple[str, Path]], budget: int
+    store: Store, scope: Scope, topic: str, near: Sequence[tuple[str, Path]], budget: int
 ) -> WorkingSet:
     """What belongs to a topic, as much of it as the budget has room for."""
-    latest = store.topics.state(where.space, topic, where.as_of)
-    told = store.topics.history(where.space, topic, where.as_of, archived=False)
+    latest = store.topics.state(scope.space, topic, scope.as_of)
+    told = store.topics.history(scope.space, topic, scope.as_of, archived=False)
     before = (one for one in told if not one.forgotten and one.version != latest.version)
     recent, important = recent_and_important(before)
     own = {"recent": reversed(recent), "important": important}
     parts = {
-        name: [(state, "") for state in store.topics.whole(where.space, part, where.as_of)]
+        name: [(state, "") for state in store.topics.whole(scope.space, part, scope.as_of)]
         for name, part in own.items()
     }
-    parts["related"] = list(_related(store, where, near))
+    parts["related"] = list(_related(store, scope, near))
     return _Packing(budget).packed(latest, parts)
 
 
@@ -68,11 +68,11 @@ def recent_and_important(states: Iterable[State]) -> tuple[Sequence[State], Sequ
 
 
 def _related(
-    store: Store, where: Where, near: Sequence[tuple[str, Path]]
+    store: Store, scope: Scope, near: Sequence[tuple[str, Path]]
 ) -> Iterator[tuple[State, str]]:
     for topic, path in near:
         with suppress(NotFound):  # forgotten, or not there yet at that time
-            yield store.topics.state(where.space, topic, where.as_of), str(path)
+            yield store.topics.state(scope.space, topic, scope.as_of), str(path)
 
 
 class _Packing:

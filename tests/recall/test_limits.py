@@ -124,7 +124,7 @@ def remembering(
 
 def recalled(memory: hades.Memory, question: str, plan: Any, clock: JumpingClock) -> Recall:
     return memory._engine.recall(
-        memory._where(), question, budget=None, mode=None, plan=plan, on_progress=None, clock=clock
+        memory._scope(), question, budget=None, mode=None, plan=plan, on_progress=None, clock=clock
     )
 
 
@@ -196,7 +196,7 @@ def test_the_beam_and_the_ranker_keep_their_caps(
     plan, _ = make_plan(Plan(), wanted)
     with (
         remembering(texts, related) as memory,
-        memory._engine.query_context(memory._where()) as query,
+        memory._engine.query_context(memory._scope()) as query,
     ):
         run = Run(plan)
         found = memory._engine.find(run, query, QUESTIONS[0], plan.reranker.m)

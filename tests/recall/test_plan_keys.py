@@ -94,7 +94,7 @@ def leaves(part: type[BaseModel], before: str = "") -> Iterator[str]:
 
 def told(memory: hades.Memory, question: str, plan: dict[str, Any], ms: int) -> Any:
     found = memory._engine.recall(
-        memory._where(), question, budget=None, mode=None, plan=plan, on_progress=None,
+        memory._scope(), question, budget=None, mode=None, plan=plan, on_progress=None,
         clock=JumpingClock([ms]),
     )  # fmt: skip
     passages = [(one.id, one.score) for one in found.passages]
