@@ -99,7 +99,7 @@ class Focus:
         self._store, self._space, self._memory = store, space, memory
         self._topics = ByteCache[str, _Loaded](bytes_at_most)
         self._lock = threading.RLock()
-        self._stand = store.changefeed.stand()
+        self._revision = store.changefeed.revision()
         self.answered = {HERE: 0, "memory": 0}
         """How many answers came from the set, and how many from the memory."""
         self._load(topics)
@@ -251,11 +251,11 @@ class Focus:
         """Read again what changed; not inside a batch, whose writes may be undone."""
         if self._store.in_transaction:
             return False
-        stand = self._store.changefeed.stand()
-        if stand != self._stand:
-            kept, is_other = self._topics.items(), stand[0] != self._stand[0]
+        revision = self._store.changefeed.revision()
+        if revision != self._revision:
+            kept, is_other = self._topics.items(), revision[0] != self._revision[0]
             stamps = self._store.topics.stamps(self._space[0], (name for name, _ in kept))
-            self._stand = stand
+            self._revision = revision
             gone = [name for name, one in kept if is_other or stamps.get(name) != one.stamp]
             for name in gone:
                 self._topics.drop(name)

@@ -285,12 +285,15 @@ class RecallEngine:
             return FOREVER
         if not {"indexes", "graphs"} <= self.finder.__dict__.keys():
             return 0  # only an excerpt was read
-        stand = self._store.changefeed.stand()
-        if self._turns[0] != stand:
+        revision = self._store.changefeed.revision()
+        if self._turns[0] != revision:
             edges = self.finder.graphs.tables["edges"]
             planned = np.array(self._store.topics.planned(since), np.int64)
             all_turns = [edges["valid_from"], edges["valid_to"], self.finder.indexes.turns, planned]
-            self._turns = stand, np.unique(np.concatenate([one[one > since] for one in all_turns]))
+            self._turns = (
+                revision,
+                np.unique(np.concatenate([one[one > since] for one in all_turns])),
+            )
         turns = self._turns[1]
         at = int(np.searchsorted(turns, since, side="right"))
         return int(turns[at]) if at < len(turns) else FOREVER

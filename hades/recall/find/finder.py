@@ -152,7 +152,7 @@ class Finder:
             return
         self.forget()
         moment.enter_context(self._store.snapshot())
-        words = self._space_words.of(scope.space, *self._store.changefeed.stand(), on_progress)
+        words = self._space_words.of(scope.space, *self._store.changefeed.revision(), on_progress)
         part = excerpts.gather(
             *(self._store, self.encoder, words, scope.space, scope.as_of, question),
             *(_keys(question), nodes, self.topics(scope)),
