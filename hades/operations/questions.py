@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hades.recall.plan import Plan
 
 RETRIEVERS = ("meaning", "words", "names")
-SYSTEMS = ("dense", "words", "hybrid", "ppr", "tiers", "full")
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
 
 QuestionMode = Annotated[
     str | None,
@@ -199,7 +199,7 @@ def rank(
 ) -> list[Hit]:
     """Passages in the order of one system of the evaluation ladder, without a budget.
 
-    The systems are `dense`, `words`, `hybrid`, `ppr`, `tiers` and `full`.
+    The systems are `dense`, `words`, `hybrid`, `ppr`, `fusion` and `full`.
     """
     clean_number(limit, "limit", least=1)
     scope = view._scope(tag, kind, glob, since, until)

@@ -51,7 +51,7 @@ from hades.store.archive import LOST
 from hades.store.records import Progress
 from hades.store.store import Store
 
-SYSTEMS = ("dense", "words", "hybrid", "ppr", "tiers", "full")
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
 """The ladder of baselines, each with more of the recipe than the one before."""
 
 QUESTION_CHARACTERS_AT_MOST = 4_000
@@ -350,7 +350,7 @@ def system_scores(retrieved: retrieve.Retrieved, system: str) -> Any:
             "hybrid": plain,
             # A walk reaches few: what it never came to follows by the prior.
             "ppr": np.where(walked > 0, 1 + walked, signals.prior * 1e-3),
-            "tiers": _tiers(retrieved),
+            "fusion": _fused(retrieved),
         }[system]
     return np.where(signals.mask, scores, -np.inf)
 
@@ -369,12 +369,12 @@ def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope 
     return then if gone.any() else None
 
 
-def _tiers(retrieved: retrieve.Retrieved) -> Floats:
-    """The three tiers, weighed as the mode of the question says."""
+def _fused(retrieved: retrieve.Retrieved) -> Floats:
+    """The fusion of prior, walk and belief, weighed as the mode of the question says."""
     signals, believed = retrieved.signals, np.zeros(len(retrieved.signals.mask))
     believed[retrieved.numbers] = retrieved.belief
-    weights = _usual_plan(Intent.LOOKUP, choose_mode(retrieved.question))[0].reranker.tiers
-    return retrieve.tiers(signals.prior, signals.walked, believed, weights)
+    weights = _usual_plan(Intent.LOOKUP, choose_mode(retrieved.question))[0].reranker.fusion
+    return retrieve.fused(signals.prior, signals.walked, believed, weights)
 
 
 @cache

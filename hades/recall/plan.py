@@ -76,7 +76,7 @@ class Reranker(_PlanPart):
     """The ranker over the candidates."""
 
     on: bool = True
-    tiers: tuple[Share, Share, Share] = Field(
+    fusion: tuple[Share, Share, Share] = Field(
         default=(0.4, 0.6, 0.0), description="prior, walk and belief, where it does not rank"
     )
     strength: float = Field(

@@ -40,7 +40,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "graph.pruning_threshold": (0.9, WAYS),
     "graph.timeout_ms": (1, QUESTION),
     "reranker.on": (False, QUESTION),
-    "reranker.tiers": ((1.0, 0.0, 0.0), QUESTION),
+    "reranker.fusion": ((1.0, 0.0, 0.0), QUESTION),
     "reranker.strength": (0.0, QUESTION),
     "reranker.m": (2, QUESTION),
     "reranker.timeout_ms": (1, QUESTION),
@@ -111,7 +111,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "retriever.mmr": BEAM_ALONE,
     "graph.beam": BEAM_ALONE,
     "graph.pruning_threshold": {"paths": 20},
-    "reranker.tiers": {"reranker": {"on": False}},
+    "reranker.fusion": {"reranker": {"on": False}},
 }
 """What else a plan says, for keys that act where other things are off."""
 

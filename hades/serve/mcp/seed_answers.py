@@ -27,7 +27,7 @@ def retrieve(view: View, query: str, top_k: int = 5, max_hops: int = 0) -> dict[
     plan = {
         "retriever": {"read_on": 0},
         "graph": {"damping": 1 - 0.5 / (1 + max_hops), "beam_search": False},
-        "reranker": {"on": False, "tiers": [0, 1, 0]},
+        "reranker": {"on": False, "fusion": [0, 1, 0]},
         "final_context": top_k,
         "history": 0,
         "paths": 0,
