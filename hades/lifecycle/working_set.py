@@ -4,7 +4,7 @@
         working_set.get("project/alpha")
         working_set.recall("What does Alpha cost?")
 
-It begins with a topic and those the graph joins with it (seed 003, §7). What it cannot answer
+It begins with a topic and those the graph joins with it (source document 003, §7). What it cannot answer
 goes on to the memory, and the topics found there join the set. When its bytes are full, the
 topics that were not used for longest leave.
 

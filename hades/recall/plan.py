@@ -1,4 +1,4 @@
-"""The plan: how much a question may cost, stage by stage (seed 001's contract).
+"""The plan: how much a question may cost, stage by stage (source document 001's contract).
 
 A plan is data. Values out of range are clamped and say so; unknown keys are an error. The
 limits in it are hard: no stage goes beyond them by more than one unit of work.
@@ -29,7 +29,7 @@ HOPS_AT_MOST = 5
 ARCS_A_HOP = 2
 """A hop leads from one passage to the next by way of a name."""
 USUAL_CAPS = {"graph.hops": 1, "final_context": 8}
-"""Seed 001's: two arcs and eight passages. More is done where it is asked for, with a reason."""
+"""Source document 001's: two arcs and eight passages. More is done where it is asked for, with a reason."""
 TOKENS_AT_MOST = 200_000
 LATENCY_MS_AT_MOST = 600_000
 PASSAGES_AT_MOST = 400

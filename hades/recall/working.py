@@ -1,4 +1,4 @@
-"""Working memory: what to have in mind when working on a topic (seed 003, §7).
+"""Working memory: what to have in mind when working on a topic (source document 003, §7).
 
 Half of the budget is kept for the latest state. What is left is shared: a third for the
 states before it, half of the rest for those that were important, the rest for related

@@ -469,7 +469,7 @@ def _recency(query: QueryContext, numbers: Ints) -> Floats:
 
 
 def _unranked(ranker: Ranker, signals: Signals, numbers: Ints, weights: FusionWeights) -> Ranked:
-    """The order without the ranker: by the fusion of seed 004."""
+    """The order without the ranker: by the fusion of source document 004."""
     prior, cosine = signals.prior[numbers], signals.cosine[numbers]
     believed = ranker.unranked(prior, cosine).belief
     return ranker.unranked(fused(prior, signals.walked[numbers], believed, weights), cosine)

@@ -1,4 +1,4 @@
-"""What the seeds' tools ask of a view, and a recall in the shapes they hand over.
+"""What the tools of the source documents ask of a view, and a recall in the shapes they hand over.
 
 Nothing is searched here: each tool recalls once. `hades.operations.pathrag` has the paths.
 """
@@ -13,13 +13,13 @@ from hades.domain.times import iso
 from hades.memory import View
 
 TOKENS_PER_RESULT, TOKENS_AT_LEAST = 600, 5_000
-"""Room for whole passages and their heads: the seeds want all their results."""
+"""Room for whole passages and their heads: the source documents want all their results."""
 WALK_FROM_NAMES, WALK_FROM_PRIOR = "walk from names", "walk from meaning and words"
 UNFINISHED_WALK, PRIOR = "walk, not finished in time", "meaning and words"
 
 
 def retrieve(view: View, query: str, top_k: int = 5, max_hops: int = 0) -> dict[str, Any]:
-    """The passages nearest by the walk (seed 004), and which step of its chain answered.
+    """The passages nearest by the walk (source document 004), and which step of its chain answered.
 
     The walk starts from the names of the query. Each of `max_hops` lets it go two arcs further
     in the mean.

@@ -11,7 +11,7 @@ from making import T1, passage, path, recall
 import hades
 from hades.domain.answer import Recall
 from hades.operations.pathrag import format_paths_for_prompt
-from hades.serve.mcp.seed_answers import retrieve
+from hades.serve.mcp.source_answers import retrieve
 
 
 class Answers:
