@@ -16,7 +16,7 @@ from hades.graph.arrays import Ints
 from hades.models.encoder import Encoder
 from hades.recall.answer import history
 from hades.recall.answer.conveyance import Sent, conveyance
-from hades.recall.answer.facts import find_facts
+from hades.recall.answer.fact_search import find_facts
 from hades.recall.answer.relations import RelationAsked, related_facts
 from hades.recall.answer.told import SHARE_OF_BEST
 from hades.recall.find.beam import beam_paths
