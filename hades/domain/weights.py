@@ -114,8 +114,8 @@ class PathScoring:
     pruning_threshold: float = 0.01
     """A path with a lower score is left out (source document 000)."""
     length_correction: float = 0.0
-    """λ: how much of their length is forgiven to long paths; source document 002 has .3. It divides sums
-    of negative logarithms, so a strong detour comes before a weak direct edge."""
+    """λ: how much of their length is forgiven to long paths; source document 002 has .3. It
+    divides sums of negative logarithms, so a strong detour comes before a weak direct edge."""
     hub_demotion: float = 0.005
     """deg_alpha of source document 002."""
     boosts: Mapping[str, float] = field(default_factory=dict)

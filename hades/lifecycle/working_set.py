@@ -4,8 +4,8 @@
         working_set.get("project/alpha")
         working_set.recall("What does Alpha cost?")
 
-It begins with a topic and those the graph joins with it (source document 003, §7). What it cannot answer
-goes on to the memory, and the topics found there join the set. When its bytes are full, the
+It begins with a topic and those the graph joins with it (source document 003, §7). What it cannot
+answer goes on to the memory, and the topics found there join the set. When its bytes are full, the
 topics that were not used for longest leave.
 
 It is keyed by the number of the memory's last change: after a write the topics that changed are

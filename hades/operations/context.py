@@ -1,8 +1,8 @@
 """The context of a model: a question answered within a budget by sections, and core blocks.
 
 A question is not searched for here: recall finds, working memory adds what is around the best
-topics, and each section gets its share (source document 003, §6, algorithm 6). A section that needs less
-leaves the rest to the next.
+topics, and each section gets its share (source document 003, §6, algorithm 6). A section that
+needs less leaves the rest to the next.
 
 Core blocks are topics `core/NAME`, so they have versions, times and erasure like all others.
 """
@@ -42,7 +42,8 @@ SHARES = {"latest": 0.3, "summaries": 0.3, "details": 0.3, "reserve": 0.1}
 TITLES = {"latest": "Latest states:", "summaries": "Summaries:", "details": "Details:"}
 LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
 LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION), 0)
-"""Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (source document 003)."""
+"""Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (source document
+003)."""
 OTHER_LEVEL = 2
 SUMMARIES = {1: "????-??-??", 2: "????-W??", 3: "????-??"}
 """The topics of each level: `summary/2026-11-03`, `…/2026-W45`, `…/2026-11`."""
@@ -92,7 +93,7 @@ def retrieve_within_budget(
     ] = None,
     on_progress: Progress | None = None,
 ) -> BudgetedContext:
-    """What a model should read to answer, within a budget of tokens, by sections (source document 003).
+    """What a model should read to answer, within a budget of tokens, by sections.
 
     `latest` are the current states of the topics that were found; `summaries` those of the
     level the question asks for; `details` facts, paths, passages, recent states and related

@@ -29,7 +29,8 @@ HOPS_AT_MOST = 5
 ARCS_A_HOP = 2
 """A hop leads from one passage to the next by way of a name."""
 USUAL_CAPS = {"graph.hops": 1, "final_context": 8}
-"""Source document 001's: two arcs and eight passages. More is done where it is asked for, with a reason."""
+"""The caps of source document 001: two arcs and eight passages. A caller may ask for more, and the
+answer says so."""
 TOKENS_AT_MOST = 200_000
 LATENCY_MS_AT_MOST = 600_000
 PASSAGES_AT_MOST = 400

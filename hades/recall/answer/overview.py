@@ -1,4 +1,6 @@
-"""Overview: questions about a longer time, answered from summaries (source document 003, algorithm 6).
+"""Overview: questions about a longer time, answered from summaries.
+
+It is algorithm 6 of source document 003.
 
 “What happened last month?” wants the month, not the passage that sounds most like it. So the
 summaries of the time asked about are taken, as coarse as the time is long, and where there is

@@ -184,7 +184,8 @@ _AMOUNT = {
     Mode.PLANNING: (PLANNING_PASSAGES, 8, 10_000, (0.4, 0.4, 0.2)),
     Mode.BRAINSTORMING: (20, 12, 20_000, (0.4, 0.4, 0.2)),
 }
-"""Passages, paths and tokens of the context, and fusion (passages and fusion as in source document 004)."""
+"""Passages, paths and tokens of the context, and fusion. Passages and fusion are as in source
+document 004."""
 
 _FACTS = {Intent.RELATION: 50}
 _HISTORY = {Intent.RECENT: 10, Intent.WHY: 3, Intent.WHEN: 10}
