@@ -27,7 +27,7 @@ from hades.domain.answer import (
     Usage,
     Wants,
     WorkingItem,
-    WorkingSet,
+    WorkingMemory,
 )
 from hades.domain.context import (
     BudgetedContext,
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from hades.client.client import Client
     from hades.context.window import ContextWindow
     from hades.domain.weights import PathScoring
-    from hades.lifecycle.working_set import Focus
+    from hades.lifecycle.focus import Focus
     from hades.operations.memgpt import MemGPT
     from hades.operations.pathrag import PathRAG
     from hades.recall.plan import Plan
@@ -171,13 +171,13 @@ __all__ = [
     "WindowBlock",
     "WindowEvent",
     "WorkingItem",
-    "WorkingSet",
+    "WorkingMemory",
     "copy",
     "open",
 ]
 
 
-_LATER = {"Client": "client.client", "Plan": "recall.plan", "Focus": "lifecycle.working_set"}
+_LATER = {"Client": "client.client", "Plan": "recall.plan", "Focus": "lifecycle.focus"}
 _LATER |= {"ContextWindow": "context.window", "MemGPT": "operations.memgpt"}
 _LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "domain.weights"}
 """Opening a memory needs none of these, and pydantic takes as long to import as all the rest."""

@@ -20,7 +20,7 @@ from hades.domain.answer import (
     Recall,
     StageReport,
     Subgraph,
-    WorkingSet,
+    WorkingMemory,
     unlabelled,
 )
 from hades.domain.context import BudgetedContext
@@ -173,7 +173,7 @@ def subgraph(console: Console, found: Subgraph) -> None:
         console.print(f"[yellow]{found.left_out:,} more nodes next to these[/]")
 
 
-def working_set(console: Console, found: WorkingSet) -> None:
+def working_memory(console: Console, found: WorkingMemory) -> None:
     """What to have in mind, as a model reads it, then what had to stay out."""
     console.file.write(printable(found.context) + "\n")
     console.print(f"[dim]{found.tokens:,} tokens of {found.budget:,}[/]")

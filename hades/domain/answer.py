@@ -268,7 +268,7 @@ class WorkingItem:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkingSet:
+class WorkingMemory:
     """What to have in mind when working on a topic, within a budget of tokens."""
 
     topic: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.answer import Neighbour, Path, Subgraph, WorkingSet
+from hades.domain.answer import Neighbour, Path, Subgraph, WorkingMemory
 from hades.domain.rules import clean_direction, clean_name, clean_number, clean_share
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
@@ -23,7 +23,7 @@ from hades.operations.parameters import (
 from hades.store.records import Direction
 
 if TYPE_CHECKING:
-    from hades.lifecycle.working_set import Focus
+    from hades.lifecycle.focus import Focus
     from hades.memory import View
     from hades.recall.paths.edge_walk import EdgeChoice
 
@@ -144,7 +144,7 @@ def working_memory(
             most=TOKENS_AT_MOST,
         ),
     ] = BUDGET_TOKENS,
-) -> WorkingSet:
+) -> WorkingMemory:
     """What to have in mind when working on a topic, within a budget of tokens.
 
     Its latest state, those before it, those that were important, and the topics the
@@ -160,20 +160,20 @@ def working_memory(
 
 
 def focus(view: View, topic: str, *, bytes_at_most: int | None = None) -> Focus:
-    """A working set around a topic: `with memory.focus("project/alpha") as working_set:`.
+    """A focus on a topic: `with memory.focus("project/alpha") as focus:`.
 
     What `working_memory` shows is loaded into memory: the topic with its last and important
     states, and the topics the graph joins it with. `get`, `history`, `search` and `recall` of
-    the set answer from there where they can, else from the memory, and what was found joins
-    the set; see `docs/strength.md`. It holds `bytes_at_most` (16 MiB).
+    the focus answer from there where they can, else from the memory, and what was found joins
+    it; see `docs/strength.md`. It holds `bytes_at_most` (16 MiB).
     """
-    from hades.lifecycle.working_set import BYTES_AT_MOST, Focus
+    from hades.lifecycle.focus import BYTES_AT_MOST, Focus
 
     most = BYTES_AT_MOST if bytes_at_most is None else bytes_at_most
     clean_name(topic)
     clean_number(most, "bytes", least=1)
     if not view.as_of.is_now:
-        raise InvalidInput("A working set is of how things are now: leave out `at`.")
+        raise InvalidInput("A focus is on how things are now: leave out `at`.")
     topics = [topic, *(name for name, _ in _near(view, topic))]
     return Focus(view._store, (view._space_id, view.space), view, topics, most)
 

@@ -14,7 +14,7 @@ from heapq import nlargest
 
 from hades.context.pack import PART_TOKENS_AT_LEAST, held_days, indented, shown_name
 from hades.context.tokens import ELLIPSIS, count, cut
-from hades.domain.answer import Diagnostic, Path, WorkingItem, WorkingSet
+from hades.domain.answer import Diagnostic, Path, WorkingItem, WorkingMemory
 from hades.domain.graph import Reason
 from hades.domain.topics import State
 from hades.errors import NotFound
@@ -38,7 +38,7 @@ PATH_CHARACTERS_AT_MOST = 300
 
 def gather(
     store: Store, scope: Scope, topic: str, near: Sequence[tuple[str, Path]], budget: int
-) -> WorkingSet:
+) -> WorkingMemory:
     """What belongs to a topic, as much of it as the budget has room for."""
     latest = store.topics.state(scope.space, topic, scope.as_of)
     told = store.topics.history(scope.space, topic, scope.as_of, archived=False)
@@ -84,7 +84,7 @@ class _Packing:
         self._items: list[WorkingItem] = []
         self._diagnostics: list[Diagnostic] = []
 
-    def packed(self, latest: State, parts: dict[str, list[tuple[State, str]]]) -> WorkingSet:
+    def packed(self, latest: State, parts: dict[str, list[tuple[State, str]]]) -> WorkingMemory:
         """The latest state and as many others as fit, best first in each part."""
         kept = min(self._tokens(latest), int(self._budget * LATEST_SHARE))
         self._room -= kept
@@ -104,7 +104,7 @@ class _Packing:
         order = ["latest", *SHARES]
         self._items.sort(key=lambda item: order.index(item.why))
         context = "\n\n".join(f"{_head(item)}\n{indented(item.text)}" for item in self._items)
-        return WorkingSet(
+        return WorkingMemory(
             topic=latest.topic,
             items=tuple(self._items),
             context=context,

@@ -1,8 +1,8 @@
-"""The working set: what one works on, held in memory and answered from there.
+"""The focus: what one works on, held in memory and answered from there.
 
-    with memory.focus("project/alpha") as working_set:
-        working_set.get("project/alpha")
-        working_set.recall("What does Alpha cost?")
+    with memory.focus("project/alpha") as focus:
+        focus.get("project/alpha")
+        focus.recall("What does Alpha cost?")
 
 It begins with a topic and those the graph joins with it (source document 003, §7). What it cannot
 answer goes on to the memory, and the topics found there join the set. When its bytes are full, the
@@ -62,7 +62,7 @@ STATE_BYTES = 1_500
 WORD_BYTES = 120
 ANSWERED = 0.9
 """How likely the answer stands there: 20 of 22 such questions of four everyday sets."""
-HERE = "working_set"
+HERE = "focus"
 """How answers from here are marked."""
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 _intent, _plan = lru_cache(maxsize=256)(read_intent), cache(default_plan)
@@ -85,7 +85,7 @@ class _Loaded:
 
 
 class Focus:
-    """A working set. Threads may share it."""
+    """What one works on, held in memory. Threads may share it."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Focus:
         return found
 
     def search(self, question: str, limit: int = 10) -> list[Hit]:
-        """Passages, best first; those from here have the retriever `working_set`."""
+        """Passages, best first; those from here have the retriever `focus`."""
         passages = self._passages(question)[:limit]
         self._count(passages)
         if passages:
@@ -154,7 +154,7 @@ class Focus:
         return hits
 
     def recall(self, question: str, **how: Any) -> Recall:
-        """Passages for a question, packed; one from here has `working_set` among its reasons.
+        """Passages for a question, packed; one from here has `focus` among its reasons.
 
         With options of `Memory.recall` the memory is asked.
         """
@@ -171,7 +171,7 @@ class Focus:
         run = Run(_plan(intent, mode))
         run.started = started
         with run.stage(HERE) as stage:
-            stage.note(Reason.WORKING_SET, f"its words stand in {passages[0].chunk.topic}")
+            stage.note(Reason.FOCUS, f"its words stand in {passages[0].chunk.topic}")
             packed = pack(
                 *(question, passages, ()),
                 budget=run.plan.budget.tokens,
