@@ -26,7 +26,7 @@ from hades.memory import DEFAULT_SPACE, Memory, View
 from hades.opening import open as open_memory
 from hades.store.records import Progress
 
-FORMAT = 3
+FORMAT = 4
 """Part of every hash: raised when the same corpus should give another memory, or the file of a
 memory has another version."""
 PREFIX = "passage"
