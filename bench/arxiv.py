@@ -25,8 +25,8 @@ import hades
 from bench.ingest import ROOT
 from bench.table import note
 from hades.settings import load_settings
-from hades.store.schema import STEPS
 from hades.store.records import ChunkDraft, Draft, Mention
+from hades.store.schema import STEPS
 
 REAL_AT_MOST = 10_000
 BATCH_PAPERS = 1_000
