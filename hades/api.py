@@ -7,12 +7,12 @@ from hades.domain.answer import (
     Answer,
     Citation,
     Conveyance,
+    Diagnostic,
     Fact,
     Intent,
     Interval,
     Mode,
     Neighbour,
-    Note,
     Passage,
     Path,
     Recall,
@@ -76,7 +76,8 @@ from hades.errors import (
     Refused,
     Unavailable,
 )
-from hades.memory import Memory, View, open
+from hades.memory import Memory, View
+from hades.opening import open
 from hades.store.copy import copy
 from hades.store.records import Problem
 
@@ -107,6 +108,7 @@ __all__ = [
     "CoreBlock",
     "Corrupt",
     "Denied",
+    "Diagnostic",
     "Diff",
     "Disagreement",
     "Edge",
@@ -129,7 +131,6 @@ __all__ = [
     "Neighbour",
     "Node",
     "NotFound",
-    "Note",
     "Passage",
     "Path",
     "PathRAG",

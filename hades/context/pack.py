@@ -2,7 +2,7 @@
 
 The question stands first, then told facts, then the paths with the most reliable last
 (PathRAG), then the passages with the best at both ends, where models read most carefully.
-What does not fit is left out, least reliable first, and a note says so.
+What does not fit is left out, least reliable first, and a diagnostic says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, PackedBlock, 
 from hades.context.text.evidence import fact_line, passage_line, path_line
 from hades.context.text.layout import flat, indented, shown_name
 from hades.context.tokens import count, cut, cut_words
-from hades.domain.answer import Citation, Fact, Note, Passage, Path
+from hades.domain.answer import Citation, Diagnostic, Fact, Passage, Path
 from hades.domain.graph import Reason
 
 STAGE = "pack"
@@ -49,7 +49,7 @@ class Packed:
     facts: tuple[Fact, ...]
     passages: tuple[Passage, ...]
     paths: tuple[Path, ...]
-    notes: tuple[Note, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 def pack(
@@ -73,7 +73,7 @@ def pack(
     told = packer.fill(drafts, "facts", share)
     walked = _ledger(packer, paths, paths_at_most, min(LEDGER_TOKENS_AT_MOST, share))
     if len(passages) > passages_at_most:
-        packer.note(Reason.CAP_EXCEEDED, f"{len(passages) - passages_at_most} passages")
+        packer.record(Reason.CAP_EXCEEDED, f"{len(passages) - passages_at_most} passages")
     numbered = enumerate(passages[:passages_at_most], 1)
     read = packer.fill([_draft(number, passage) for number, passage in numbered], "passages")
     titles = [_FACTS] * bool(told) + [_PATHS] * bool(walked) + [_PASSAGES] * bool(read)
@@ -87,7 +87,7 @@ def pack(
         facts=tuple(block.item for block in told),
         passages=tuple(block.item for block in read),
         paths=tuple(block.item for block in walked),
-        notes=tuple(packer.notes),
+        diagnostics=tuple(packer.diagnostics),
     )
 
 
@@ -95,7 +95,7 @@ def _question(packer: Packer, question: str, budget: int) -> str:
     asked = _QUESTION + flat(question)
     line = cut(asked[:QUESTION_CHARACTERS_AT_MOST], int(budget * QUESTION_SHARE_AT_MOST))
     if line != asked:
-        packer.note(Reason.CUT_QUESTION, f"to {count([line])[0]} tokens")
+        packer.record(Reason.CUT_QUESTION, f"to {count([line])[0]} tokens")
     return line
 
 
@@ -107,14 +107,14 @@ def _ledger(
     for path in sorted(paths, key=lambda one: (-one.reliability, -one.score, str(one))):
         ranked.setdefault(str(path), path)  # of those alike the most reliable
     if len(ranked) > at_most:
-        packer.note(Reason.CAP_EXCEEDED, f"{len(ranked) - at_most} paths")
+        packer.record(Reason.CAP_EXCEEDED, f"{len(ranked) - at_most} paths")
     wanted = list(ranked.values())[:at_most]
     blocks: list[PackedBlock[Path]] = []
     for number, path in enumerate(wanted, 1):
         line = _path_line(number, path, min(room, packer.room, PATH_TOKENS_AT_MOST))
         block = packer.put(BlockDraft(path, str(path), line)) if line else None
         if block is None:
-            packer.note(Reason.EVICTED, f"{len(wanted) - len(blocks)} paths")
+            packer.record(Reason.EVICTED, f"{len(wanted) - len(blocks)} paths")
             break
         room -= block.tokens
         blocks.append(block)

@@ -2,7 +2,7 @@
 
 Every context is made of blocks: a head line that HADES writes, and a stored text below it. A block
 is shown whole where it fits. Else its text is cut to a beginning, if enough of it fits to be worth
-the head line. A note says what was cut and what was left out.
+the head line. A diagnostic says what was cut and what was left out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from hades.context.text.layout import shown
 from hades.context.tokens import MINILM, TokenFamily
-from hades.domain.answer import Note
+from hades.domain.answer import Diagnostic
 from hades.domain.graph import Reason
 
 Item = TypeVar("Item")
@@ -66,11 +66,11 @@ class Packer:
 
     def __init__(self, budget: int, stage: str, family: TokenFamily = MINILM) -> None:
         self.room, self.stage, self.family = budget, stage, family
-        self.notes: list[Note] = []
+        self.diagnostics: list[Diagnostic] = []
 
-    def note(self, reason: Reason, detail: str) -> None:
+    def record(self, reason: Reason, detail: str) -> None:
         """Record what was cut or left out."""
-        self.notes.append(Note(reason, self.stage, detail))
+        self.diagnostics.append(Diagnostic(reason, self.stage, detail))
 
     def put(self, draft: BlockDraft[Item], at_most: int | None = None) -> PackedBlock[Item] | None:
         """Pack as much of a draft as fits; None if nothing of it does.
@@ -83,7 +83,7 @@ class Packer:
             return None
         if block.text != draft.text:
             part, whole = block.tokens - block.head_tokens, draft.text_tokens(self.family)
-            self.note(Reason.BUDGET_EXHAUSTED, f"{draft.cite} cut to {part} of {whole} tokens")
+            self.record(Reason.BUDGET_EXHAUSTED, f"{draft.cite} cut to {part} of {whole} tokens")
         self.room -= block.tokens
         return block
 
@@ -92,7 +92,7 @@ class Packer:
     ) -> list[PackedBlock[Item]]:
         """Pack drafts, best first, up to the first one that does not fit whole.
 
-        A note counts those left out, which `what` names.
+        A diagnostic counts those left out, which `what` names.
         """
         room = self.room if at_most is None else min(at_most, self.room)
         blocks: list[PackedBlock[Item]] = []
@@ -108,7 +108,7 @@ class Packer:
             tokens = sum(
                 size(self.family, draft.head) + draft.text_tokens(self.family) for draft in left
             )
-            self.note(Reason.EVICTED, f"{len(left)} {what}, {tokens} tokens")
+            self.record(Reason.EVICTED, f"{len(left)} {what}, {tokens} tokens")
         return blocks
 
 

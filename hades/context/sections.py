@@ -25,7 +25,7 @@ class Sections:
         self._spare = self._numbers = 0
         self._shown: dict[tuple[str, int | None], str] = {}
         self.sections: list[ContextSection] = []
-        self.notes = self._packer.notes
+        self.diagnostics = self._packer.diagnostics
 
     @property
     def text(self) -> str:
@@ -44,7 +44,7 @@ class Sections:
             if text in self._shown.get(state, ""):
                 continue  # a passage of a state that is shown, or the state of a passage
             if room < PART_TOKENS_AT_LEAST:
-                packer.note(Reason.BUDGET_EXHAUSTED, f"from {item.cite} on")
+                packer.record(Reason.BUDGET_EXHAUSTED, f"from {item.cite} on")
                 break
             block = packer.put(self._draft(item, text), room)
             if block is None:
@@ -55,7 +55,7 @@ class Sections:
             self._shown[state] = f"{self._shown.get(state, '')}\n\n{block.text}"
             room -= block.tokens
         if left_out:
-            packer.note(Reason.EVICTED, f"{left_out} did not fit")
+            packer.record(Reason.EVICTED, f"{left_out} did not fit")
         if blocks:
             packer.room -= title_tokens
             self._parts += [TITLES[name], *map(str, blocks)]

@@ -1,4 +1,4 @@
-"""Working memory: what to have in mind when working on a topic (seed 003, §7).
+"""Working memory: what to have in mind when working on a topic (source document 003, §7).
 
 Half of the budget is kept for the latest state. What is left is shared: a third for the
 states before it, half of the rest for those that were important, the rest for related
@@ -124,7 +124,7 @@ def _packed(
     for draft in waiting:
         block = packer.put(draft)
         if block is None:
-            packer.note(Reason.EVICTED, f"{draft.cite} ({draft.item.why})")
+            packer.record(Reason.EVICTED, f"{draft.cite} ({draft.item.why})")
         else:
             blocks.append(block)
     blocks.sort(key=lambda block: [*PART_AT_LEAST].index(block.item.why))
@@ -135,5 +135,5 @@ def _packed(
         context=context,
         tokens=count([context])[0],
         budget=budget,
-        reasons=tuple(packer.notes),
+        reasons=tuple(packer.diagnostics),
     )

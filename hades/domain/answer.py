@@ -278,7 +278,7 @@ class WorkingMemory:
     tokens: int
     """How many tokens the context has."""
     budget: int
-    reasons: tuple[Note, ...] = ()
+    reasons: tuple[Diagnostic, ...] = ()
     """What had to stay out, and why."""
 
 
@@ -309,7 +309,7 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class Diagnostic:
     """Something that was trimmed, stopped or done another way."""
 
     reason: Reason
@@ -383,7 +383,7 @@ class Recall:
     citations: tuple[Citation, ...]
     plan: Mapping[str, Any]
     """The plan as it was executed."""
-    reasons: tuple[Note, ...]
+    reasons: tuple[Diagnostic, ...]
     telemetry: tuple[StageReport, ...]
     ms: float
     belief: Interval

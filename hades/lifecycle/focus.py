@@ -4,9 +4,9 @@
         focus.get("project/alpha")
         focus.recall("What does Alpha cost?")
 
-It begins with a topic and those the graph joins with it (seed 003, §7). A question it cannot
-answer goes on to the memory, and the topics found there join the focus. When its bytes are full,
-the topics that were not used for longest leave.
+It begins with a topic and those the graph joins with it (source document 003, §7). A question
+that it cannot answer goes on to the memory, and the topics found there join the focus. When its
+bytes are full, the topics that were not used for longest leave.
 
 It is keyed by the number of the memory's last change: after a write the topics that changed are
 read again, so it is never stale. Only the counts of uses, which are written without a change, may
@@ -97,7 +97,7 @@ class Focus:
         self._store, self._space, self._memory = store, space, memory
         self._topics = ByteCache[str, _Loaded](bytes_at_most)
         self._lock = threading.RLock()
-        self._stand = store.changefeed.stand()
+        self._revision = store.changefeed.revision()
         self.answered = {HERE: 0, "memory": 0}
         """How many answers came from the focus, and how many from the memory."""
         self._load(topics)
@@ -158,7 +158,7 @@ class Focus:
                 facts=facts,
             )
             stage.found, stage.coverage = len(packed.passages), 1.0
-        run.notes += packed.notes
+        run.diagnostics += packed.diagnostics
         found = answering.put_together(
             *(run, question, time_asked(question, now, now, read=False), NOW),
             *((intent, evidence, mode, self._space[1]), packed),
@@ -229,11 +229,11 @@ class Focus:
         """Read again what changed; not inside a batch, whose writes may be undone."""
         if self._store.in_transaction:
             return False
-        stand = self._store.changefeed.stand()
-        if stand != self._stand:
-            kept, is_other = self._topics.items(), stand[0] != self._stand[0]
+        revision = self._store.changefeed.revision()
+        if revision != self._revision:
+            kept, is_other = self._topics.items(), revision[0] != self._revision[0]
             stamps = self._store.topics.stamps(self._space[0], (name for name, _ in kept))
-            self._stand = stand
+            self._revision = revision
             gone = [name for name, one in kept if is_other or stamps.get(name) != one.stamp]
             for name in gone:
                 self._topics.drop(name)

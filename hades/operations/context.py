@@ -1,8 +1,8 @@
 """The context of a model: a question answered within a budget by sections, and core blocks.
 
 A question is not searched for here: recall finds, working memory adds what is around the best
-topics, and each section gets its share (seed 003, §6, algorithm 6). A section that needs less
-leaves the rest to the next.
+topics, and each section gets its share (source document 003, §6, algorithm 6). A section that
+needs less leaves the rest to the next.
 
 Core blocks are topics `core/NAME`, so they have versions, times and erasure like all others.
 """
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hades.context.sections import TITLES, Sections
 from hades.context.text.layout import held_days
 from hades.context.tokens import TokenFamily, count, token_family
-from hades.domain.answer import Intent, Note, Recall, unlabelled
+from hades.domain.answer import Diagnostic, Intent, Recall, unlabelled
 from hades.domain.context import (
     CORE_PREFIX,
     BudgetedContext,
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 SHARES = {"latest": 0.3, "summaries": 0.3, "details": 0.3, "reserve": 0.1}
 LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
 LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION), 0)
-"""Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (seed 003)."""
+"""Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (source document
+003)."""
 OTHER_LEVEL = 2
 SUMMARIES = {1: "????-??-??", 2: "????-W??", 3: "????-??"}
 """The topics of each level: `summary/2026-11-03`, `…/2026-W45`, `…/2026-11`."""
@@ -89,7 +90,7 @@ def retrieve_within_budget(
     ] = None,
     on_progress: Progress | None = None,
 ) -> BudgetedContext:
-    """What a model should read to answer, within a budget of tokens, by sections (seed 003).
+    """What a model should read to answer, within a budget of tokens, by sections.
 
     `latest` are the current states of the topics that were found; `summaries` those of the
     level the question asks for; `details` facts, paths, passages, recent states and related
@@ -106,7 +107,7 @@ def retrieve_within_budget(
     allowed = {name: int(max_tokens * shares[name]) for name in TITLES}
     packing = Sections(question, max_tokens - reserve, family)
     packing.fill("latest", allowed, _latest(view, found, family, allowed["latest"]))
-    packing.fill("summaries", allowed, _summaries(view, found, level, packing.notes))
+    packing.fill("summaries", allowed, _summaries(view, found, level, packing.diagnostics))
     packing.fill("details", allowed, _details(view, found, budget))
     return BudgetedContext(
         question=question,
@@ -118,7 +119,7 @@ def retrieve_within_budget(
         tokens=family.count([packing.text])[0],
         sections=tuple(packing.sections),
         text=packing.text,
-        reasons=(*(one for one in found.reasons if one.stage != "pack"), *packing.notes),
+        reasons=(*(one for one in found.reasons if one.stage != "pack"), *packing.diagnostics),
     )
 
 
@@ -160,7 +161,9 @@ def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> Ite
                     yield ContextItem(one.id, "latest", held_days(state), one.chunk.text)
 
 
-def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iterator[ContextItem]:
+def _summaries(
+    view: View, found: Recall, level: int, diagnostics: list[Diagnostic]
+) -> Iterator[ContextItem]:
     """The lines that answer an overview; else the summaries of the time asked about, the latest
     first, and where there are none those of another level, finer ones first."""
     if found.level:
@@ -169,7 +172,9 @@ def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iter
             yield ContextItem(name, "summary", held_days(one), one.chunk.text)
         return
     if level == 0:
-        notes.append(Note(Reason.SWITCHED_OFF, "summaries", f"a question of {found.intent.value}"))
+        diagnostics.append(
+            Diagnostic(Reason.SWITCHED_OFF, "summaries", f"a question of {found.intent.value}")
+        )
         return
     times = (found.time.since, found.time.until) if found.time else (None, None)
     # A summary holds from the end of its time on.
@@ -181,7 +186,9 @@ def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iter
             yield ContextItem(state.id, "summary", held_days(state), state.content)
         if there:
             return
-    notes.append(Note(Reason.NO_HIERARCHY, "summaries", "nothing of that time is consolidated"))
+    diagnostics.append(
+        Diagnostic(Reason.NO_HIERARCHY, "summaries", "nothing of that time is consolidated")
+    )
 
 
 def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:

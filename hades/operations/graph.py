@@ -65,7 +65,7 @@ def paths(
     )
     view._bring_up_to_date(None)
     ends = view._meant_node(source), view._meant_node(target)
-    with view._engine.query_context(view._where(), nodes=ends) as query:
+    with view._engine.query_context(view._scope(), nodes=ends) as query:
         return neighbourhood.paths(query, *ends, scoring, limit=limit, hops=hops)
 
 
@@ -92,7 +92,7 @@ def neighbours(
 
     view._bring_up_to_date(None)
     node = view._meant_node(name)
-    with view._engine.query_context(view._where(), nodes=[node]) as query:
+    with view._engine.query_context(view._scope(), nodes=[node]) as query:
         if chosen is not None:
             return edge_walk.neighbours(query, node, chosen, limit=limit, hops=hops)
         return neighbourhood.neighbours(query, node, limit=limit, hops=hops)
@@ -124,7 +124,7 @@ def subgraph(
 
     view._bring_up_to_date(None)
     nodes = [view._meant_node(name) for name in names]
-    with view._engine.query_context(view._where(), nodes=nodes) as query:
+    with view._engine.query_context(view._scope(), nodes=nodes) as query:
         if chosen is not None:
             return edge_walk.subgraph(query, nodes, chosen, limit=limit, hops=hops)
         return neighbourhood.subgraph(query, nodes, limit=limit, hops=hops)
@@ -185,7 +185,7 @@ def _near(view: View, topic: str) -> list[tuple[str, Path]]:
     from hades.recall.paths import neighbourhood
 
     node = view._named_node(topic)
-    with view._engine.query_context(view._where(), nodes=[node]) as query:
+    with view._engine.query_context(view._scope(), nodes=[node]) as query:
         return neighbourhood.related_topics(query, node, limit=RELATED_AT_MOST)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hades.context.text.layout import TextLine
-from hades.domain.answer import Note
+from hades.domain.answer import Diagnostic
 from hades.domain.graph import Reason
 
 _PLAIN = {
@@ -25,11 +25,11 @@ _PLAIN = {
 """The reasons that affect an answer. All others are details for `--explain`."""
 
 
-def reason_lines(notes: Iterable[Note], *, explain: bool = False) -> list[TextLine]:
-    """Say what affects an answer, each thing once; with `explain` every note as recorded."""
-    told = [str(note) if explain else _plain(note) for note in notes]
+def reason_lines(diagnostics: Iterable[Diagnostic], *, explain: bool = False) -> list[TextLine]:
+    """Say what affects an answer, each thing once; with `explain` every one as recorded."""
+    told = [str(one) if explain else _plain(one) for one in diagnostics]
     return [TextLine(line, style="warning") for line in dict.fromkeys(told) if line]
 
 
-def _plain(note: Note) -> str:
-    return _PLAIN.get(note.reason, "").format(detail=note.detail).removesuffix(": ")
+def _plain(diagnostic: Diagnostic) -> str:
+    return _PLAIN.get(diagnostic.reason, "").format(detail=diagnostic.detail).removesuffix(": ")
