@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 import hades.operations as op
 from hades.domain.address import is_address, is_socket
 from hades.domain.graph import NodeKind
-from hades.domain.names import paper_id
 from hades.domain.rules import clean_content, clean_kind, clean_name
-from hades.domain.times import NOW, AsOf, Clock, TimeLike, parse_time, system_clock
+from hades.domain.times import NOW, AsOf, Clock, TimeLike, system_clock
 from hades.errors import InvalidInput, NotFound, Unavailable
+from hades.language.english.moments import parse_time
+from hades.language.names import paper_id
 from hades.store.records import EdgeFilter, Phase, Progress, Write
 from hades.store.store import Store
 

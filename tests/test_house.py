@@ -22,6 +22,7 @@ FLOORS = [
     {"api", "client", "memory", "operations"},
     {"recall", "ingest", "lifecycle", "exchange"},
     {"index", "graph", "store", "models", "context", "settings"},
+    {"language"},
     {"domain"},
     {"errors"},
 ]
@@ -98,7 +99,7 @@ def test_importing_hades_loads_nothing_heavy() -> None:
 def test_a_command_that_only_reads_compiles_no_patterns_of_prose() -> None:
     code = "import sys, hades.cli; print(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "hades.domain.prose_patterns" not in out.stdout.split()
+    assert "hades.language.english.prose_patterns" not in out.stdout.split()
 
 
 def test_the_version_is_in_the_changelog() -> None:

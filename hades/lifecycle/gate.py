@@ -16,11 +16,14 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from hades.domain.contradiction import entails, is_about_one_thing
-from hades.domain.names import DATE, words
 from hades.domain.proposal import SAID_ALREADY, SAID_NO_MORE, Proposal
-from hades.domain.speculation import is_asserted
-from hades.domain.times import MONTHS, WEEKDAYS, from_micros, parse_time
+from hades.domain.times import from_micros
+from hades.language.english.contradiction import entails, is_about_one_thing
+from hades.language.english.lexicon import MONTHS, WEEKDAYS
+from hades.language.english.moments import parse_time
+from hades.language.english.speculation import is_asserted
+from hades.language.names import DATE
+from hades.language.words import words
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of, similar_notes
 from hades.store.records import Draft, Write
 from hades.store.store import Store

@@ -11,13 +11,21 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import product
 
-from hades.domain.contradiction import contradiction, values
-from hades.domain.names import DIGITS, STOP_WORDS, name_key, numberless, says, words
 from hades.domain.promotion import Side
-from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE, ProseFact, facts_in, names_topic
-from hades.domain.sentences import plain_sentence, sentences
-from hades.domain.speculation import NEGATION
 from hades.domain.topics import State
+from hades.language.english.contradiction import contradiction, values
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.english.prose_facts import (
+    ENDS,
+    ENDS_ELSEWHERE,
+    ProseFact,
+    facts_in,
+    names_topic,
+)
+from hades.language.english.speculation import NEGATION
+from hades.language.names import DIGITS, name_key, numberless, says
+from hades.language.sentences import plain_sentence, sentences
+from hades.language.words import words
 
 SENTENCES_AT_MOST = 100
 """Of one text that are read."""

@@ -22,10 +22,10 @@ from types import ModuleType
 from typing import Any
 
 import hades
-from hades.domain.settled import clause_about
 from hades.ingest.document import Unreadable
 from hades.ingest.ignore import read_rules
 from hades.ingest.readers import READERS, reader_for
+from hades.language.english.settled import clause_about
 from hades.store.derived_edges import spellings
 from tests.attack.steps import Counter
 
@@ -41,14 +41,16 @@ _HOSTILE_NAMES = ["a", "a a a b", "a.a_a.b_b", "aaaa::a_b", "x/the a-a  a"]
 
 BUILT: dict[str, Callable[[], list[re.Pattern[str]]]] = {
     "ingest/ignore.py _rule": lambda: [one.fits for one in read_rules(_HOSTILE_LINES)],
-    "domain/settled.py clause_about": lambda: [clause_about(one) for one in _HOSTILE_NAMES],
+    "language/english/settled.py clause_about": lambda: [
+        clause_about(one) for one in _HOSTILE_NAMES
+    ],
     "store/derived_edges.py spellings": lambda: [
         form for name in _HOSTILE_NAMES for form in spellings(name)
     ],
     "recall/paths/path_text.py snippet": lambda: [re.compile(re.escape("a a b"), re.IGNORECASE)],
-    "recall/question/time_words.py _whole": list,
+    "language/english/time_words.py _whole": list,
     "recall/answer/relations.py _rule": list,
-    "domain/prose_patterns.py _verb": list,
+    "language/english/prose_patterns.py _verb": list,
 }
 """The functions that make patterns out of names or lines, with what they make of hostile ones."""
 

@@ -17,17 +17,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
-from hades.domain.names import without_parenthesis, words
-from hades.domain.sentences import plain_sentence, sentences
+from hades.language.english.stems import stem
+from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
+from hades.language.names import without_parenthesis
+from hades.language.sentences import plain_sentence, sentences
+from hades.language.words import words
 from hades.recall.answer.told import from_notes, from_summaries, sure_facts
-from hades.recall.question.terms import (
-    QuestionTerms,
-    said,
-    stem,
-    terms_of,
-    text_around,
-    unsaid_names,
-)
 
 if TYPE_CHECKING:
     from hades.models.encoder import Encoder

@@ -18,18 +18,20 @@ from hades.context.pack import pack
 from hades.context.tokens import count
 from hades.domain.answer import Fact, Intent, Mode, Passage, Recall
 from hades.domain.graph import Reason
-from hades.domain.names import STOP_WORDS, words
 from hades.domain.statement import day
 from hades.domain.summaries import LEAST_DAYS, MONTHLY, Cited, answer_tokens, day_of, read_lines
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.english.stems import stem
+from hades.language.english.terms import said
+from hades.language.words import words
 from hades.lifecycle.summary_lines import chosen_lines, lines_of
 from hades.recall.answer import answering
 from hades.recall.answer.state_passage import state_passage
 from hades.recall.find.finder import Where
 from hades.recall.plan import PASSAGES_AT_MOST
-from hades.recall.question.terms import said, stem
 from hades.recall.question.time_asked import TimeAsked, time_asked
 from hades.recall.rank import belief
 from hades.recall.run import Run, Stage

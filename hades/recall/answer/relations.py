@@ -16,10 +16,10 @@ import numpy as np
 
 from hades.domain.answer import Fact
 from hades.domain.graph import Edge, Node, NodeKind, Provenance, Reason
-from hades.domain.names import name_key, paper_id, symbol_tail
-from hades.domain.sentences import sentences
 from hades.graph.arrays import Ints
 from hades.index.graph_view import is_at
+from hades.language.names import name_key, paper_id, symbol_tail
+from hades.language.sentences import sentences
 from hades.recall.find.finder import Where
 from hades.recall.find.retrieve import Retrieved
 from hades.recall.query_context import QueryContext

@@ -10,9 +10,9 @@ import re
 
 import numpy as np
 
-from hades.domain.names import name_parts
 from hades.graph.arrays import Floats, Ints
 from hades.index.words import stems
+from hades.language.names import name_parts
 from hades.recall.query_context import QueryContext
 
 NAME, TEST, LOG, PROSE = 3.0, 2.0, 2.0, 2.0

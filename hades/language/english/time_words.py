@@ -20,9 +20,9 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from hades.domain.answer import TimeKind, TimeWords, Wants
-from hades.domain.times import WEEKDAYS
-from hades.recall.question.intent import CHARACTERS_READ
-from hades.recall.question.periods import Period, QuestionWords, read_period, split_words
+from hades.language.english.intent import CHARACTERS_READ
+from hades.language.english.lexicon import WEEKDAYS
+from hades.language.english.periods import Period, QuestionWords, read_period, split_words
 
 
 def _set(words: str) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hades.domain.settled import settled
+from hades.language.english.settled import settled
 
 SETTLED = [
     ("bugs/bug_y", "Bug Y fixed: data layer refactored to prevent corruption", "fixed"),

@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
-from hades.domain.times import from_micros, parse_time
+from hades.domain.times import from_micros
 from hades.errors import InvalidInput
+from hades.language.english.moments import parse_time
 
 EPOCH_SECONDS_AT_LEAST = 10**8
 """Smaller numbers (before March 1973) are counters, years or room numbers."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.contradiction import Contradiction, contradiction, entails
+from hades.language.english.contradiction import Contradiction, contradiction, entails
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-from hades.domain.names import STOP_WORDS
+from hades.language.english.lexicon import STOP_WORDS
 
 _CLOSING = "\"'”’»)\\]」』）》"
 _END = re.compile(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.sentences import sentences, spans
+from hades.language.sentences import sentences, spans
 
 
 @pytest.mark.parametrize(

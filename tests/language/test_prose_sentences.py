@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hades.domain.prose_facts import facts_in
+from hades.language.english.prose_facts import facts_in
 
 HERE = Path(__file__).parent
 

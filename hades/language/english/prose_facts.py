@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from hades.domain import prose_patterns as patterns
-from hades.domain.names import name_key
-from hades.domain.prose_patterns import NAME
-from hades.domain.sentences import spans
-from hades.domain.speculation import SUPPOSED
+from hades.language.english import prose_patterns as patterns
+from hades.language.english.prose_patterns import NAME
+from hades.language.english.speculation import SUPPOSED
+from hades.language.names import name_key
+from hades.language.sentences import spans
 
 TEXT_CHARACTERS_AT_MOST = 200_000
 SENTENCE_CHARACTERS_AT_MOST = 600

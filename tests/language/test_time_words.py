@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.recall.question.time_words import TimeKind, TimeWords, Wants, read_time, what_is_wanted
+from hades.language.english.time_words import TimeKind, TimeWords, Wants, read_time, what_is_wanted
 
 WEDNESDAY = datetime(2025, 10, 15, 10, 30, tzinfo=UTC)
 

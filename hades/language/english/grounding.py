@@ -16,9 +16,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hades.domain.names import STOP_WORDS, words
-from hades.domain.sentences import sentences
-from hades.domain.times import COUNTS, MONTHS, WEEKDAYS
+from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
+from hades.language.sentences import sentences
+from hades.language.words import words
 
 COVERAGE_AT_LEAST = 0.75
 """The share of its words that must stand in the source."""

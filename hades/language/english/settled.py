@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from hades.domain.sentences import sentences
-from hades.domain.speculation import NEGATION, SUPPOSED
+from hades.language.english.speculation import NEGATION, SUPPOSED
+from hades.language.sentences import sentences
 
 NOTE_CHARACTERS_AT_MOST = 2_000
 """In a longer text `it is fixed` may be said of anything."""

@@ -2,7 +2,7 @@
 
 Half of them say in other words what the source says; half are wrong in one value, name or
 negation, or are made up. The pairs of every second source (`tuned`) were used to set the bounds
-of `hades.domain.grounding`, with the 20 of MORE; the others (`held`) only measure.
+of `hades.language.english.grounding`, with the 20 of MORE; the others (`held`) only measure.
 """
 
 PAIRS = [

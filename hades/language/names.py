@@ -1,59 +1,21 @@
-"""Names: how two spellings are recognised as one thing, and where names stand in a text.
+"""Names: how two spellings are recognised as one thing.
 
-A text is a row of words: runs of letters and digits, without accents. A script that puts
-no spaces between words (Chinese, Japanese) counts every character as one. A name's key is
-its words in lower case; a leading article does not count.
+A name's key is its words in lower case; a leading article does not count.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 
-STOP_WORDS = frozenset(
-    """a about above after again against all also although am among an and any are around as at
-    away back be became because been before began being below besides between both but by came
-    can cannot come could did do does doing done down during each either else even ever every few
-    finally first following for former formerly found from further furthermore get go good got had
-    has have having he hello hence her here hers hey herself hi him himself his how however i if in
-    including indeed instead into is it its itself just last later latter least less let like
-    likely made mainly make making many may maybe me meanwhile might mine more moreover most mostly
-    much must my myself near neither never nevertheless new next no none nor not nothing now of off
-    often oh ok okay on once one only onto or originally other others otherwise our ours out over
-    own per perhaps please previously quite rather really recently s said same second see seen
-    several shall she should since so some soon still such sure t take than thank thanks that the
-    their theirs them themselves then there therefore these they third this those though three
-    through throughout thus to today together too toward towards two under unlike until up upon us
-    use used using usually various very via was we well went were what when where whereas whether
-    which while who whole whom whose why will with within without would wow yeah yes yet you your
-    yours yourself four five six seven eight nine ten january february march april june july august
-    september october november december monday tuesday wednesday thursday friday saturday
-    sunday""".split()  # noqa: SIM905 — a list of 250 lines would not read better
-)
-"""Words that name nothing and find nothing by themselves."""
+from hades.language.words import words
 
-_NO_SPACES = "\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-# Signs that belong to a word though they are no letters: vowel signs and the like.
-_SIGNS = (
-    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670"
-    "\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd\u0f71-\u0fbc\u102b-\u103e"
-    "\u17b4-\u17d3\u3099\u309a"
-)
-# C++, C# and F# are names of their own; the plus of a+b is not part of a.
-_WORDS = re.compile(rf"[{_NO_SPACES}]|(?:[^\W_{_NO_SPACES}]|[{_SIGNS}])+(?:(?:\+{{1,2}}|#)(?!\w))?")
-_ASCII_WORDS = re.compile(r"[A-Za-z0-9]+(?:(?:\+{1,2}|#)(?![A-Za-z0-9_]))?")
-"""The same for plain ASCII, in a third of the time."""
-_ACCENTS_BELOW = 0x0530
-"""Marks on Latin, Greek and Cyrillic letters are accents; on others they make the letter."""
 _ARTICLES = ("the", "a", "an")
 _UNDERSCORED = re.compile(r"\w_\w|\b_+[^\W_]")
 _IDENTIFIER = re.compile(r"(?=[\w$]*?(?:\w_\w|\b_+[^\W_]|[a-z0-9][A-Z]))[\w$]*")
 _SPACE = re.compile(r"\s")
 _JOINTS = re.compile(r"\.|::|/|#|->")
 _OVERLOAD = re.compile(r"#\d+$")
-# A character with the marks that are written after it.
-_CLUSTER = re.compile(rf"(?s).[{_SIGNS}]*")
 DIGITS = re.compile(r"[0-9]+")
 DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-/._]?([01]\d)(?:[-/._]?([0-3]\d))?(?!\d)")
 """A month or day in a name, as the entries of a diary have it."""
@@ -67,24 +29,6 @@ _PAPER_ID = re.compile(
     re.IGNORECASE,
 )
 _TRAILING_PARENTHESIS = re.compile(r"\([^()]*\)\s*$")
-
-
-def words(text: str) -> list[str]:
-    """The words of a text, in their own case, without accents."""
-    return _ASCII_WORDS.findall(text) if text.isascii() else _WORDS.findall(_without_accents(text))
-
-
-def _without_accents(text: str) -> str:
-    kept = []
-    accented = False
-    for character in unicodedata.normalize("NFKD", text):
-        if unicodedata.combining(character):
-            if not accented:
-                kept.append(character)
-        else:
-            accented = ord(character) < _ACCENTS_BELOW
-            kept.append(character)
-    return unicodedata.normalize("NFC", "".join(kept))
 
 
 @lru_cache(maxsize=65_536)
@@ -150,35 +94,6 @@ def symbol_tail(name: str) -> str:
 def is_identifier(name: str) -> bool:
     """Whether one word is spelled as only code spells: `count_stripes`, `countStripes`."""
     return _IDENTIFIER.fullmatch(name) is not None
-
-
-def word_places(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text, as `words` gives them, begin and end in it."""
-    if text.isascii():
-        return [match.span() for match in _WORDS.finditer(text)]
-    plain: list[str] = []
-    starts: list[int] = []
-    for cluster in _CLUSTER.finditer(text):
-        kept = _without_accents(cluster.group())
-        plain.append(kept)
-        starts += [cluster.start()] * len(kept)
-    starts.append(len(text))
-    return [
-        (starts[match.start()], starts[match.end()]) for match in _WORDS.finditer("".join(plain))
-    ]
-
-
-PLACE_BITS_BELOW = 5
-"""A place is packed as first word, length in words (4 bits), whether a capital begins it."""
-
-
-def characters_at(text: str, packed: bytes) -> list[int]:
-    """The characters at which the first words of packed places begin, each once, in order."""
-    if not packed:
-        return []
-    places = word_places(text)
-    firsts = {place >> PLACE_BITS_BELOW for place in memoryview(packed).cast("I")}
-    return [places[first][0] for first in sorted(firsts) if first < len(places)]
 
 
 def without_parenthesis(title: str) -> str:
@@ -249,16 +164,3 @@ def paper_id(written: str) -> str | None:
     """
     match = _PAPER_ID.fullmatch(written.rstrip(".,;"))
     return match[1] if match else None
-
-
-def one_line(name: str) -> str:
-    """A name as it is shown: it cannot pass for several lines, nor steer what shows it.
-
-    >>> one_line("a\\nb")
-    'a\ufffdb'
-    """
-    if name.isprintable():
-        return name
-    return "".join(
-        one if one.isprintable() or unicodedata.category(one) == "Zs" else "\ufffd" for one in name
-    )

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from hades.domain.names import STOP_WORDS
-from hades.domain.times import COUNTS, MONTHS, MONTHS_IN, WEEKDAYS, parse_time, shift, to_micros
+from hades.domain.times import MONTHS_IN, shift, to_micros
 from hades.errors import InvalidInput
+from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
+from hades.language.english.moments import parse_time
 
 Span = tuple[datetime, datetime]
 """From the first, up to and without the second."""

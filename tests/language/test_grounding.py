@@ -5,8 +5,8 @@ from grounding_pairs import MORE, PAIRS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.grounding import check_sentences
-from hades.domain.names import words
+from hades.language.english.grounding import check_sentences
+from hades.language.words import words
 
 SOURCES = {
     1: "Approach X was rejected on 10 January 2024. It triggers Bug Y.",

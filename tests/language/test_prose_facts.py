@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hades.domain.prose_facts import SENTENCE_CHARACTERS_AT_MOST, facts_in
+from hades.language.english.prose_facts import SENTENCE_CHARACTERS_AT_MOST, facts_in
 
 
 def told(text: str, topic: str = "") -> list[str]:

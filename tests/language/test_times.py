@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.times import from_micros, iso, parse_time, to_micros
+from hades.domain.times import from_micros, iso, to_micros
 from hades.errors import InvalidInput
+from hades.language.english.moments import parse_time
 
 NOW = to_micros(datetime(2024, 3, 31, 15, 30, tzinfo=UTC))  # a Sunday
 

@@ -9,8 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hades.domain.names import STOP_WORDS
-from hades.domain.times import COUNTS, MONTHS, WEEKDAYS
+from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
 
 NAME = "\ue000"
 """The sign that stands for a name, with its article and title; texts do not use it."""

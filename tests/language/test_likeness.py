@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.likeness import candidates, is_comparable, jaccard, same_spelling
+from hades.language.likeness import candidates, is_comparable, jaccard, same_spelling
 
 words = st.text("abcdehinorstuz", min_size=2, max_size=10)
 keys = st.lists(words, min_size=1, max_size=4).map(" ".join)

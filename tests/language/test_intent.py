@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from hades.domain.answer import Intent, Mode
 from hades.domain.graph import Reason
+from hades.language.english.intent import choose_mode, read_intent
 from hades.recall.plan import make_plan
-from hades.recall.question.intent import choose_mode, default_plan, read_intent
+from hades.recall.question.default_plan import default_plan
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.names import _WORDS, name_key, name_parts, numberless, spoken, words
 from hades.index.words import is_said, stems
+from hades.language.names import name_key, name_parts, numberless, spoken
+from hades.language.words import _WORDS, words
 
 
 def test_spellings_of_one_name_share_a_key() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.models.names_extractor import extract_names
+from hades.language.english.proper_names import extract_names
 
 FOUND = {
     # The first word of a sentence

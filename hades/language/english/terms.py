@@ -11,11 +11,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
 from itertools import groupby
 
 from hades.domain.answer import Passage
-from hades.domain.names import STOP_WORDS, words
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.english.stems import stem
+from hades.language.words import words
 
 NAME_WEIGHT = 2.0
 """A name or a number in a question is asked about more than a plain word."""
@@ -51,18 +52,6 @@ _CUES = tuple(
 _WHETHER = frozenset(
     "is are was were am do does did has have had can could will would shall should may must".split()  # noqa: SIM905
 )
-_ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "ion", "ions")
-_STEM_CHARACTERS_AT_LEAST = 4
-
-
-@lru_cache(maxsize=65_536)
-def stem(word: str) -> str:
-    """A word without its ending, so that `rejected` and `rejecting` are one."""
-    plain = word.casefold()
-    for ending in _ENDINGS:
-        if plain.endswith(ending) and len(plain) - len(ending) >= _STEM_CHARACTERS_AT_LEAST:
-            return plain[: -len(ending)].rstrip("e")
-    return plain.rstrip("e") if len(plain) > _STEM_CHARACTERS_AT_LEAST else plain
 
 
 def said(text: str) -> frozenset[str]:

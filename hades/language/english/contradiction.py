@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from hades.domain.names import STOP_WORDS, numberless, words
-from hades.domain.speculation import NEGATION, SUPPOSED
-from hades.domain.times import COUNTS, MONTHS, WEEKDAYS
+from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
+from hades.language.english.speculation import NEGATION, SUPPOSED
+from hades.language.names import numberless
+from hades.language.words import words
 
 SENTENCE_CHARACTERS_AT_MOST = 400
 """A longer sentence says too much for one value of it to be compared."""

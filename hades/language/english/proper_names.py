@@ -12,9 +12,10 @@ recall or better (docs/recall.md), at many times the speed (docs/benchmarks.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from hades.domain.names import STOP_WORDS, name_key
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.names import name_key
 
 WORDS_AT_MOST = 8
 CHARACTERS_AT_LEAST = 3
@@ -80,7 +81,7 @@ _OPENERS = frozenset(
     friend glad goodbye great haha happy hope include keep knows leads likes love loves mail
     manager meet met needs nice nobody nope old only owner owns people poor prefers remember
     remind runs saw says single somebody someone sorry speaks still supervisor tell told took
-    try uses visit wait want wants welcome woah woo woohoo works yay yep yo yup""".split()  # noqa: SIM905 — as in domain/names.py
+    try uses visit wait want wants welcome woah woo woohoo works yay yep yo yup""".split()  # noqa: SIM905
 )
 """Words that open a sentence before a name and are no part of it: "Contact Ann Lee"."""
 _HEADING = re.compile(
@@ -231,11 +232,3 @@ def _name_of(piece: list[str]) -> tuple[str, str]:
         if _TITLE.fullmatch(piece[start]):
             kind, start = "person", start + (end - start > 2 and piece[start + 1][0].isupper())
     return " ".join(piece[start:end]).rstrip(".-–'’&"), kind
-
-
-class NamesExtractor:
-    """Names by shape; it tells their kind where a word of the name says it."""
-
-    def names(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
-        """The names each text introduces, as (name, kind)."""
-        return [list(extract_names(text).items()) for text in texts]
