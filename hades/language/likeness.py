@@ -10,9 +10,10 @@ inside a long word.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import combinations
+
+from hades.language.patterns import lazy_pattern
 
 LETTERS_AT_LEAST = 8
 """Of a name, to be compared at all; a name of one word needs LONG_WORD_LETTERS."""
@@ -23,9 +24,9 @@ SLIP_FROM_END_LETTERS = 3
 """Endings tell names apart (Frederic, Frederick; Alexandra, Alexandria): slips are looked for
 before them only."""
 
-_NUMERAL = re.compile(r"[ivx]{1,5}|[^\W\d]*+\d\w*")
+_NUMERAL = lazy_pattern(r"[ivx]{1,5}|[^\W\d]*+\d\w*")
 """Philip II is not Philipp II: numbers say that there are several."""
-_OF_IZE = re.compile(r"i[sz](?:e|ed|er|ers|es|ing|ation|ations)$")
+_OF_IZE = lazy_pattern(r"i[sz](?:e|ed|er|ers|es|ing|ation|ations)$")
 _CONSONANTS = frozenset("bcdfgjklmnpqrstvwxz")
 
 

@@ -8,27 +8,28 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from hades.language.patterns import lazy_pattern
 from hades.language.words import words
 
 _ARTICLES = ("the", "a", "an")
-_UNDERSCORED = re.compile(r"\w_\w|\b_+[^\W_]")
-_IDENTIFIER = re.compile(r"(?=[\w$]*?(?:\w_\w|\b_+[^\W_]|[a-z0-9][A-Z]))[\w$]*")
-_SPACE = re.compile(r"\s")
-_JOINTS = re.compile(r"\.|::|/|#|->")
-_OVERLOAD = re.compile(r"#\d+$")
-DIGITS = re.compile(r"[0-9]+")
-DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-/._]?([01]\d)(?:[-/._]?([0-3]\d))?(?!\d)")
+_UNDERSCORED = lazy_pattern(r"\w_\w|\b_+[^\W_]")
+_IDENTIFIER = lazy_pattern(r"(?=[\w$]*?(?:\w_\w|\b_+[^\W_]|[a-z0-9][A-Z]))[\w$]*")
+_SPACE = lazy_pattern(r"\s")
+_JOINTS = lazy_pattern(r"\.|::|/|#|->")
+_OVERLOAD = lazy_pattern(r"#\d+$")
+DIGITS = lazy_pattern(r"[0-9]+")
+DATE = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)[-/._]?([01]\d)(?:[-/._]?([0-3]\d))?(?!\d)")
 """A month or day in a name, as the entries of a diary have it."""
-_NAME_JOINTS = re.compile(r"[/_:\-]|\.(?!\d)")
-_WORD_PARTS = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+")
+_NAME_JOINTS = lazy_pattern(r"[/_:\-]|\.(?!\d)")
+_WORD_PARTS = lazy_pattern(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+")
 OLD_PAPER_ID = r"(?!submit/)[a-z-]+(?:\.[A-Z]{2})?/\d{7}"
 # Tables that took ids for numbers lost zeros and gained digits; they are taken as they are.
-_PAPER_ID = re.compile(
+_PAPER_ID = lazy_pattern(
     r"(?:arxiv:\s?|(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf|html)/)?"
     rf"(\d{{3,4}}\.\d{{1,20}}|{OLD_PAPER_ID})(?:v\d+)?(?:\.pdf)?",
     re.IGNORECASE,
 )
-_TRAILING_PARENTHESIS = re.compile(r"\([^()]*\)\s*$")
+_TRAILING_PARENTHESIS = lazy_pattern(r"\([^()]*\)\s*$")
 
 
 @lru_cache(maxsize=65_536)

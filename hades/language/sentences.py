@@ -13,9 +13,10 @@ from functools import lru_cache
 from itertools import islice
 
 from hades.language.english.lexicon import STOP_WORDS
+from hades.language.patterns import lazy_pattern
 
 _CLOSING = "\"'”’»)\\]」』）》"
-_END = re.compile(
+_END = lazy_pattern(
     rf"""
       (?P<point> (?<![.!?…]) [.!?…]++ ) [{_CLOSING}]*+ (?= \s | $ )
     | [؟۔।॥።။។] [{_CLOSING}]*
@@ -25,10 +26,10 @@ _END = re.compile(
     """,
     re.VERBOSE,
 )
-_LAST_WORD = re.compile(r"(?<![^\s(\[\"“'‘«])[^\s(\[\"“'‘«]++$")
-_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+_LAST_WORD = lazy_pattern(r"(?<![^\s(\[\"“'‘«])[^\s(\[\"“'‘«]++$")
+_INITIALS = lazy_pattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
 """`J.`, `U.S.`, `z.B.`: letters each with a point."""
-_LIST_NUMBER = re.compile(r"(?:^|\n)[^\S\n]*\d{1,4}$")
+_LIST_NUMBER = lazy_pattern(r"(?:^|\n)[^\S\n]*\d{1,4}$")
 _ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof st sr jr rev hon gen col capt lt sgt maj gov sen rep pres mt ft vs etc eg
     ie cf al no nos vol vols pp p ch fig figs eq eqs sec art ed eds dept est approx inc ltd co corp
@@ -38,8 +39,8 @@ _ABBREVIATIONS = frozenset(
 """Words that are written with a point; English, and a few of its neighbours'."""
 _MAY_END = frozenset(("etc", "al", "inc", "ltd", "co", "corp", "jr", "sr", "usw", "ave"))
 """Of these, such as also stand last: they end a sentence before a capital letter."""
-_MARKS = re.compile(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
-_NEXT = re.compile(r"\s*[\"“'‘«(\[]*((?:[^\W\d_]+|\S))")
+_MARKS = lazy_pattern(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
+_NEXT = lazy_pattern(r"\s*[\"“'‘«(\[]*((?:[^\W\d_]+|\S))")
 
 
 def spans(text: str) -> Iterator[tuple[int, int]]:

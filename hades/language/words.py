@@ -6,8 +6,9 @@ words (Chinese, Japanese) counts every character as one.
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from hades.language.patterns import lazy_pattern
 
 _NO_SPACES = "\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 # Signs that belong to a word though they are no letters: vowel signs and the like.
@@ -17,13 +18,15 @@ _SIGNS = (
     "\u17b4-\u17d3\u3099\u309a"
 )
 # C++, C# and F# are names of their own; the plus of a+b is not part of a.
-_WORDS = re.compile(rf"[{_NO_SPACES}]|(?:[^\W_{_NO_SPACES}]|[{_SIGNS}])+(?:(?:\+{{1,2}}|#)(?!\w))?")
-_ASCII_WORDS = re.compile(r"[A-Za-z0-9]+(?:(?:\+{1,2}|#)(?![A-Za-z0-9_]))?")
+_WORDS = lazy_pattern(
+    rf"[{_NO_SPACES}]|(?:[^\W_{_NO_SPACES}]|[{_SIGNS}])+(?:(?:\+{{1,2}}|#)(?!\w))?"
+)
+_ASCII_WORDS = lazy_pattern(r"[A-Za-z0-9]+(?:(?:\+{1,2}|#)(?![A-Za-z0-9_]))?")
 """The same for plain ASCII, in a third of the time."""
 _ACCENTS_BELOW = 0x0530
 """Marks on Latin, Greek and Cyrillic letters are accents; on others they make the letter."""
 # A character with the marks that are written after it.
-_CLUSTER = re.compile(rf"(?s).[{_SIGNS}]*")
+_CLUSTER = lazy_pattern(rf"(?s).[{_SIGNS}]*")
 
 
 def words(text: str) -> list[str]:

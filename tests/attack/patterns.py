@@ -26,6 +26,7 @@ from hades.ingest.document import Unreadable
 from hades.ingest.ignore import read_rules
 from hades.ingest.readers import READERS, reader_for
 from hades.language.english.settled import clause_about
+from hades.language.patterns import LazyPattern
 from hades.store.derived_edges import spellings
 from tests.attack.steps import Counter
 
@@ -51,6 +52,7 @@ BUILT: dict[str, Callable[[], list[re.Pattern[str]]]] = {
     "language/english/time_words.py _whole": list,
     "recall/answer/relations.py _rule": list,
     "language/english/prose_patterns.py _verb": list,
+    "language/patterns.py compiled": list,
 }
 """The functions that make patterns out of names or lines, with what they make of hostile ones."""
 
@@ -83,7 +85,9 @@ def _constants() -> Iterator[Found]:
 
 
 def _inside(value: object) -> Iterator[re.Pattern[Any]]:
-    if isinstance(value, re.Pattern):
+    if isinstance(value, LazyPattern):
+        yield value.compiled()
+    elif isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, dict):
         yield from _inside([*value.keys(), *value.values()])
@@ -109,7 +113,8 @@ def calls_of_re() -> Iterator[tuple[str, ast.Call]]:
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 for call in ast.walk(function):
-                    if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("re."):
+                    name = ast.unparse(call.func) if isinstance(call, ast.Call) else ""
+                    if isinstance(call, ast.Call) and name.startswith(("re.", "lazy_pattern")):
                         yield f"{path.relative_to(PACKAGE).as_posix()} {function.name}", call
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
 from hades.language.english.speculation import NEGATION, SUPPOSED
 from hades.language.names import numberless
+from hades.language.patterns import lazy_pattern
 from hades.language.words import words
 
 SENTENCE_CHARACTERS_AT_MOST = 400
@@ -25,7 +26,7 @@ _SAME_LENGTH = 0.8
 _MONTH = f"(?i:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
 _DAY = f"(?i:(?:{'|'.join(WEEKDAYS)})s?|today|tomorrow|yesterday)"
 _COUNT = f"(?i:{'|'.join(list(COUNTS)[3:])}|twenty|thirty|hundred)"
-_TOKENS = re.compile(
+_TOKENS = lazy_pattern(
     rf"""(?P<date>\d{{4}}-\d\d(?:-\d\d)?|\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}})?
       |(?:\d{{1,2}}(?:st|nd|rd|th|\.)?[ ])?\b{_MONTH}\b
         (?:[ ]\d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,?[ ]\d{{4}}\b)?)
@@ -39,13 +40,13 @@ _TOKENS = re.compile(
 )
 _MARKS = {"€": "euro", "$": "dollar", "£": "pound", "%": "percent"}
 _SPELT = frozenset((*_MARKS.values(), "minus"))
-_SIGNS = re.compile(r"[€$£%]|(?<![\w.])[-−](?=\d)")
-_NOT_NOW_AND_ALONE = re.compile(
+_SIGNS = lazy_pattern(r"[€$£%]|(?<![\w.])[-−](?=\d)")
+_NOT_NOW_AND_ALONE = lazy_pattern(
     r"\b(?:used to|previously|formerly|originally|also|too|another|additional(?:ly)?|as well|until"
     r"|every other|sometimes|usually|about|around|approx\w*|ago|last|each)\b",
     re.IGNORECASE,
 )
-_TAIL = re.compile(r"[;(–—]|,?\s\b(?:because|since|after|due to|so that|which|as of|following)\b")
+_TAIL = lazy_pattern(r"[;(–—]|,?\s\b(?:because|since|after|due to|so that|which|as of|following)\b")
 _PRONOUNS = frozenset(
     """it he she they this that these those his her its their there here""".split()  # noqa: SIM905
 )
@@ -55,7 +56,7 @@ _STATES = frozenset(
     requires pays earns charges delivers lives works reports goes belongs stays sits reads seats
     uses meets arrives leaves departs returns serves covers totals equals sells handles""".split()  # noqa: SIM905
 )
-_CHANGED = re.compile(
+_CHANGED = lazy_pattern(
     r"(?:(?:was|were|has been|have been|has|have|got|is|are)\s)?(?:now\s)?(?:moved|changed|switched"
     r"|raised|rose|risen|increased|went up|grew|lowered|dropped|fell|reduced|cut|went down|extended"
     r"|shortened|postponed|rescheduled|pushed|brought forward|renamed|replaced|set|migrated"

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
+from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 from hades.language.words import words
 
@@ -28,16 +29,16 @@ DENIED_WORDS = 3
 """So many words after a `not` are denied, within its clause."""
 
 _LABEL = r"\[\s?F?\d{1,6}(?:\s?[,;]\s?F?\d{1,6}){0,20}\s?\]"
-_LABELS = re.compile(_LABEL)
-_NUMBERED = re.compile(r"F?\d+")
-_BEHIND_THE_END = re.compile(rf"([.!?…][\"”’')]?)((?:[^\S\n]{{0,3}}{_LABEL})+)")
-_NOT = re.compile(r"n['’]t\b|(?<=can)not\b")
-_CLAUSES = re.compile(r"[,;:()—]|\b(?:but|because|although|though|while|and)\b")
-_VALUE = re.compile(r"\d+(?:[.,:]\d+)*")
-_ISO = re.compile(r"\b(\d{4})-(0[1-9]|1[0-2])(?:-(\d\d))?(?!\d)")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
-_NOTHING_FOUND = re.compile(
+_LABELS = lazy_pattern(_LABEL)
+_NUMBERED = lazy_pattern(r"F?\d+")
+_BEHIND_THE_END = lazy_pattern(rf"([.!?…][\"”’')]?)((?:[^\S\n]{{0,3}}{_LABEL})+)")
+_NOT = lazy_pattern(r"n['’]t\b|(?<=can)not\b")
+_CLAUSES = lazy_pattern(r"[,;:()—]|\b(?:but|because|although|though|while|and)\b")
+_VALUE = lazy_pattern(r"\d+(?:[.,:]\d+)*")
+_ISO = lazy_pattern(r"\b(\d{4})-(0[1-9]|1[0-2])(?:-(\d\d))?(?!\d)")
+_THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
+_ORDINAL = lazy_pattern(r"(?<=\d)(?:st|nd|rd|th)\b")
+_NOTHING_FOUND = lazy_pattern(
     r"(?:(?:the|these|this) (?:context|passages?|sources?|texts?|notes?|memory|facts?) "
     r"(?:do(?:es)? not|says? nothing|(?:contains?|gives?|has|have) no)\b"
     r"|(?:there is|i have|i found) (?:no (?:information|answer|mention|evidence)|nothing)\b"
@@ -45,7 +46,7 @@ _NOTHING_FOUND = re.compile(
     r"|i (?:do not|cannot) (?:know|find|answer|say)\b|not (?:stated|found|known|mentioned)\b)",
     re.IGNORECASE,
 )
-_TURN = re.compile(r"\b(?:but|however|although|though|while|yet|except)\b|[;:—\d]", re.IGNORECASE)
+_TURN = lazy_pattern(r"\b(?:but|however|although|though|while|yet|except)\b|[;:—\d]", re.IGNORECASE)
 _MONTHS = [name.capitalize() for name in MONTHS]
 _ENDINGS = ("ations", "ation", "ings", "ing", "ions", "ion", "ers", "er", "ed", "es", "ly", "s")
 _LIGHT = frozenset("takes makes gets goes comes needs".split())  # noqa: SIM905

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from hades.domain.answer import Intent, Mode
+from hades.language.patterns import lazy_pattern
 
 CHARACTERS_READ = 1_000
 """Of a question; what is longer is a text, and its beginning says what is asked."""
@@ -49,7 +50,7 @@ _BOTH = (
 )
 
 _RULES: tuple[tuple[Intent, re.Pattern[str]], ...] = tuple(
-    (intent, re.compile(pattern, re.IGNORECASE | re.DOTALL))
+    (intent, lazy_pattern(pattern, re.IGNORECASE | re.DOTALL))
     for intent, pattern in (
         (Intent.COMPARE, rf"\b(?:{_COMPARISON})(?!\w)|{_CHOICE}|{_BOTH}"),
         (
@@ -89,26 +90,26 @@ _RULES: tuple[tuple[Intent, re.Pattern[str]], ...] = tuple(
     )
 )
 
-_LINK = re.compile(
+_LINK = lazy_pattern(
     r"\bof\b|\b\w+(?:['’]s|s['’])(?=\s)|\bwhose\b|\b(?:that|which|who|whom|where)\b|"
     r"\b(?:by|in|from|with|for) (?:the|which|whom)\b",
     re.IGNORECASE,
 )
-_QUESTION_WORD = re.compile(
+_QUESTION_WORD = lazy_pattern(
     r"^(?:(?:in|of|on|to|for|from|by|at|with)\s+)?"
     r"(?:who|whom|whose|what|which|where|how (?:many|much|old|long|tall|far|big))\b",
     re.IGNORECASE,
 )
-_OWN_LINK = re.compile(
+_OWN_LINK = lazy_pattern(
     r"^(?:who|what|which)(?:['’]s| (?:is|are|was|were|would)) "
     r"(?:the\b[^?]*?\bof\b|[^?]*?(?:['’]s|s['’])(?=\s))",
     re.IGNORECASE,
 )
 """`what is the capital of …`, `what is Ann's job`: the first link is the question's own."""
-_SORT_OF = re.compile(
+_SORT_OF = lazy_pattern(
     r"\b(?:kinds?|types?|sorts?|names?|number|list|set|lot)\s+of\b", re.IGNORECASE
 )
-_STARTS_WHOSE = re.compile(r"^(?:of |for |by )?(?:who|whose|which|that|where)", re.IGNORECASE)
+_STARTS_WHOSE = lazy_pattern(r"^(?:of |for |by )?(?:who|whose|which|that|where)", re.IGNORECASE)
 
 
 def read_intent(question: str) -> tuple[Intent, str]:
@@ -155,7 +156,7 @@ def _links(question: str) -> list[str]:
     return links if len(links) > own else []
 
 
-_PAST_TENSE = re.compile(r"\b(?:was|were|did|had)\b", re.IGNORECASE)
+_PAST_TENSE = lazy_pattern(r"\b(?:was|were|did|had)\b", re.IGNORECASE)
 
 
 def is_past_tense(question: str) -> bool:
@@ -163,7 +164,7 @@ def is_past_tense(question: str) -> bool:
     return _PAST_TENSE.search(_read(question)) is not None
 
 
-_LIST = re.compile(
+_LIST = lazy_pattern(
     r"^(?:and |so )?(?:which|what) (?!does|was|has|is|this|goes|keeps)\w{3,}(?<![su])s\b|"
     r"^(?:which|what) \w+ \w{3,}(?<![isu])s (?:are|were|do|did|have|can|could|will)\b|"
     r"^all\b|\b(?:list|name) (?:all|every|the|our|my)\b|\ball (?:the|our|my|of)\b|"
@@ -178,11 +179,11 @@ def asks_for_list(question: str) -> bool:
 
 
 # In lower case only: the Marshall Plan is no wish to plan.
-_BRAINSTORM = re.compile(
+_BRAINSTORM = lazy_pattern(
     r"\b(?:brainstorm\w*|ideas?|what if|what else could|alternatives?|possibilities|inspiration|"
     r"think of ways)\b"
 )
-_PLANNING = re.compile(
+_PLANNING = lazy_pattern(
     r"\b(?:plan|plans|planning|roadmap|strategy|next steps?|milestones?|prioriti[sz]e|"
     r"how (?:should|shall|could|can|do|would) (?:we|i) (?:go about|approach|tackle|organi[sz]e|"
     r"structure|migrate|implement|build|design))\b"

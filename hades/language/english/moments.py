@@ -13,15 +13,16 @@ from datetime import UTC, date, datetime, timedelta
 from hades.domain.times import MONTHS_IN, UNITS, TimeLike, from_micros, shift
 from hades.errors import InvalidInput
 from hades.language.english.lexicon import COUNTS, MONTHS, WEEKDAYS
+from hades.language.patterns import lazy_pattern
 
-_AGO = re.compile(r"(?:in )?(\d+|[a-z]+) ([a-z]+?)s?( ago)?")
-_MONTH_WORDS = re.compile(
+_AGO = lazy_pattern(r"(?:in )?(\d+|[a-z]+) ([a-z]+?)s?( ago)?")
+_MONTH_WORDS = lazy_pattern(
     r"(?:(\d{1,2})(?:st|nd|rd|th)? )?([a-z]+)(?: (\d{1,2})(?:st|nd|rd|th)?)? (\d{4})"
 )
-_PARTIAL = re.compile(r"(\d{4})(?:-(\d{1,2})|-?q([1-4]))?")
-_QUARTER_FIRST = re.compile(r"q([1-4])[ -]?(\d{4})")
-_LOOSE_DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
-_SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{2}|\d{4})")
+_PARTIAL = lazy_pattern(r"(\d{4})(?:-(\d{1,2})|-?q([1-4]))?")
+_QUARTER_FIRST = lazy_pattern(r"q([1-4])[ -]?(\d{4})")
+_LOOSE_DAY = lazy_pattern(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+_SLASHES = lazy_pattern(r"(\d{1,2})/(\d{1,2})/(\d{2}|\d{4})")
 
 
 def parse_time(when: TimeLike, now: int) -> datetime:

@@ -8,7 +8,6 @@ Monday, seasons are whole months of the northern year, all times are UTC.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from hades.domain.times import MONTHS_IN, shift, to_micros
 from hades.errors import InvalidInput
 from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
 from hades.language.english.moments import parse_time
+from hades.language.patterns import any_of, lazy_pattern
 
 Span = tuple[datetime, datetime]
 """From the first, up to and without the second."""
@@ -56,12 +56,12 @@ class QuestionWords:
 
 _WORDS_AT_MOST = 12
 """No pattern is longer, with the words that may not follow."""
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"(?:mid|early|late|year|month|quarter)(?=-[^\W\d_])"
     r"|[^\W_]+(?:[.'’/_-][^\W_]+)*|[,;:?!.()]",
     re.IGNORECASE,
 )
-_ISO = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?|-?w([0-9]{1,2})|-?(q[1-4]))")
+_ISO = lazy_pattern(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?|-?w([0-9]{1,2})|-?(q[1-4]))")
 
 _HOURS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
 _DAYS = {"day before yesterday": -2, "yesterday": -1, "yesterday's": -1, "last": -1}
@@ -264,38 +264,34 @@ def _weekend(words: QuestionWords, _: re.Match[str], end: int) -> Period:
     return Period(*_unit_span(moment, "weekend", 0), end, clear=False)
 
 
-def _any(words: Iterable[str]) -> str:
-    return "(?:" + "|".join(sorted(words, key=len, reverse=True)) + ")"
-
-
-_N = f"(?P<count>{_any(_AMOUNTS)}|[0-9]{{1,4}})"
-_UNIT = f"(?P<unit>{_any(UNITS)})"
-_STEP, _PART, _MONTH = _any(_STEPS), _any(_HOURS), _any(MONTHS)
+_N = f"(?P<count>{any_of(_AMOUNTS)}|[0-9]{{1,4}})"
+_UNIT = f"(?P<unit>{any_of(UNITS)})"
+_STEP, _PART, _MONTH = any_of(_STEPS), any_of(_HOURS), any_of(MONTHS)
 _NUMBER_OF_DAY = "[0-9]{1,2}(?:st|nd|rd|th)?"
 _SOME_DAYS = f"{_NUMBER_OF_DAY}(?:(?:-| (?:to|and|until|till|through) ){_NUMBER_OF_DAY})?"
 _FOUR_DIGITS = "(?P<year>(?:19|20|21)[0-9]{2})"
 
 _RULES = tuple(
-    (re.compile(rf"(?P<the>the )?(?:{pattern})(?= |$)"), read)
+    (lazy_pattern(rf"(?P<the>the )?(?:{pattern})(?= |$)"), read)
     for pattern, read in (
         (
-            rf"(?:(?P<near>{_any(_DAYS)}(?<!last)(?<!this)|(?:last|this)(?= {_PART}))"
-            rf"|(?:(?P<step>{_STEP}) |(?<!the ))(?P<weekday>{_any(WEEKDAYS)}))"
+            rf"(?:(?P<near>{any_of(_DAYS)}(?<!last)(?<!this)|(?:last|this)(?= {_PART}))"
+            rf"|(?:(?P<step>{_STEP}) |(?<!the ))(?P<weekday>{any_of(WEEKDAYS)}))"
             rf"(?: (?P<hours>{_PART}))?",
             _day,
         ),
-        (rf"(?:{_N} )?{_UNIT}s? (?(count)ago|before last(?! {_any(UNITS)}))", _ago),
+        (rf"(?:{_N} )?{_UNIT}s? (?(count)ago|before last(?! {any_of(UNITS)}))", _ago),
         (rf"(?:this )?(?P<step>{_STEP}) (?:{_N} )?{_UNIT}(?P<plural>'?s)?(?! of)", _relative),
         (
             r"(?P<third>early|mid|late)|(?P<edge>start|beginning|middle|end) of"
-            rf"|(?P<nth>{_any(_ORDINALS)}) (?:(?P<half>half)|(?:{_N} )?(?!weekend){_UNIT}s?) of"
-            rf"|(?P<unit_of>{_any(UNITS)}) of|(?P<unit_end>{_any(MONTHS_IN)}) end",
+            rf"|(?P<nth>{any_of(_ORDINALS)}) (?:(?P<half>half)|(?:{_N} )?(?!weekend){_UNIT}s?) of"
+            rf"|(?P<unit_of>{any_of(UNITS)}) of|(?P<unit_end>{any_of(MONTHS_IN)}) end",
             _of_whole,
         ),
         (
             rf"(?!this may [a-z])(?:(?P<step>{_STEP}) )?"
-            rf"(?:week (?P<week>[0-9]{{1,2}})|(?P<feast>{_any(_FEASTS)})(?:'s(?: eve| day)?)?"
-            rf"|(?P<months>{_any((*_SEASONS, *_QUARTERS))})"
+            rf"(?:week (?P<week>[0-9]{{1,2}})|(?P<feast>{any_of(_FEASTS)})(?:'s(?: eve| day)?)?"
+            rf"|(?P<months>{any_of((*_SEASONS, *_QUARTERS))})"
             rf"|(?:(?P<before>{_SOME_DAYS}|first(?= of)) (?:of )?|(?<!the ))(?P<month>{_MONTH})"
             rf"(?: (?:the )?(?P<after>{_SOME_DAYS})(?! {_MONTH}))?)"
             rf"(?: (?:of |, )?(?:{_FOUR_DIGITS}(?:[/-][0-9]{{2}})?|(?P<shift>{_STEP}) year))?",

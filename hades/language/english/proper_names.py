@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from hades.language.english.lexicon import STOP_WORDS
 from hades.language.names import name_key
+from hades.language.patterns import lazy_pattern
 
 WORDS_AT_MOST = 8
 CHARACTERS_AT_LEAST = 3
@@ -32,15 +33,15 @@ _PARTICLE = (
 )
 _SPACE = r"[^\S\n]"  # A name ends with its line.
 _NUMBER = r"\d+(?:[.–-]\d+){0,3}(?!\w)"
-_PHRASE = re.compile(
+_PHRASE = lazy_pattern(
     rf"(?:\b{_NUMBER}{_SPACE})?\b{_CAPITAL}"
     rf"(?:(?:{_SPACE}(?:{_PARTICLE}{_SPACE}){{0,2}}|[-–]|(?<=\.))(?:{_CAPITAL}|{_NUMBER}))*"
 )
-_QUOTED = re.compile(r"[\"“”]([^\"“”\n]{3,80})[\"“”]")
-_ADDRESS = re.compile(
+_QUOTED = lazy_pattern(r"[\"“”]([^\"“”\n]{3,80})[\"“”]")
+_ADDRESS = lazy_pattern(
     r"https?://[^\s)>\]\"']+|\b(?:arXiv:)?\d{4}\.\d{4,5}(?:v\d+)?\b|\b10\.\d{4,}/\S+"
 )
-_IDENTIFIER = re.compile(
+_IDENTIFIER = lazy_pattern(
     r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+[A-Z]\w+|[A-Z]{2,}-?\d[\w-]*)\b"
 )
 
@@ -50,7 +51,7 @@ _MONTH = (
 )
 _DAY = r"(?:\d{1,2}[-–])?\d{1,2}(?:st|nd|rd|th)?"
 _WEEKDAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:days?)?"
-_AMOUNT = re.compile(
+_AMOUNT = lazy_pattern(
     rf"\b{_DAY}\s(?:of\s)?{_MONTH}\b(?:,?\s\d{{4}}\b)?"
     rf"|\b{_MONTH}\s(?:\d{{4}}|{_DAY})\b(?:,?\s\d{{4}}\b)?"
     r"|\bQ[1-4]\s\d{4}\b|\b\d{1,2}:\d\d\b|\b\d{1,3}(?:,\d{3})+\b"
@@ -58,23 +59,23 @@ _AMOUNT = re.compile(
     r"|(?:euro|dollar|unit|time|year|month|week|day|hour|minute|second)s?)\b)"
 )
 """Dates, times and numbers of something."""
-_WEEKDAYS = re.compile(rf"{_WEEKDAY}(?<!Sun)(?:[-–]{_WEEKDAY})?")
-_CALENDAR = re.compile(rf"{_MONTH}(?<!May)|{_WEEKDAYS.pattern}|Sun|UTC|GMT|AM|PM")
-_TURN = re.compile(r"(?m)^\[[\d: -]{10,20}\] [^:\n]{1,60}: ")
+_WEEKDAYS = lazy_pattern(rf"{_WEEKDAY}(?<!Sun)(?:[-–]{_WEEKDAY})?")
+_CALENDAR = lazy_pattern(rf"{_MONTH}(?<!May)|{_WEEKDAYS.pattern}|Sun|UTC|GMT|AM|PM")
+_TURN = lazy_pattern(r"(?m)^\[[\d: -]{10,20}\] [^:\n]{1,60}: ")
 """The head of a turn of a conversation: a sentence begins after it."""
 _CHARACTERS_BEFORE = 8
 """How much text before a phrase tells whether it begins a sentence."""
 _MARKS = " \t\"“”'‘([*_#>•-"
-_POSSESSIVE = re.compile(r"['’]s?$")
+_POSSESSIVE = lazy_pattern(r"['’]s?$")
 _CONTRACTED = tuple(mark + end for mark in "'’" for end in ("m", "re", "ve", "ll", "d", "t"))
-_ACTS = re.compile(
+_ACTS = lazy_pattern(
     r"\s(?:works|worked|lives|lived|likes|loves|leads|led|said|says|wants|wanted|joined|prefers"
     r"|thinks|hates|told|asked|knows|met|married|wrote|moved|promised|agreed|died|studied|plays"
     r"|played)\b"
 )
-_SHAPED = re.compile(rf"[{_UPPER}]{{2,5}}s?|(?=\w*?(?:\d|[^\W\d_{_UPPER}][{_UPPER}]))[\w-]*")
+_SHAPED = lazy_pattern(rf"[{_UPPER}]{{2,5}}s?|(?=\w*?(?:\d|[^\W\d_{_UPPER}][{_UPPER}]))[\w-]*")
 """A word spelled as no common word is: `SSO`, `B2`, `PawLedger`."""
-_PARTICIPLE = re.compile(r"(?!United)\w{3,}(?:ing|(?<!fr)ed|ly)")
+_PARTICIPLE = lazy_pattern(r"(?!United)\w{3,}(?:ing|(?<!fr)ed|ly)")
 _OPENERS = frozenset(
     """add anytime ask author awesome aww both bye call check client congrats congratulations
     contact contains cool customer dear each email every everybody everyone exclude fix
@@ -84,27 +85,27 @@ _OPENERS = frozenset(
     try uses visit wait want wants welcome woah woo woohoo works yay yep yo yup""".split()  # noqa: SIM905
 )
 """Words that open a sentence before a name and are no part of it: "Contact Ann Lee"."""
-_HEADING = re.compile(
+_HEADING = lazy_pattern(
     r"(?:Version|Table|Column|Row|Line|Figure|Fig|Page|Section|Chapter|Part|Topic|Point|Item|Step"
     r"|Option|Question|Level|Week|Day) [\d.–-]+"
 )
-_FOR = re.compile(
+_FOR = lazy_pattern(
     r"(?:Award|Prize|Medal|Court|Institute|Cent(?:er|re)|Society|Agency|Ministry|Minister|Office"
     r"|Secretary|School|Foundation|Council|Association|Department|Fund|Campaign|Committee)s?"
 )
 """What is for something in its name: `Institute for Media`."""
 _WHOSE = frozenset(["Women", "Men", "Children", "People", "King", "Queen"])
 """What is theirs is called so: `Women's World Cup`. Other owners have names of their own."""
-_TITLE = re.compile(r"(?:Mr|Mrs|Ms|Dr|Prof)\.?")
-_NUMBERED = re.compile(
+_TITLE = lazy_pattern(r"(?:Mr|Mrs|Ms|Dr|Prof)\.?")
+_NUMBERED = lazy_pattern(
     r"Street|Avenue|Road|Boulevard|Lane|Square|Olympics|Games|Cup|Championships?|Festival|Draft"
     r"|Series|Open|Bowl|Awards?|Tournament|Prix|Season|Finals?|Elections?|Convention|League|Tour"
 )
 """What is called by a number or year before it: `610 Bay Street`, `1994 Winter Games`."""
 _KINDS = (
-    ("organisation", re.compile(r"Inc|Ltd|LLC|GmbH|Corporation|University|Institute")),
-    ("place", re.compile(r"Street|Avenue|Boulevard|County|Province|Islands|Airport")),
-    ("event", re.compile(r"Olympics|Championships|Festival")),
+    ("organisation", lazy_pattern(r"Inc|Ltd|LLC|GmbH|Corporation|University|Institute")),
+    ("place", lazy_pattern(r"Street|Avenue|Boulevard|County|Province|Islands|Airport")),
+    ("event", lazy_pattern(r"Olympics|Championships|Festival")),
 )
 """What kind of thing a name is, where its last word says it."""
 

@@ -6,10 +6,10 @@ Every repetition is bounded or of one sign: the work grows with the length of a 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
+from hades.language.patterns import any_of, lazy_pattern
 
 NAME = "\ue000"
 """The sign that stands for a name, with its article and title; texts do not use it."""
@@ -108,7 +108,7 @@ def _verb(kind: str, line: str) -> Verb:
         shape = _EVENT
         forms = {"b": first, "ed": " ".join(rest).replace("<FROM>", f"(?:from {NAME} )?")}
     said = shape.format(a=_ADVERB, **forms)
-    return Verb(relation, exclusive == "!", takes, re.compile(f"{_ADVERB}(?:{said}){after}(?= )"))
+    return Verb(relation, exclusive == "!", takes, lazy_pattern(f"{_ADVERB}(?:{said}){after}(?= )"))
 
 
 VERBS = tuple(
@@ -120,12 +120,8 @@ VERBS = tuple(
 # Times, amounts, roles
 
 
-def _one_of(words: Sequence[str]) -> str:
-    return "(?:" + "|".join(sorted(words, key=lambda word: (-len(word), word))) + ")"
-
-
-_MONTH = _one_of([name.capitalize() for name in MONTHS])
-_WEEKDAY = _one_of([name.capitalize() for name in WEEKDAYS]) + "s?"
+_MONTH = any_of([name.capitalize() for name in MONTHS])
+_WEEKDAY = any_of([name.capitalize() for name in WEEKDAYS]) + "s?"
 _DAY, _YEAR = r"\d{1,2}(?:st|nd|rd|th)?", r"(?:1\d|20|21)\d\d(?![\w-]{0,9}[a-z])"
 _SEASON = "(?:[Ss]pring|[Ss]ummer|[Aa]utumn|[Ff]all|[Ww]inter)"
 _WHEN = (
@@ -135,7 +131,7 @@ _WHEN = (
     rf"|Q[1-4](?: {_YEAR})?|(?:the )?{_SEASON}(?: of)? {_YEAR})"
     rf"|(?:last|this|next) (?:week|month|year|quarter|{_SEASON}|{_WEEKDAY}|{_MONTH})"
     rf"|[Yy]esterday|[Tt]oday|{_WEEKDAY}|Christmas|Easter"
-    rf"|(?:\d{{1,3}}|{_one_of([*COUNTS])}) (?:day|week|month|year)s? ago)\b"
+    rf"|(?:\d{{1,3}}|{any_of([*COUNTS])}) (?:day|week|month|year)s? ago)\b"
 )
 _SINCE = "(?:since|(?:starting|beginning|effective)(?: in| on| from)?|as of|as from)"
 _HELD = (
@@ -143,9 +139,9 @@ _HELD = (
     rf"(?P<last>{_WHEN})|\b(?:{_SINCE}|(?P<from>from)) (?P<since>{_WHEN})"
     rf"|\b(?:until|till|up to|through) (?P<until>{_WHEN})|(?:\b(?:in|on|at) )?(?P<at>\b{_WHEN})"
 )
-DURING = re.compile(_HELD)
-OPENING_TIME = re.compile(rf"(?:{_HELD}),? ", re.IGNORECASE)
-CLAUSE = re.compile(
+DURING = lazy_pattern(_HELD)
+OPENING_TIME = lazy_pattern(rf"(?:{_HELD}),? ", re.IGNORECASE)
+CLAUSE = lazy_pattern(
     r"[;:]|\((?!\d|since|from|until)|, (?!since)"
     r"|\b(?:and|but|who|which|where|when|while|because|after|before|so|then|to)\b"
 )
@@ -154,13 +150,13 @@ _PER = (
     r"(?: per| an?| each|/) ?(?:month|year|week|day|hour|minute|night|quarter|season|term|user|seat"
     r"|person|member|child|unit|piece|licen[cs]e|lit(?:re|er)|kilo|kg|tonne|met(?:re|er)|mile|km)"
 )
-_AMOUNT = re.compile(
+_AMOUNT = lazy_pattern(
     r" ((?:(?:about|around) )?(?:[$€£¥] ?\d[\d.,]*[kKmM]?|\d[\d.,]* ?(?:€|USD|EUR|GBP|CHF|dollars"
     rf"|euros|pounds|francs|cents)|\d{{1,6}}[.,]\d\d(?!\d))(?<![.,])"
     rf"(?: (?:million|billion))?(?:{_PER}){{0,2}})(?![\w%])"
 )
-_DURATION = re.compile(
-    rf" ((?:(?:about|around) )?(?:\d[\d.,]*|{_one_of([*COUNTS])}) "
+_DURATION = lazy_pattern(
+    rf" ((?:(?:about|around) )?(?:\d[\d.,]*|{any_of([*COUNTS])}) "
     r"(?:second|minute|hour|day|week|month|year)s?)(?= ?(?:[.,;!)]|$|and\b|but\b|since\b|now\b))"
 )
 _ROLES = (
@@ -170,51 +166,51 @@ _ROLES = (
     r"|captain|coach|editor|owner|maintainer|administrator|officer|founder|chef|pilot|accountant"
     r"|coordinator|supervisor|assistant|intern|member)"
 )
-_ROLE = re.compile(
+_ROLE = lazy_pattern(
     r" (?:the |an? |our |its |their )?((?:(?!(?:of|not|better|good|great|real|most)\b)"
     rf"(?:{NAME}|[\w-]{{1,20}}) ){{0,3}}?{_ROLES})\b(?: (?:of|for|at) {NAME}|(?! (?:of|for)\b))",
     re.IGNORECASE,
 )
-_STATUS = re.compile(
+_STATUS = lazy_pattern(
     r" ((?:back |fully |temporarily )?(?:on hold|read-only|blocked|done|closed|open|live|deprecated"
     r"|archived|cancell?ed|paused|inactive|offline|online|down|available|unavailable|completed?"
     r"|retired|approved|rejected|obsolete|frozen|merged|fixed|resolved|unsupported"
     r"|in (?:production|progress|review|beta)))(?![\w-])"
 )
 _NAMES = rf"(?P<first>{NAME})(?:(?:, {NAME}){{0,9}},? (?:and|&) {NAME})?"
-OBJECTS = {"name": re.compile(f" {_NAMES}"), "amount": _AMOUNT, "duration": _DURATION}
+OBJECTS = {"name": lazy_pattern(f" {_NAMES}"), "amount": _AMOUNT, "duration": _DURATION}
 OBJECTS |= {"role": _ROLE, "status": _STATUS}
 
 # Clauses
 
-SUBJECT = re.compile(_NAMES)
+SUBJECT = lazy_pattern(_NAMES)
 BETWEEN = (
-    re.compile("(?= )"),
-    re.compile(", (?:who|which)(?= )"),
-    re.compile(r", (?:an?|the|our|my|his|her|their|who|which|formerly|now) [^,]{1,80},"),
-    re.compile(r" \([^()]{1,80}\)"),
+    lazy_pattern("(?= )"),
+    lazy_pattern(", (?:who|which)(?= )"),
+    lazy_pattern(r", (?:an?|the|our|my|his|her|their|who|which|formerly|now) [^,]{1,80},"),
+    lazy_pattern(r" \([^()]{1,80}\)"),
 )
 """What may stand between a subject and its verb."""
-JOINED = re.compile(rf"(?<={NAME})(?:,? (?:and|&)|,) $")
-RELATIVE = re.compile(r"\b(?:who|that|which|whose|whom) .")
-MAY_PRECEDE = re.compile(
+JOINED = lazy_pattern(rf"(?<={NAME})(?:,? (?:and|&)|,) $")
+RELATIVE = lazy_pattern(r"\b(?:who|that|which|whose|whom) .")
+MAY_PRECEDE = lazy_pattern(
     r"(?:^|[,;:(*•#\]+–—-]|\b(?:and|but|while|whereas|because|although|though|then|now|so|that"
     r"|meanwhile|also|when|after|before|since|currently|recently|finally|eventually|originally"
     rf"|only|both|later|where|still|(?:my|our) [a-z]{{1,20}}|{_WHEN})) ?$",
     re.IGNORECASE,
 )
 """A clause may begin after these; after another word a name is part of a phrase."""
-GOES_ON = re.compile(
+GOES_ON = lazy_pattern(
     rf"(?: (?:(?:in|on|since|until) )?{_WHEN})?,? (?:and|but|then)(?: then| later)?"
 )
-LEFT_OUT = re.compile(
+LEFT_OUT = lazy_pattern(
     r"(?P<pronoun>(?:He|She|It) )|(?P<being>(?:Based|Owned|Led|Managed|Maintained|Hosted|Located"
     r"|Responsible|Married|Blocked) (?:in|by|on|for|to) )|(?:No longer [a-z]+s|Works|Lives|Reports"
     r"|Owns|Leads|Depends|Runs|Uses|Costs|Takes|Joined|Left|Moved|Became|Is now|Belongs|Studies) "
 )
 """A sentence whose subject is left out, as notes do, or is a pronoun."""
-SPACE = re.compile(rf"[\s{NAME}]")
-NEXT = re.compile(rf" ?(?:(?P<time>{_WHEN})|(?P<word>[^\W_][\w-]*|\S))")
+SPACE = lazy_pattern(rf"[\s{NAME}]")
+NEXT = lazy_pattern(rf" ?(?:(?P<time>{_WHEN})|(?P<word>[^\W_][\w-]*|\S))")
 
 # Words
 
@@ -236,26 +232,26 @@ NOT_AFTER = {
 }
 """Unless a time follows, such an object is another thing: joined Ben for lunch."""
 OF_PEOPLE = _words("works_at lives_in studies_at married_to born_in")
-PLURAL = re.compile(r"\w{1,30}(?:ers|ors|ists|ees|ents|ings|ions|ies|ants|men)")
+PLURAL = lazy_pattern(r"\w{1,30}(?:ers|ors|ists|ees|ents|ings|ions|ies|ants|men)")
 """A first word that means many of a kind: Users left."""
 
 # Names
 
-_HEADS = _one_of(
+_HEADS = any_of(
     """service server team project app api database gateway cluster queue pipeline site office
     website library module repository repo platform system dashboard department division worker
     backend frontend portal budget subscription plan licence license warehouse lab clinic studio
     factory package printer rack committee squad""".split()  # noqa: SIM905
 )
 """Nouns that make a name of what stands before them: the billing service."""
-_NUMBERED = _one_of([one.title() for one in COUNTS if len(one) > 2])
+_NUMBERED = any_of([one.title() for one in COUNTS if len(one) > 2])
 _NO_NAMES = _words(
     "currently unfortunately sadly luckily update afterwards nowadays fyi updated note btw news "
     "success people everything everybody someone somebody anybody anything something management "
     "staff correction reminder info status everyone anyone whoever starting"
 )
 _VAGUE = _words("old whole entire current main best big small local original different")
-_ANY_CASE = _one_of([*(STOP_WORDS | _NO_NAMES) - {"new", "us"}])
+_ANY_CASE = any_of([*(STOP_WORDS | _NO_NAMES) - {"new", "us"}])
 _TITLE = rf"(?=[A-Z])(?i:Dr|Mr|Mrs|Ms|Prof|Sir|{_ROLES})\b\.?"
 _CAPITAL = (
     rf"(?!(?i:{_ANY_CASE})(?![\w&/'’-])|New [^A-Z]|{_TITLE}|Us\b)"
@@ -266,8 +262,8 @@ _CODED = (
     rf"|(?:[a-z]{{1,30}}-){{1,3}}{_HEADS}\b"
 )
 _PARTICLE = "(?:of(?: the)?|de|van|von|der|den|la|le|del|da|di|du|dos|bin|ibn|al|el|ter|zu|&)"
-_STOP, _NOUN = rf"(?:{_one_of([*STOP_WORDS | _VAGUE])})\b", r"[a-z][\w-]{0,30}"
-PHRASE = re.compile(
+_STOP, _NOUN = rf"(?:{any_of([*STOP_WORDS | _VAGUE])})\b", r"[a-z][\w-]{0,30}"
+PHRASE = lazy_pattern(
     rf"(?P<time>\b{_WHEN})|(?<![\w`])(?:(?:[Tt]he|[Oo]ur|[Mm]y) )?(?:{_TITLE} ){{0,3}}"
     rf"(?P<name>`[^`\n]{{1,80}}`|(?:{_CAPITAL}|{_CODED})"
     rf"(?: (?:{_PARTICLE} )?(?!{_WHEN})(?:{_CAPITAL}|{_CODED}))*"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from hades.language.english.speculation import NEGATION, SUPPOSED
+from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 
 NOTE_CHARACTERS_AT_MOST = 2_000
@@ -19,7 +20,7 @@ _DONE = (
     "fixed|resolved|solved|done(?! by)|closed|completed?|finished|shipped|released|merged|"
     "delivered|deployed|removed|withdrawn|cancell?ed|retired|decommissioned|approved|gone"
 )
-_CUE = re.compile(f"{_DONE}|no longer|left")
+_CUE = lazy_pattern(f"{_DONE}|no longer|left")
 """Without one of these, in lower case, a text settles nothing: most are done with here."""
 _SETTLED = r"""(?:^|[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b)[\s*•#>-]{0,9}
     (?:(?:(?P<topic>TOPIC)|it|this|everything|(?:the|this)[ ](?:bug|issue|problem|task|ticket
@@ -36,12 +37,12 @@ _SETTLED = r"""(?:^|[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b)[\s*•#>-]{
     "DONE", _DONE.replace(" ", "[ ]")
 )
 """A clause that settles what is called TOPIC, or `it`."""
-_HALF = re.compile(
+_HALF = lazy_pattern(
     r"\b(?:but|only|once|until|partly|partially|mostly|when(?:ever)?|before|which|hopefully|yet"
     r"|needs?|tried|to be|due|eta|deadline|soon|tomorrow|next)\b",
     re.IGNORECASE,
 )
-_BACK = re.compile(
+_BACK = lazy_pattern(
     r"\b(?:re-?opened|regressed|c[oa]mes? back|recurr(?:s|ed)|reappeared|reverted|rolled back|"
     r"broken again|(?:it|bug|issue|problem)(?: is|['’]s) back|still)\b",
     re.IGNORECASE,

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 
-SUPPOSED = re.compile(
+from hades.language.patterns import lazy_pattern
+
+SUPPOSED = lazy_pattern(
     r"\b(?:if|unless|whether|would|could|might|should|(?-i:may|MAY)|maybe|perhaps|probably|possibly"
     r"|presumably|apparently|allegedly|supposedly|reportedly|hypothetical\w*|(?:un)?likely|sa(?:id|y"
     r"|ys|ying)|tells?|told|claim\w*|think\w*|thought|believ\w+|hears?|heard|rumou?r\w*|according"
@@ -26,16 +28,16 @@ SUPPOSED = re.compile(
     re.IGNORECASE,
 )
 """A question, a condition, a guess, a wish, a plan, or the word of somebody else."""
-NEGATION = re.compile(
+NEGATION = lazy_pattern(
     r"\b(?:not|no longer|never|cannot|without|neither|nor|no)\b|n['’]t\b", re.IGNORECASE
 )
-_DISOWNED = re.compile(
+_DISOWNED = lazy_pattern(
     r"\b(?:none|nothing|opposite|incorrect|invalid|mistakes?|errors?|nonsense|bogus|hoax"
     r"|outdated|obsolete)\b",
     re.IGNORECASE,
 )
 """Words by which a sentence denies other sentences."""
-_SPOKEN_OR_LISTED = re.compile(r"^\W*[^\W\d_][^:.!?\n]{0,60}:(?=\s|$)|:$")
+_SPOKEN_OR_LISTED = lazy_pattern(r"^\W*[^\W\d_][^:.!?\n]{0,60}:(?=\s|$)|:$")
 """A line that quotes a speaker (`Bob: …`), or a heading that ends with a colon."""
 
 

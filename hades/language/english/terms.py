@@ -16,6 +16,7 @@ from itertools import groupby
 from hades.domain.answer import Passage
 from hades.language.english.lexicon import STOP_WORDS
 from hades.language.english.stems import stem
+from hades.language.patterns import lazy_pattern
 from hades.language.words import words
 
 NAME_WEIGHT = 2.0
@@ -39,7 +40,7 @@ _PLACE = r"\b(?:in|at|from|near|to|of)\s+(?:the\s+)?(?-i:[A-Z])\w+"
 _NAME = r"(?-i:(?<!^)(?<![.!?]\s)\b[A-Z][\w'’-]+)"
 
 _CUES = tuple(
-    (re.compile(asks, re.IGNORECASE), re.compile(has, re.IGNORECASE))
+    (lazy_pattern(asks, re.IGNORECASE), lazy_pattern(has, re.IGNORECASE))
     for asks, has in (
         (r"\bhow (?:many|much|old|long|tall|far|big|large|often)\b|\bnumber of\b", _NUMBER),
         (r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century)\b|\bdate of\b", _DATE),

@@ -23,6 +23,7 @@ from hades.domain.answer import TimeKind, TimeWords, Wants
 from hades.language.english.intent import CHARACTERS_READ
 from hades.language.english.lexicon import WEEKDAYS
 from hades.language.english.periods import Period, QuestionWords, read_period, split_words
+from hades.language.patterns import lazy_pattern
 
 
 def _set(words: str) -> frozenset[str]:
@@ -31,7 +32,7 @@ def _set(words: str) -> frozenset[str]:
 
 def _whole(words: str) -> re.Pattern[str]:
     """A pattern of whole words, `|` between them."""
-    return re.compile(f"(?:{words})(?= |$)")
+    return lazy_pattern(f"(?:{words})(?= |$)")
 
 
 _LEADS = {
@@ -93,17 +94,17 @@ _USED_FOR = _PRESENT_TENSE | _set("was were be been get got")
 """Before `used to` these tell what something is for."""
 
 _IS = "(?:did|was|were|is|are|has|had|have|does|do|will|can|could|should|must|may)"
-_DATE_ASKED = re.compile(
+_DATE_ASKED = lazy_pattern(
     rf"(?:^|[,;:?!.()] |\b(?:and|so|but) )when {_IS}\b|\b(?:since|until|till|by|from) when\b"
     rf"|\b(?:what|which) (?:day|date|month|year) {_IS}\b|\bhow long ago\b"
 )
-_WHY = re.compile(r"\b(?:why|where)\b")
-_HAPPENED = re.compile(
+_WHY = lazy_pattern(r"\b(?:why|where)\b")
+_HAPPENED = lazy_pattern(
     r"^(?:any|anything|give me)\b|\b(?:happen(?:ed|s|ing)?|changed?|changes|news|summari[sz]e"
     r"|summary|recap|events|updates?|decided?|touched|went|going|noted|logged|booked|came|new)\b"
 )
-_NO_NOUN_BEFORE = re.compile(rf"[,;:?!.()]?|do|done|me|{_HAPPENED.pattern}")
-_DONE = re.compile(
+_NO_NOUN_BEFORE = lazy_pattern(rf"[,;:?!.()]?|do|done|me|{_HAPPENED.pattern}")
+_DONE = lazy_pattern(
     r"\b(?:what|who|which)\b.*\b(?:died|joined|left|moved|arrived|started|ended|failed|broke|fixed"
     r"|released|shipped|added|removed|opened|closed|reported|merged|ordered|discussed|agreed"
     r"|hired|launched|cancelled|finished|replaced|deployed|bought|sold|signed|delivered"
@@ -112,7 +113,7 @@ _DONE = re.compile(
     r"|owe|own|need|know|pay|call|like|expect|plan|run|live|get|weigh|cost|first|still)\b)"
 )
 """What was done, but for what we did in June that was a state."""
-_OF_A_TIME = re.compile(r"^$|\bwhat did (?:\w+ ){1,2}do$|^whom? (?:was|were) (?:\w+ed|met)$")
+_OF_A_TIME = lazy_pattern(r"^$|\bwhat did (?:\w+ ){1,2}do$|^whom? (?:was|were) (?:\w+ed|met)$")
 """What is left of a question without its time, where it wants what was done then."""
 
 

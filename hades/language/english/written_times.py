@@ -13,6 +13,7 @@ from datetime import datetime, timedelta, timezone
 from hades.domain.times import from_micros
 from hades.errors import InvalidInput
 from hades.language.english.moments import parse_time
+from hades.language.patterns import lazy_pattern
 
 EPOCH_SECONDS_AT_LEAST = 10**8
 """Smaller numbers (before March 1973) are counters, years or room numbers."""
@@ -22,21 +23,21 @@ _MICROS_A_UNIT = ((10**11, 10**6), (10**14, 10**3), (10**17, 1))
 YEAR, MONTH, DAY, MINUTE = 4, 7, 10, 16
 """Precisions, in characters of the ISO form."""
 
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}[\d:.]*(?:z| ?[+-]\d{2}:?\d{2})?")
-_NUMBER = re.compile(r"\d{9,17}(?:\.\d{1,9})?")
-_CLOCK = re.compile(
+_ISO = lazy_pattern(r"\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}[\d:.]*(?:z| ?[+-]\d{2}:?\d{2})?")
+_NUMBER = lazy_pattern(r"\d{9,17}(?:\.\d{1,9})?")
+_CLOCK = lazy_pattern(
     r"(?<![\d:.])(\d{1,2})"
     r"(?::(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?(?:\s*([ap])\.?m\b\.?)?|\s*([ap])\.?m\b\.?)"
     r"(?![\d:])"
 )
-_ZONE = re.compile(
+_ZONE = lazy_pattern(
     r"(?:\b(?:utc|gmt|z)\b)?(?:(?<!\s)\s++)?([+-])(\d{2}):?(\d{2})$|\b(?:utc|gmt)$|(?<=\d)z$"
 )
-_WEEKDAY = re.compile(r"\(?\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b\)?,?")
-_NOISE = re.compile(r"\b(?:on|at|of)\b|[,\[\]()]")
-_YEAR_FIRST = re.compile(r"(\d{4})[/.-](\d{1,2})[/.-](\d{1,2})")
-_YEAR_LAST = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})")
-_HAS_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_WEEKDAY = lazy_pattern(r"\(?\b(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\b\)?,?")
+_NOISE = lazy_pattern(r"\b(?:on|at|of)\b|[,\[\]()]")
+_YEAR_FIRST = lazy_pattern(r"(\d{4})[/.-](\d{1,2})[/.-](\d{1,2})")
+_YEAR_LAST = lazy_pattern(r"(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})")
+_HAS_YEAR = lazy_pattern(r"(?<!\d)\d{4}(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
