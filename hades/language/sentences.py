@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 
-from hades.language.english.lexicon import STOP_WORDS
+from hades.language.english.lexicon import ABBREVIATIONS, ENDING_ABBREVIATIONS, STOP_WORDS
 from hades.language.patterns import lazy_pattern
 
 _CLOSING = "\"'”’»)\\]」』）》"
@@ -30,15 +30,6 @@ _LAST_WORD = lazy_pattern(r"(?<![^\s(\[\"“'‘«])[^\s(\[\"“'‘«]++$")
 _INITIALS = lazy_pattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
 """`J.`, `U.S.`, `z.B.`: letters each with a point."""
 _LIST_NUMBER = lazy_pattern(r"(?:^|\n)[^\S\n]*\d{1,4}$")
-_ABBREVIATIONS = frozenset(
-    """mr mrs ms dr prof st sr jr rev hon gen col capt lt sgt maj gov sen rep pres mt ft vs etc eg
-    ie cf al no nos vol vols pp p ch fig figs eq eqs sec art ed eds dept est approx inc ltd co corp
-    bros jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun ca ave blvd
-    bzw usw nr str hr fr bd hrsg vgl ggf inkl mme mlle mm av núm sra dra""".split()  # noqa: SIM905
-)
-"""Words that are written with a point; English, and a few of its neighbours'."""
-_MAY_END = frozenset(("etc", "al", "inc", "ltd", "co", "corp", "jr", "sr", "usw", "ave"))
-"""Of these, such as also stand last: they end a sentence before a capital letter."""
 _MARKS = lazy_pattern(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 _NEXT = lazy_pattern(r"\s*[\"“'‘«(\[]*((?:[^\W\d_]+|\S))")
 
@@ -98,8 +89,8 @@ def _ends(text: str, point: int, end: int, marks: str) -> bool:
     if word is None:
         return True
     plain = word[0].casefold().replace(".", "")
-    if plain in _ABBREVIATIONS:
-        return plain in _MAY_END and follows.isupper() and text[end : end + 2] != " ("
+    if plain in ABBREVIATIONS:
+        return plain in ENDING_ABBREVIATIONS and follows.isupper() and text[end : end + 2] != " ("
     if _INITIALS.fullmatch(word[0]) and word[0] != "I":
         # J. R. R. Tolkien is one name; `Bug Y. The` is none.
         return len(after[1]) > 1 and after[1].casefold() in STOP_WORDS

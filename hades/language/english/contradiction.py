@@ -12,10 +12,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
+from hades.language.english.lexicon import (
+    MONTHS,
+    NUMBER_WORDS,
+    PRONOUNS,
+    STOP_WORDS,
+    WEEKDAYS,
+    changes,
+    word_set,
+)
 from hades.language.english.speculation import NEGATION, SUPPOSED
 from hades.language.names import numberless
-from hades.language.patterns import lazy_pattern
+from hades.language.patterns import any_of, lazy_pattern
 from hades.language.words import words
 
 SENTENCE_CHARACTERS_AT_MOST = 400
@@ -23,9 +31,9 @@ SENTENCE_CHARACTERS_AT_MOST = 400
 _SAME_LENGTH = 0.8
 """So much of a sentence another must say, in its order, to say the same: a judgement."""
 
-_MONTH = f"(?i:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
+_MONTH = f"(?i:{any_of(MONTHS)})"
 _DAY = f"(?i:(?:{'|'.join(WEEKDAYS)})s?|today|tomorrow|yesterday)"
-_COUNT = f"(?i:{'|'.join(list(COUNTS)[3:])}|twenty|thirty|hundred)"
+_COUNT = f"(?i:{'|'.join(NUMBER_WORDS[1:])}|twenty|thirty|hundred)"
 _TOKENS = lazy_pattern(
     rf"""(?P<date>\d{{4}}-\d\d(?:-\d\d)?|\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}})?
       |(?:\d{{1,2}}(?:st|nd|rd|th|\.)?[ ])?\b{_MONTH}\b
@@ -47,31 +55,24 @@ _NOT_NOW_AND_ALONE = lazy_pattern(
     re.IGNORECASE,
 )
 _TAIL = lazy_pattern(r"[;(–—]|,?\s\b(?:because|since|after|due to|so that|which|as of|following)\b")
-_PRONOUNS = frozenset(
-    """it he she they this that these those his her its their there here""".split()  # noqa: SIM905
-)
-_STATES = frozenset(
+_STATES = word_set(
     """is are costs cost takes take lasts weighs measures starts start begins ends end closes opens
     expires runs run listens allows allow permits supports support has have holds keeps needs
     requires pays earns charges delivers lives works reports goes belongs stays sits reads seats
-    uses meets arrives leaves departs returns serves covers totals equals sells handles""".split()  # noqa: SIM905
+    uses meets arrives leaves departs returns serves covers totals equals sells handles"""
 )
 _CHANGED = lazy_pattern(
-    r"(?:(?:was|were|has been|have been|has|have|got|is|are)\s)?(?:now\s)?(?:moved|changed|switched"
-    r"|raised|rose|risen|increased|went up|grew|lowered|dropped|fell|reduced|cut|went down|extended"
-    r"|shortened|postponed|rescheduled|pushed|brought forward|renamed|replaced|set|migrated"
-    r"|transferred|updated|corrected)(?=\s(?:back\s)?(?:from|to|by|at)\s)",
+    r"(?:(?:was|were|has been|have been|has|have|got|is|are)\s)?(?:now\s)?"
+    rf"(?:{changes('value')})(?=\s(?:back\s)?(?:from|to|by|at)\s)",
     re.IGNORECASE,
 )
-_ONE_NAME = frozenset(
-    """is are lives works reports goes belongs runs sits stays changed""".split()  # noqa: SIM905
-)
+_ONE_NAME = word_set("""is are lives works reports goes belongs runs sits stays changed""")
 """Verbs that join a subject to one name at a time."""
-_FILLERS = frozenset(
+_FILLERS = word_set(
     """a an the is are be am do does has have now currently s please just so that which there any
-    new current of to""".split()  # noqa: SIM905
+    new current of to"""
 )
-_EMPTY = (STOP_WORDS | _FILLERS) - _PRONOUNS
+_EMPTY = (STOP_WORDS | _FILLERS) - PRONOUNS
 
 
 class Contradiction(NamedTuple):
@@ -242,7 +243,7 @@ def _read(sentence: str) -> _Compared:
         named=named,
         negated=negated,
         plain=plain,
-        states=plain and bool(verb) and not _PRONOUNS.intersection(subject),
+        states=plain and bool(verb) and not PRONOUNS.intersection(subject),
     )
 
 

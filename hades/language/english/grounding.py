@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
+from hades.language.english.lexicon import COUNTS, DENIALS, MONTHS, STOP_WORDS, WEEKDAYS, word_set
 from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 from hades.language.words import words
@@ -49,8 +49,7 @@ _NOTHING_FOUND = lazy_pattern(
 _TURN = lazy_pattern(r"\b(?:but|however|although|though|while|yet|except)\b|[;:—\d]", re.IGNORECASE)
 _MONTHS = [name.capitalize() for name in MONTHS]
 _ENDINGS = ("ations", "ation", "ings", "ing", "ions", "ion", "ers", "er", "ed", "es", "ly", "s")
-_LIGHT = frozenset("takes makes gets goes comes needs".split())  # noqa: SIM905
-_DENIALS = frozenset("not no never none neither nor without nothing nobody hardly".split())  # noqa: SIM905
+_LIGHT = word_set("takes makes gets goes comes needs")
 _UNDOING = ("un", "in", "dis", "non")
 _ORDINARY = ("ing", "ed", "ly", "tion", "ment", "ness", "ers", "ies", "ity")
 """Endings of words that are no names, though they begin a sentence with a capital."""
@@ -213,7 +212,7 @@ def _read(sentence: str) -> _Said:
                 values.add(f"month {MONTHS[lower]}")
             elif lower.removesuffix("s") in WEEKDAYS:
                 values.add(lower.removesuffix("s"))
-            elif lower in _DENIALS:
+            elif lower in DENIALS:
                 denied = DENIED_WORDS + 1
             elif lower not in STOP_WORDS and lower not in _LIGHT:
                 denied -= denied > 0

@@ -9,26 +9,11 @@ from __future__ import annotations
 import re
 
 from hades.domain.answer import Intent, Mode
+from hades.language.english.detect import is_english_question
 from hades.language.patterns import lazy_pattern
 
 CHARACTERS_READ = 1_000
 """Of a question; what is longer is a text, and its beginning says what is asked."""
-
-_ENGLISH = frozenset(
-    """the of and is are was were what what's whats which who who's whose whom why how when where
-    did does do has have had can could should would with between to for from about compare describe
-    summarize summarise summary brainstorm plan list explain give show tell current currently
-    recent recently latest versus vs or my our we i it this that in on at by both
-    same not""".split()  # noqa: SIM905
-)
-_FOREIGN = frozenset(
-    """der die das ist und wie wer wo wann warum nicht ein eine le la les est et que qui pourquoi
-    quand comment el los las es y por como cuando quien il lo che perche chi e o os um uma het een
-    waarom wat""".split()  # noqa: SIM905
-)
-"""Small words of neighbouring languages, some of which share `was`, `in` or `status`."""
-_ENGLISH_SHARE = 0.2
-"""Of the words that are no names."""
 
 _ANY = f".{{0,{CHARACTERS_READ}}}"
 """Whatever stands between; with an end, so that no rule goes over a text again and again."""
@@ -115,7 +100,7 @@ _STARTS_WHOSE = lazy_pattern(r"^(?:of |for |by )?(?:who|whose|which|that|where)"
 def read_intent(question: str) -> tuple[Intent, str]:
     """What kind of question it is, and the words that say so."""
     asked = _read(question)
-    if not _is_english(asked):
+    if not is_english_question(asked):
         return Intent.LOOKUP, "no English rule applies"
     for intent, pattern in _RULES:
         found = pattern.search(asked)
@@ -137,14 +122,6 @@ def _shown(words: str) -> str:
     return f"“{kept}”" if len(kept) <= 60 else f"“{kept[:28].rstrip()} … {kept[-28:].lstrip()}”"
 
 
-def _is_english(question: str) -> bool:
-    found = re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", question.replace("’", "'"))
-    plain = [word.casefold() for at, word in enumerate(found) if not at or word[0].islower()]
-    known = sum(word in _ENGLISH for word in plain)
-    foreign = sum(word in _FOREIGN for word in plain)
-    return known > foreign and known / len(plain) >= _ENGLISH_SHARE
-
-
 def _links(question: str) -> list[str]:
     """The words by which it leads through something else; none: it asks directly."""
     if not _QUESTION_WORD.match(question):
@@ -156,6 +133,12 @@ def _links(question: str) -> list[str]:
     return links if len(links) > own else []
 
 
+SUMMARY_ASKED = lazy_pattern(
+    r".{0,100}?\b(?:summar(?:y|ies|i[sz]e|i[sz]ing)|overview|recap|gist|big picture)\b"
+    r"(?: of| for)?",
+    re.IGNORECASE,
+)
+"""The words by which a question asks for a summary, up to what is to be summed up."""
 _PAST_TENSE = lazy_pattern(r"\b(?:was|were|did|had)\b", re.IGNORECASE)
 
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hades.language.english.lexicon import STOP_WORDS
+from hades.language.english.lexicon import MONTHS, STOP_WORDS, word_set
 from hades.language.names import name_key
-from hades.language.patterns import lazy_pattern
+from hades.language.patterns import any_of, lazy_pattern
 
 WORDS_AT_MOST = 8
 CHARACTERS_AT_LEAST = 3
@@ -45,10 +45,7 @@ _IDENTIFIER = lazy_pattern(
     r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w+|[A-Z][a-z0-9]+[A-Z]\w+|[A-Z]{2,}-?\d[\w-]*)\b"
 )
 
-_MONTH = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
-    r"|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
-)
+_MONTH = any_of(name.capitalize() for name in MONTHS)
 _DAY = r"(?:\d{1,2}[-–])?\d{1,2}(?:st|nd|rd|th)?"
 _WEEKDAY = r"(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:days?)?"
 _AMOUNT = lazy_pattern(
@@ -76,13 +73,13 @@ _ACTS = lazy_pattern(
 _SHAPED = lazy_pattern(rf"[{_UPPER}]{{2,5}}s?|(?=\w*?(?:\d|[^\W\d_{_UPPER}][{_UPPER}]))[\w-]*")
 """A word spelled as no common word is: `SSO`, `B2`, `PawLedger`."""
 _PARTICIPLE = lazy_pattern(r"(?!United)\w{3,}(?:ing|(?<!fr)ed|ly)")
-_OPENERS = frozenset(
+_OPENERS = word_set(
     """add anytime ask author awesome aww both bye call check client congrats congratulations
     contact contains cool customer dear each email every everybody everyone exclude fix
     friend glad goodbye great haha happy hope include keep knows leads likes love loves mail
     manager meet met needs nice nobody nope old only owner owns people poor prefers remember
     remind runs saw says single somebody someone sorry speaks still supervisor tell told took
-    try uses visit wait want wants welcome woah woo woohoo works yay yep yo yup""".split()  # noqa: SIM905
+    try uses visit wait want wants welcome woah woo woohoo works yay yep yo yup"""
 )
 """Words that open a sentence before a name and are no part of it: "Contact Ann Lee"."""
 _HEADING = lazy_pattern(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
+from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS, word_set
 from hades.language.patterns import any_of, lazy_pattern
 
 NAME = "\ue000"
@@ -215,23 +215,19 @@ NEXT = lazy_pattern(rf" ?(?:(?P<time>{_WHEN})|(?P<word>[^\W_][\w-]*|\S))")
 # Words
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-MAY_FOLLOW = STOP_WORDS - _words(
+MAY_FOLLOW = STOP_WORDS - word_set(
     "a an when while during more my his her their is was has"
-) | _words(
+) | word_set(
     "till anymore full-time part-time remotely directly alongside starting effective yesterday"
 )
 """What may stand after an object; before another noun a name is only a part of it."""
 NOT_AFTER = {
-    "joined": _words("at for on with over by"),
-    "left": _words("at in on with over by to under"),
-    "replaced": _words("with by in on"),
+    "joined": word_set("at for on with over by"),
+    "left": word_set("at in on with over by to under"),
+    "replaced": word_set("with by in on"),
 }
 """Unless a time follows, such an object is another thing: joined Ben for lunch."""
-OF_PEOPLE = _words("works_at lives_in studies_at married_to born_in")
+OF_PEOPLE = word_set("works_at lives_in studies_at married_to born_in")
 PLURAL = lazy_pattern(r"\w{1,30}(?:ers|ors|ists|ees|ents|ings|ions|ies|ants|men)")
 """A first word that means many of a kind: Users left."""
 
@@ -245,12 +241,12 @@ _HEADS = any_of(
 )
 """Nouns that make a name of what stands before them: the billing service."""
 _NUMBERED = any_of([one.title() for one in COUNTS if len(one) > 2])
-_NO_NAMES = _words(
+_NO_NAMES = word_set(
     "currently unfortunately sadly luckily update afterwards nowadays fyi updated note btw news "
     "success people everything everybody someone somebody anybody anything something management "
     "staff correction reminder info status everyone anyone whoever starting"
 )
-_VAGUE = _words("old whole entire current main best big small local original different")
+_VAGUE = word_set("old whole entire current main best big small local original different")
 _ANY_CASE = any_of([*(STOP_WORDS | _NO_NAMES) - {"new", "us"}])
 _TITLE = rf"(?=[A-Z])(?i:Dr|Mr|Mrs|Ms|Prof|Sir|{_ROLES})\b\.?"
 _CAPITAL = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from hades.language.english.lexicon import changes
 from hades.language.english.speculation import NEGATION, SUPPOSED
 from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
@@ -16,10 +17,7 @@ from hades.language.sentences import sentences
 NOTE_CHARACTERS_AT_MOST = 2_000
 """In a longer text `it is fixed` may be said of anything."""
 
-_DONE = (
-    "fixed|resolved|solved|done(?! by)|closed|completed?|finished|shipped|released|merged|"
-    "delivered|deployed|removed|withdrawn|cancell?ed|retired|decommissioned|approved|gone"
-)
+_DONE = changes("settles")
 _CUE = lazy_pattern(f"{_DONE}|no longer|left")
 """Without one of these, in lower case, a text settles nothing: most are done with here."""
 _SETTLED = r"""(?:^|[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b)[\s*•#>-]{0,9}

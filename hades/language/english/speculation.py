@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from hades.language.english import lexicon
 from hades.language.patterns import lazy_pattern
 
 SUPPOSED = lazy_pattern(
@@ -28,9 +29,7 @@ SUPPOSED = lazy_pattern(
     re.IGNORECASE,
 )
 """A question, a condition, a guess, a wish, a plan, or the word of somebody else."""
-NEGATION = lazy_pattern(
-    r"\b(?:not|no longer|never|cannot|without|neither|nor|no)\b|n['’]t\b", re.IGNORECASE
-)
+NEGATION = lazy_pattern(lexicon.NEGATION, re.IGNORECASE)
 _DISOWNED = lazy_pattern(
     r"\b(?:none|nothing|opposite|incorrect|invalid|mistakes?|errors?|nonsense|bogus|hoax"
     r"|outdated|obsolete)\b",

@@ -14,23 +14,30 @@ from enum import Enum
 from itertools import groupby
 
 from hades.domain.answer import Passage
-from hades.language.english.lexicon import STOP_WORDS
+from hades.language.english.lexicon import (
+    AUXILIARIES,
+    MONTHS,
+    NUMBER_WORDS,
+    STOP_WORDS,
+    WEEKDAYS,
+    word_set,
+)
 from hades.language.english.stems import stem
-from hades.language.patterns import lazy_pattern
+from hades.language.patterns import any_of, lazy_pattern
 from hades.language.words import words
 
 NAME_WEIGHT = 2.0
 """A name or a number in a question is asked about more than a plain word."""
 
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_MONTH = rf"{any_of(MONTHS)}\.?"
 _DATE = (
     rf"\b(?:1\d{{3}}|20\d{{2}})\b|\b\d{{1,2}}\s+(?:{_MONTH})\b|\b(?:{_MONTH})\s+\d{{1,2}}\b|"
     r"\b(?:yesterday|today|tomorrow|last (?:week|month|year)|next (?:week|month|year)|"
-    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|century)\b"
+    rf"{any_of(WEEKDAYS)}|century)\b"
 )
 _NUMBER = (
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|"
-    r"thousand|million|billion|half|none|both|several)\b"
+    rf"\d|\b(?:{any_of(NUMBER_WORDS)}|dozen|hundred|thousand|"
+    r"million|billion|half|none|both|several)\b"
 )
 _REASON = (
     r"\b(?:because|due to|since|caused? by|causes?|reason|so that|in order to|as a result|"
@@ -50,10 +57,6 @@ _CUES = tuple(
     )
 )
 
-_WHETHER = frozenset(
-    "is are was were am do does did has have had can could will would shall should may must".split()  # noqa: SIM905
-)
-
 
 def said(text: str) -> frozenset[str]:
     """What a text says: its words, and those that a letter or number belongs to with it.
@@ -71,6 +74,21 @@ def said(text: str) -> frozenset[str]:
                 found.add(f"{before} {plain}")
         before = plain
     return frozenset(found)
+
+
+_ABOUT_ALL = word_set(
+    """happen happened change new news update latest recent recently lately summary summaries
+    summarise summarize overview recap gist big picture high level main points give tell show
+    everything anything something things stuff all whole entire project work notes memory events
+    going went week month year day time"""
+)
+"""Words of a question that wants all that happened."""
+
+
+def topical_stems(question: str) -> frozenset[str]:
+    """What a question for a summary is about; nothing: about all that happened."""
+    plain = {stem(word) for word in words(question) if word.casefold() not in STOP_WORDS}
+    return frozenset(plain - {stem(word) for word in _ABOUT_ALL})
 
 
 def _tells_apart(word: str) -> bool:
@@ -152,7 +170,7 @@ def terms_of(question: str) -> QuestionTerms:
             weight = NAME_WEIGHT if kind is _WordKind.NUMBER else 1.0
             weights |= {stem(part): weight for part in parts}
     wanted = next((has for asks, has in _CUES if asks.search(question)), None)
-    whether = bool(asked) and asked[0].casefold() in _WHETHER
+    whether = bool(asked) and asked[0].casefold() in AUXILIARIES
     return QuestionTerms(weights, said(question), tuple(names), wanted, whether)
 
 

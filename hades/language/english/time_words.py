@@ -21,13 +21,9 @@ from typing import NamedTuple
 
 from hades.domain.answer import TimeKind, TimeWords, Wants
 from hades.language.english.intent import CHARACTERS_READ
-from hades.language.english.lexicon import WEEKDAYS
+from hades.language.english.lexicon import WEEKDAYS, changes, word_set
 from hades.language.english.periods import Period, QuestionWords, read_period, split_words
 from hades.language.patterns import lazy_pattern
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
 
 
 def _whole(words: str) -> re.Pattern[str]:
@@ -66,17 +62,19 @@ _PAST = _whole(
 )
 
 _STOPS = frozenset(",;:?!.()")
-_PAST_TENSE = _set("did didn't was wasn't were weren't had hadn't happened went used")
-_PRESENT_TENSE = _set("is are am do does can may must should need needs what's whats who's isn't")
-_FUTURE_TENSE = _set("will won't shall due expire expires upcoming")
-_RELATIVE = _set("who that which whose")
-_NO_NOUN = _STOPS | _set(
+_PAST_TENSE = word_set("did didn't was wasn't were weren't had hadn't happened went used")
+_PRESENT_TENSE = word_set(
+    "is are am do does can may must should need needs what's whats who's isn't"
+)
+_FUTURE_TENSE = word_set("will won't shall due expire expires upcoming")
+_RELATIVE = word_set("who that which whose")
+_NO_NOUN = _STOPS | word_set(
     "in on at by for from to of with know me us tell say said remember see you and or but is was"
 )
 """After these `who` and `which` begin no relative clause."""
-_JOINS = _set("to and until till through")
+_JOINS = word_set("to and until till through")
 
-_NO_EVENT_AFTER = _set("look looks looked looking named a days weeks long")
+_NO_EVENT_AFTER = word_set("look looks looked looking named a days weeks long")
 """Look after, named after, for a while, how long until."""
 _CLAUSE_ENDS = r" (?:[,;:?!.()]|(?:who|what|which|where|how|why|whose|whom|did|does|do)(?: |$))"
 _EVENT = _whole(
@@ -89,8 +87,10 @@ _EVENT = _whole(
 _ONE_DAY = timedelta(days=1)
 _ON_AT_MOST = timedelta(days=4)
 """`On` goes with a day, a weekend or Christmas, not with a month."""
-_NO_ADVERB = _set("at the a an my our his her its their your which very came come comes go goes")
-_USED_FOR = _PRESENT_TENSE | _set("was were be been get got")
+_NO_ADVERB = word_set(
+    "at the a an my our his her its their your which very came come comes go goes"
+)
+_USED_FOR = _PRESENT_TENSE | word_set("was were be been get got")
 """Before `used to` these tell what something is for."""
 
 _IS = "(?:did|was|were|is|are|has|had|have|does|do|will|can|could|should|must|may)"
@@ -105,10 +105,7 @@ _HAPPENED = lazy_pattern(
 )
 _NO_NOUN_BEFORE = lazy_pattern(rf"[,;:?!.()]?|do|done|me|{_HAPPENED.pattern}")
 _DONE = lazy_pattern(
-    r"\b(?:what|who|which)\b.*\b(?:died|joined|left|moved|arrived|started|ended|failed|broke|fixed"
-    r"|released|shipped|added|removed|opened|closed|reported|merged|ordered|discussed|agreed"
-    r"|hired|launched|cancelled|finished|replaced|deployed|bought|sold|signed|delivered"
-    r"|resolved|introduced)\b"
+    rf"\b(?:what|who|which)\b.*\b(?:{changes('asked')})\b"
     r"|(?:\bwhat|s) did (?:i|we|you|they) (?!(?:have|use|keep|count|believe|think|want|charge"
     r"|owe|own|need|know|pay|call|like|expect|plan|run|live|get|weigh|cost|first|still)\b)"
 )

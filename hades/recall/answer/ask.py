@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
+from hades.language.english.small_talk import opens_with_talk
 from hades.language.english.stems import stem
 from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
 from hades.language.names import without_parenthesis
@@ -56,10 +57,6 @@ TITLE_WEIGHT, NAMED_WEIGHT = 0.2, 0.1
 names it too. Chosen on half 0 of MuSiQue, 2Wiki and HotpotQA; half of both is much the same."""
 
 SMALL_TALK_WORDS = 6
-_SMALL_TALK = re.compile(
-    r"(?:hi|hey|hello|thanks|thank you|wow|ok|okay|sure|great|cool|bye|good (?:morning|evening))\b",
-    re.IGNORECASE,
-)
 _NAME = r"[A-Z](?!['’])[\w'’.-]*"  # not the I of I'm
 _NAMES = re.compile(rf"{_NAME}(?:\s+(?:(?:of|the|de|von|van|and)\s+)?{_NAME})*")
 
@@ -144,7 +141,7 @@ def _read(passage: Passage, number: int, terms: QuestionTerms) -> Iterator[_Read
         # A title, a question, or what only says the question again answers nothing.
         if text.startswith("#") or plain.endswith(("?", ":")) or terms.only_repeated_by(told):
             continue
-        if _SMALL_TALK.match(plain) and len(plain.split()) <= SMALL_TALK_WORDS:
+        if opens_with_talk(plain, SMALL_TALK_WORDS):
             continue
         cue = 1.0 if terms.is_answered_in_kind(plain) else 0.0
         yield _Read(plain, number, told, around, _coverage(terms, told, around), cue)
