@@ -22,7 +22,7 @@ from hades.domain.times import NOW, from_micros, iso, to_micros
 from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.language.english.contradiction import contradiction, entails
-from hades.language.english.periods import said_moment
+from hades.language.english.moments import said_moment
 from hades.language.english.settled import settled
 from hades.language.names import name_key
 from hades.lifecycle import facts, gate

@@ -183,7 +183,7 @@ class _Run:
 
     def _placed(self, fact: ProseFact, state: State) -> ExtractedFact:
         """A fact with the names and times it is stored under."""
-        from hades.language.english.periods import said_moment
+        from hades.language.english.moments import said_moment
 
         # `Maya` is people/maya in its own notes.
         own = {name_key(state.topic), name_key(state.topic.rpartition("/")[2])}

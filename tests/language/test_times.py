@@ -39,6 +39,15 @@ NOW = to_micros(datetime(2024, 3, 31, 15, 30, tzinfo=UTC))  # a Sunday
         ("last week", "2024-03-24T15:30:00"),
         ("last monday", "2024-03-25T00:00:00"),
         ("last sunday", "2024-03-24T00:00:00"),
+        ("1:56 pm on 8 May, 2023", "2023-05-08T13:56:00"),
+        ("Mon, 8 May 2023 13:56 +0200", "2023-05-08T11:56:00"),
+        ("08.05.2023", "2023-05-08T00:00:00"),
+        ("February", "2024-02-01T00:00:00"),
+        ("last March", "2023-03-01T00:00:00"),
+        ("Friday", "2024-03-29T00:00:00"),
+        ("the start of last year", "2023-01-01T00:00:00"),
+        ("summer 2023", "2023-06-01T00:00:00"),
+        ("next week", "2024-04-01T00:00:00"),
     ],
 )
 def test_times_as_people_write_them(written: str, meant: str) -> None:
@@ -54,7 +63,18 @@ def test_dates_and_datetimes_are_taken_as_they_are() -> None:
 
 @pytest.mark.parametrize(
     "nonsense",
-    ["", "soon", "03/04/2024", "2024-13", "2024-02-30", "5 weeks", "in 2 days ago", "12 foos ago"],
+    [
+        "",
+        "soon",
+        "03/04/2024",
+        "2024-13",
+        "2024-02-30",
+        "5 weeks",
+        "in 2 days ago",
+        "12 foos ago",
+        "the March release",
+        "8 May 2023 25:00",
+    ],
 )
 def test_what_cannot_be_read_is_refused(nonsense: str) -> None:
     with pytest.raises(InvalidInput):

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from hades.domain.times import MONTHS_IN, shift, to_micros
-from hades.errors import InvalidInput
+from hades.domain.times import MONTHS_IN, shift
 from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
-from hades.language.english.moments import parse_time
 from hades.language.patterns import any_of, lazy_pattern
 
 Span = tuple[datetime, datetime]
@@ -304,15 +302,3 @@ _RULES = tuple(
         ("weekend", _weekend),
     )
 )
-
-
-def said_moment(words: str | None, at: datetime) -> datetime | None:
-    """The time that words of a note mean, seen from the time of the note: "last March"."""
-    if words is None:
-        return None
-    said = words.removeprefix("from ")
-    with suppress(InvalidInput):
-        return parse_time(said, to_micros(at))
-    parts = tuple(word for word, _, _ in split_words(said))
-    period = read_period(QuestionWords(parts, at, ahead=said != words), 0)
-    return period.since if period else None
