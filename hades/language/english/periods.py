@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from hades.domain.times import MONTHS_IN, shift
-from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS
+from hades.language.english.lexicon import COUNTS, MONTHS, ORDINALS, SEASONS, STOP_WORDS, WEEKDAYS
 from hades.language.patterns import any_of, lazy_pattern
 
 Span = tuple[datetime, datetime]
@@ -65,9 +65,7 @@ _HOURS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night
 _DAYS = {"day before yesterday": -2, "yesterday": -1, "yesterday's": -1, "last": -1}
 _DAYS |= {"today": 0, "this": 0, "tomorrow": 1, "day after tomorrow": 2}
 _STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next": 1, "coming": 1}
-_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1}
 _AMOUNTS = COUNTS | {"a couple of": 2, "couple of": 2, "a few": 3, "few": 3}
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _QUARTERS = {"q1": 1, "q2": 4, "q3": 7, "q4": 10}
 _QUARTERS |= {"first quarter": 1, "second quarter": 4, "third quarter": 7, "fourth quarter": 10}
 _FEASTS = {"christmas": (12, 23, 26), "xmas": (12, 23, 26), "new year": (1, -1, 1)}
@@ -102,12 +100,12 @@ def split_words(question: str) -> list[tuple[str, int, int]]:
 
 def read_period(words: QuestionWords, at: int) -> Period | None:
     """The period that begins at that word, an article before it included."""
-    for pattern, read in _RULES:
+    for pattern, read, _ in RULES:
         if found := words.match(pattern, at):
             period = read(words, *found)
             if period and period.since < period.until:
                 # The summer party is no summer.
-                named = found[0]["the"] or words[at] in _SEASONS or words[at].isdecimal()
+                named = found[0]["the"] or words[at] in SEASONS or words[at].isdecimal()
                 noun = words[period.end][:1].isalpha() and words[period.end] not in STOP_WORDS
                 return None if noun and named and not period.clear else period
     return None
@@ -194,7 +192,7 @@ def _of_whole(words: QuestionWords, found: re.Match[str], end: int) -> Period | 
 
 
 def _part(whole: Span, found: re.Match[str]) -> Span | None:
-    ordinal, unit, count = _ORDINALS.get(found["nth"], 0), found["unit"], _count(found) or 1
+    ordinal, unit, count = ORDINALS.get(found["nth"], 0), found["unit"], _count(found) or 1
     if found["unit_of"]:
         return _unit_span(whole[0], found["unit_of"], 0)
     if found["half"]:
@@ -247,7 +245,7 @@ def _in_year(found: re.Match[str], year: int) -> Span:
         start = datetime(year, month, 1, tzinfo=UTC)
         return start + begin * _ONE_DAY, start + end * _ONE_DAY
     if name := found["months"]:
-        return _months(year, (_SEASONS | _QUARTERS)[name], 3)
+        return _months(year, (SEASONS | _QUARTERS)[name], 3)
     month, said = MONTHS[found["month"]], found["before"] or found["after"] or ""
     days = [int(day) for day in re.findall("[0-9]+", said.replace("first", "1"))]
     if not days:
@@ -269,36 +267,49 @@ _NUMBER_OF_DAY = "[0-9]{1,2}(?:st|nd|rd|th)?"
 _SOME_DAYS = f"{_NUMBER_OF_DAY}(?:(?:-| (?:to|and|until|till|through) ){_NUMBER_OF_DAY})?"
 _FOUR_DIGITS = "(?P<year>(?:19|20|21)[0-9]{2})"
 
-_RULES = tuple(
-    (lazy_pattern(rf"(?P<the>the )?(?:{pattern})(?= |$)"), read)
-    for pattern, read in (
+RULES = tuple(
+    (lazy_pattern(rf"(?P<the>the )?(?:{pattern})(?= |$)"), read, example)
+    for pattern, read, example in (
         (
             rf"(?:(?P<near>{any_of(_DAYS)}(?<!last)(?<!this)|(?:last|this)(?= {_PART}))"
             rf"|(?:(?P<step>{_STEP}) |(?<!the ))(?P<weekday>{any_of(WEEKDAYS)}))"
             rf"(?: (?P<hours>{_PART}))?",
             _day,
+            "last Friday evening: 2025-11-14T18 2025-11-15",
         ),
-        (rf"(?:{_N} )?{_UNIT}s? (?(count)ago|before last(?! {any_of(UNITS)}))", _ago),
-        (rf"(?:this )?(?P<step>{_STEP}) (?:{_N} )?{_UNIT}(?P<plural>'?s)?(?! of)", _relative),
+        (
+            rf"(?:{_N} )?{_UNIT}s? (?(count)ago|before last(?! {any_of(UNITS)}))",
+            _ago,
+            "three weeks ago: 2025-10-20 2025-10-27",
+        ),
+        (
+            rf"(?:this )?(?P<step>{_STEP}) (?:{_N} )?{_UNIT}(?P<plural>'?s)?(?! of)",
+            _relative,
+            "the last 3 days: 2025-11-13 2025-11-16T12",
+        ),
         (
             r"(?P<third>early|mid|late)|(?P<edge>start|beginning|middle|end) of"
-            rf"|(?P<nth>{any_of(_ORDINALS)}) (?:(?P<half>half)|(?:{_N} )?(?!weekend){_UNIT}s?) of"
+            rf"|(?P<nth>{any_of(ORDINALS)}) (?:(?P<half>half)|(?:{_N} )?(?!weekend){_UNIT}s?) of"
             rf"|(?P<unit_of>{any_of(UNITS)}) of|(?P<unit_end>{any_of(MONTHS_IN)}) end",
             _of_whole,
+            "the first half of June: 2025-06-01 2025-06-16",
         ),
         (
             rf"(?!this may [a-z])(?:(?P<step>{_STEP}) )?"
             rf"(?:week (?P<week>[0-9]{{1,2}})|(?P<feast>{any_of(_FEASTS)})(?:'s(?: eve| day)?)?"
-            rf"|(?P<months>{any_of((*_SEASONS, *_QUARTERS))})"
+            rf"|(?P<months>{any_of((*SEASONS, *_QUARTERS))})"
             rf"|(?:(?P<before>{_SOME_DAYS}|first(?= of)) (?:of )?|(?<!the ))(?P<month>{_MONTH})"
             rf"(?: (?:the )?(?P<after>{_SOME_DAYS})(?! {_MONTH}))?)"
             rf"(?: (?:of |, )?(?:{_FOUR_DIGITS}(?:[/-][0-9]{{2}})?|(?P<shift>{_STEP}) year))?",
             _yearly,
+            "Q2 last year: 2024-04-01 2024-07-01",
         ),
         (
             rf"(?<!the ){_FOUR_DIGITS}",
             lambda _, found, end: Period(*_months(int(found["year"]), 1, 12), end, False),
+            "2024: 2024-01-01 2025-01-01",
         ),
-        ("weekend", _weekend),
+        ("weekend", _weekend, "weekend: 2025-11-15 2025-11-17"),
     )
 )
+"""Patterns, how each is read, and what one means on Sunday, 16 November 2025, at noon (UTC)."""

@@ -17,58 +17,58 @@ NAME = "\ue000"
 # The table of verbs
 
 _STATES = """
-works_at        ! name   work works worked working               (?:at|for)
-lives_in        ! name   live lives lived living                 in
-studies_at      ! name   study studies studied studying          at
-reports_to      ! name   report reports reported reporting       to
-belongs_to      ! name   belong belongs belonged belonging       to
-owns            - name   own owns owned owning
-leads           - name   lead leads led leading
-manages         - name   manage manages managed managing
-maintains       - name   maintain maintains maintained maintaining
-depends_on      - name   depend depends depended depending       on
-depends_on      - name   rely relies relied relying              on
-runs_on         - name   run runs ran running                    on
-uses            - name   use uses used using
-costs           ! amount cost costs cost costing
-takes           ! duration take takes took taking
+works_at        ! name   work works worked working               (?:at|for) # Maya works at Acme.
+lives_in        ! name   live lives lived living                 in # Maya lives in Rome.
+studies_at      ! name   study studies studied studying          at # Maya studies at Jena.
+reports_to      ! name   report reports reported reporting       to # Maya reports to Ben.
+belongs_to      ! name   belong belongs belonged belonging       to # Atlas belongs to Acme.
+owns            - name   own owns owned owning # Acme owns Atlas.
+leads           - name   lead leads led leading # Maya leads Atlas.
+manages         - name   manage manages managed managing # Maya manages Atlas.
+maintains       - name   maintain maintains maintained maintaining # Maya maintains Atlas.
+depends_on      - name   depend depends depended depending       on # Atlas depends on Redis.
+depends_on      - name   rely relies relied relying              on # Atlas relies on Redis.
+runs_on         - name   run runs ran running                    on # Atlas runs on Redis.
+uses            - name   use uses used using # Atlas uses Redis.
+costs           ! amount cost costs cost costing # A croissant costs 1.60.
+takes           ! duration take takes took taking # The ferry takes 45 minutes.
 """
 _BEINGS = """
-based_in        ! name   (?:based|headquartered) in
-located_in      - name   located in
-owned_by        ! name   owned by
-led_by          ! name   (?:led|headed|chaired) by
-managed_by      ! name   (?:managed|run) by
-maintained_by   ! name   maintained by
-hosted_on       ! name   hosted (?:on|by|at)
-blocked_by      - name   blocked by
-responsible_for - name   (?:responsible for|in charge of)
-married_to      ! name   married to
-part_of         - name   part of
-member_of       - name   (?:a )?member of
-costs           ! amount priced at
+based_in        ! name   (?:based|headquartered) in # Acme is based in Rome.
+located_in      - name   located in # Acme is located in Rome.
+owned_by        ! name   owned by # Atlas is owned by Acme.
+led_by          ! name   (?:led|headed|chaired) by # Atlas is led by Maya.
+managed_by      ! name   (?:managed|run) by # Atlas is managed by Maya.
+maintained_by   ! name   maintained by # Atlas is maintained by Maya.
+hosted_on       ! name   hosted (?:on|by|at) # Atlas is hosted on Hetzner.
+blocked_by      - name   blocked by # Atlas is blocked by Borealis.
+responsible_for - name   (?:responsible for|in charge of) # Maya is responsible for Atlas.
+married_to      ! name   married to # Maya is married to Ben.
+part_of         - name   part of # Atlas is part of Borealis.
+member_of       - name   (?:a )?member of # Maya is a member of Atlas.
+costs           ! amount priced at # Atlas is priced at 310 euros.
 """
 _EVENTS = """
-joined          - name   join joined
-left            - name   leave left
-moved_to        ! name   (?:move|relocate) (?:moved|relocated) <FROM>(?:back )?to
-founded         - name   (?:co-?)?found (?:co-?)?founded
-acquired        - name   acquire acquired
-replaced        - name   replace replaced
-married_to      ! name   marry married
-migrated_to     ! name   migrate migrated <FROM>to
-switched_to     ! name   switch switched <FROM>to
-born_in         - name   be was born in
-founded_by      - name   be (?:was|were) (?:co-?)?founded by
-acquired_by     ! name   be (?:was|were|been) (?:acquired|bought|taken over) by
-replaced_by     ! name   be (?:is|was|were|been) (?:now )?(?:replaced|superseded) by
-renamed_to      ! name   be (?:(?:was|were|been) renamed(?: to)?|is now (?:called|known as))
-became          ! role   become be(?:came|come)
-became          ! role   be (?:was|were|been) (?:promoted to|appointed|named|elected)(?: as)?
-became          ! role   be (?:is|are) now
-is_now          ! status be (?:is|are) now
-"""
-"""Relation, `!` where a subject has one at a time, what follows the verb, and the verb."""
+joined          - name   join joined # Maya joined Acme.
+left            - name   leave left # Maya left Acme.
+moved_to        ! name   (?:move|relocate) (?:moved|relocated) <FROM>(?:back )?to # Maya moved to Jena.
+founded         - name   (?:co-?)?found (?:co-?)?founded # Maya founded Acme.
+acquired        - name   acquire acquired # Acme acquired Borealis.
+replaced        - name   replace replaced # Postgres replaced Redis.
+married_to      ! name   marry married # Maya married Ben.
+migrated_to     ! name   migrate migrated <FROM>to # Atlas migrated to Postgres.
+switched_to     ! name   switch switched <FROM>to # Atlas switched to Postgres.
+born_in         - name   be was born in # Maya was born in Rome.
+founded_by      - name   be (?:was|were) (?:co-?)?founded by # Acme was founded by Maya.
+acquired_by     ! name   be (?:was|were|been) (?:acquired|bought|taken over) by # Borealis was acquired by Acme.
+replaced_by     ! name   be (?:is|was|were|been) (?:now )?(?:replaced|superseded) by # Redis was replaced by Postgres.
+renamed_to      ! name   be (?:(?:was|were|been) renamed(?: to)?|is now (?:called|known as)) # Atlas was renamed to Borealis.
+became          ! role   become be(?:came|come) # Maya became CTO.
+became          ! role   be (?:was|were|been) (?:promoted to|appointed|named|elected)(?: as)? # Maya was promoted to head of Atlas.
+became          ! role   be (?:is|are) now # Maya is now CTO.
+is_now          ! status be (?:is|are) now # Atlas is now read-only.
+"""  # noqa: E501 — a row is one line
+"""Relation, `!` where a subject has one at a time, what its object is, the verb, an example."""
 
 _ADVERB = (
     "(?: (?:[a-z]{2,12}ly|now|still|also|already|then|later|just|both|since|again|full-time))?"
@@ -93,10 +93,13 @@ class Verb(NamedTuple):
     takes: str
     """What its object is: a `name`, an `amount`, a `duration`, a `role` or a `status`."""
     pattern: re.Pattern[str]
+    example: str
+    """A sentence that states the relation by this verb."""
 
 
 def _verb(kind: str, line: str) -> Verb:
-    relation, exclusive, takes, first, *rest = line.split()
+    row, example = line.split(" # ")
+    relation, exclusive, takes, first, *rest = row.split()
     shape, after, phrase = _STATE, "", " ".join((first, *rest))
     if kind == "state":
         forms = dict(zip(("b", "s", "ed", "ing"), (first, *rest), strict=False))
@@ -108,7 +111,8 @@ def _verb(kind: str, line: str) -> Verb:
         shape = _EVENT
         forms = {"b": first, "ed": " ".join(rest).replace("<FROM>", f"(?:from {NAME} )?")}
     said = shape.format(a=_ADVERB, **forms)
-    return Verb(relation, exclusive == "!", takes, lazy_pattern(f"{_ADVERB}(?:{said}){after}(?= )"))
+    pattern = lazy_pattern(f"{_ADVERB}(?:{said}){after}(?= )")
+    return Verb(relation, exclusive == "!", takes, pattern, example)
 
 
 VERBS = tuple(

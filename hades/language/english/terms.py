@@ -46,15 +46,37 @@ _REASON = (
 _PLACE = r"\b(?:in|at|from|near|to|of)\s+(?:the\s+)?(?-i:[A-Z])\w+"
 _NAME = r"(?-i:(?<!^)(?<![.!?]\s)\b[A-Z][\w'’-]+)"
 
-_CUES = tuple(
-    (lazy_pattern(asks, re.IGNORECASE), lazy_pattern(has, re.IGNORECASE))
-    for asks, has in (
-        (r"\bhow (?:many|much|old|long|tall|far|big|large|often)\b|\bnumber of\b", _NUMBER),
-        (r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century)\b|\bdate of\b", _DATE),
-        (r"\bwhy\b|\breasons?\b|\bhow come\b|\bwhat caused\b", _REASON),
-        (r"\bwhere\b|\b(?:what|which) (?:city|country|place|state|town)\b|\bplace of\b", _PLACE),
-        (r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|company|team|author|director)\b", _NAME),
-    )
+_KINDS_ASKED = (
+    (
+        r"\bhow (?:many|much|old|long|tall|far|big|large|often)\b|\bnumber of\b",
+        _NUMBER,
+        ("How many trucks are there?", "Berg has 24 trucks."),
+    ),
+    (
+        r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century)\b|\bdate of\b",
+        _DATE,
+        ("When was it shipped?", "It went out on 3 May."),
+    ),
+    (
+        r"\bwhy\b|\breasons?\b|\bhow come\b|\bwhat caused\b",
+        _REASON,
+        ("Why was it rejected?", "It was too slow because of the cache."),
+    ),
+    (
+        r"\bwhere\b|\b(?:what|which) (?:city|country|place|state|town)\b|\bplace of\b",
+        _PLACE,
+        ("Where does she live?", "She moved to Rome."),
+    ),
+    (
+        r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|company|team|author|director)\b",
+        _NAME,
+        ("Who leads it?", "It is led by Maya."),
+    ),
+)
+"""How a kind of thing is asked for, what a sentence has of that kind, and an example of both."""
+KINDS_ASKED = tuple(
+    (lazy_pattern(asks, re.IGNORECASE), lazy_pattern(has, re.IGNORECASE), example)
+    for asks, has, example in _KINDS_ASKED
 )
 
 
@@ -169,7 +191,7 @@ def terms_of(question: str) -> QuestionTerms:
         elif kind is not _WordKind.STOP:
             weight = NAME_WEIGHT if kind is _WordKind.NUMBER else 1.0
             weights |= {stem(part): weight for part in parts}
-    wanted = next((has for asks, has in _CUES if asks.search(question)), None)
+    wanted = next((has for asks, has, _ in KINDS_ASKED if asks.search(question)), None)
     whether = bool(asked) and asked[0].casefold() in AUXILIARIES
     return QuestionTerms(weights, said(question), tuple(names), wanted, whether)
 
