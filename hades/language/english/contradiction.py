@@ -22,6 +22,7 @@ from hades.language.english.lexicon import (
     word_set,
 )
 from hades.language.english.speculation import NEGATION, SUPPOSED
+from hades.language.english.stems import singular
 from hades.language.names import numberless
 from hades.language.patterns import any_of, lazy_pattern
 from hades.language.words import words
@@ -161,7 +162,7 @@ def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
     parents = [topic.rpartition("/")[0] for topic in (new_topic, old_topic)]
     if numberless(new_topic) == numberless(old_topic) or parents[0] == parents[1] != "":
         return False
-    called = {_stem(word) for word in words(f"{new_topic} {old_topic}".casefold())}
+    called = {singular(word) for word in words(f"{new_topic} {old_topic}".casefold())}
     return len(said.subject) > 1 or bool(said.subject & called)
 
 
@@ -194,7 +195,7 @@ def _read(sentence: str) -> _Compared:
     if len(sentence) > SENTENCE_CHARACTERS_AT_MOST:
         return _Compared((sentence.casefold(),))
     spelt = _SIGNS.sub(lambda sign: f" {_MARKS.get(sign[0], 'minus')} ", sentence.casefold())
-    row = tuple(_stem(word) for word in words(spelt) if word not in _FILLERS)
+    row = tuple(singular(word) for word in words(spelt) if word not in _FILLERS)
     plain = not (SUPPOSED.search(sentence) or _NOT_NOW_AND_ALONE.search(sentence))
     negated = len(NEGATION.findall(sentence)) % 2 == 1
     text = NEGATION.sub(" ", sentence)
@@ -231,7 +232,7 @@ def _read(sentence: str) -> _Compared:
             kind = "name" if kind == "code" else kind
             values.append(_Value(kind, token.rstrip(".,"), _key(low), led_by))
         led_by = led_by if low == "the" else low
-    content = {_stem(word) for word in words(text.casefold()) if word not in STOP_WORDS}
+    content = {singular(word) for word in words(text.casefold()) if word not in STOP_WORDS}
     content |= {value.key for value in values if value.kind != "name"}
     return _Compared(
         row=row,
@@ -250,12 +251,7 @@ def _read(sentence: str) -> _Compared:
 def _content(token: str, low: str) -> list[str]:
     if low in _EMPTY or (not token[0].isalnum() and len(low) == 1):
         return []
-    return [_stem(low)]
-
-
-def _stem(word: str) -> str:
-    """A word without the ending of its plural or third person."""
-    return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word
+    return [singular(low)]
 
 
 def _key(value: str) -> str:

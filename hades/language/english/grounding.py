@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hades.language.english.lexicon import COUNTS, DENIALS, MONTHS, STOP_WORDS, WEEKDAYS, word_set
+from hades.language.english.stems import stem
 from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 from hades.language.words import words
@@ -48,7 +49,6 @@ _NOTHING_FOUND = lazy_pattern(
 )
 _TURN = lazy_pattern(r"\b(?:but|however|although|though|while|yet|except)\b|[;:—\d]", re.IGNORECASE)
 _MONTHS = [name.capitalize() for name in MONTHS]
-_ENDINGS = ("ations", "ation", "ings", "ing", "ions", "ion", "ers", "er", "ed", "es", "ly", "s")
 _LIGHT = word_set("takes makes gets goes comes needs")
 _UNDOING = ("un", "in", "dis", "non")
 _ORDINARY = ("ing", "ed", "ly", "tion", "ment", "ness", "ers", "ies", "ity")
@@ -167,26 +167,12 @@ def _exchanged(said: _Said, near: list[_Said]) -> str:
     return ""
 
 
-def _root(word: str) -> str:
-    """A word without its ending: `own` and `owned` are one, as are `plan` and `planned`."""
-    plain = word.casefold()
-    for ending in _ENDINGS:
-        if plain.endswith(ending) and len(plain) - len(ending) >= 3:
-            plain = plain[: -len(ending)]
-            break
-    if len(plain) > 3 and plain[-1] == plain[-2]:
-        plain = plain[:-1]
-    if len(plain) > 3 and plain[-1] in "ye":
-        plain = plain[:-1] + ("i" if plain[-1] == "y" else "")
-    return plain
-
-
 _OPPOSITE_WORDS = """accept refuse accept reject approve reject allow forbid enable disable
     increase decrease rise fall start stop open close add remove pass fail win lose succeed fail
     faster slower higher lower extend shorten hot cold true false early late keep drop join leave
     buy sell grow shrink public private""".split()  # noqa: SIM905
 _OPPOSITES = [
-    (_root(one), _root(other))
+    (stem(one), stem(other))
     for pair in zip(_OPPOSITE_WORDS[::2], _OPPOSITE_WORDS[1::2], strict=True)
     for one, other in (pair, pair[::-1])
 ]
@@ -216,7 +202,7 @@ def _read(sentence: str) -> _Said:
                 denied = DENIED_WORDS + 1
             elif lower not in STOP_WORDS and lower not in _LIGHT:
                 denied -= denied > 0
-                left, root = root, _root(word)
+                left, root = root, stem(word)
                 beside |= {(left, root)} if left else set()
                 roots.setdefault(root, set()).add(denied > 0)
                 if word != lower and not (first and lower.endswith(_ORDINARY)):
