@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from hades.language.english.detect import is_english
 from hades.language.english.lexicon import (
     MONTHS,
     NUMBER_WORDS,
@@ -244,7 +245,7 @@ def _read(sentence: str) -> _Compared:
         named=named,
         negated=negated,
         plain=plain,
-        states=plain and bool(verb) and not PRONOUNS.intersection(subject),
+        states=plain and bool(verb) and not PRONOUNS.intersection(subject) and is_english(sentence),
     )
 
 

@@ -37,8 +37,8 @@ def is_english_question(question: str) -> bool:
 def is_english(text: str) -> bool:
     """Whether a text may be English: nothing speaks for another language.
 
-    Notes are short and leave words out, so a text without a single small word counts as English,
-    as long as it is written in Latin letters.
+    Notes are short and leave words out, so a text without small words counts as English, as long
+    as it is written in Latin letters. One foreign word may be part of a name.
 
     >>> is_english("Maya joined Acme"), is_english("Maya ist nicht bei Acme")
     (True, False)
@@ -47,7 +47,7 @@ def is_english(text: str) -> bool:
     known = sum(word in STOP_WORDS or word in _QUESTION_WORDS for word in plain)
     others = sum(word in _OTHERS and word not in STOP_WORDS for word in plain)
     latin = sum(word.isascii() for word in plain)
-    return others <= known and latin * 2 >= len(plain)
+    return others <= max(1, known) and latin * 2 >= len(plain)
 
 
 def _plain_words(text: str) -> list[str]:

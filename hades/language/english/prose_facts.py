@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hades.language.english import prose_patterns as patterns
+from hades.language.english.detect import is_english
 from hades.language.english.prose_patterns import NAME
 from hades.language.english.speculation import SUPPOSED
 from hades.language.names import name_key
@@ -69,6 +70,8 @@ def facts_in(text: str, topic: str = "") -> list[ProseFact]:
     [('Ana', 'works_at', 'Acme')]
     """
     found: dict[tuple[str, str, str, bool], ProseFact] = {}
+    if not is_english(text):
+        return []
     last = topic.rpartition("/")[2]
     named_others = False
     for start, end in spans(text[:TEXT_CHARACTERS_AT_MOST]):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from hades.language.english.detect import is_english
 from hades.language.english.lexicon import changes
 from hades.language.english.speculation import NEGATION, SUPPOSED
 from hades.language.patterns import lazy_pattern
@@ -62,6 +63,8 @@ def settled(topic: str, text: str) -> str:
     The note names it by the last part of its name, or not at all.
     """
     if len(text) > NOTE_CHARACTERS_AT_MOST or not _CUE.search(text.lower()) or _BACK.search(text):
+        return ""
+    if not is_english(text):
         return ""
     says = clause_about(topic)
     for sentence in sentences(text):

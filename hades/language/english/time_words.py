@@ -20,6 +20,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from hades.domain.answer import TimeKind, TimeWords, Wants
+from hades.language.english.detect import is_english
 from hades.language.english.intent import CHARACTERS_READ
 from hades.language.english.lexicon import WEEKDAYS, changes, word_set
 from hades.language.english.periods import Period, QuestionWords, read_period, split_words
@@ -117,7 +118,7 @@ _OF_A_TIME = lazy_pattern(r"^$|\bwhat did (?:\w+ ){1,2}do$|^whom? (?:was|were) (
 def read_time(question: str, now: datetime) -> TimeWords | None:
     """The time in a question, seen from the moment it is asked; None where there is none."""
     question = question[:CHARACTERS_READ]
-    tokens = split_words(question)
+    tokens = split_words(question) if is_english(question) else []
     with suppress(OverflowError):
         now = now.astimezone(UTC) if now.tzinfo else now.replace(tzinfo=UTC)
         words = QuestionWords(tuple(word for word, _, _ in tokens), now)
