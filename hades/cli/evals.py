@@ -42,7 +42,7 @@ def evaluate(
     ] = None,
     systems: Annotated[
         str | None,
-        typer.Option("--systems", help="Of dense,words,hybrid,ppr,tiers,full; else all."),
+        typer.Option("--systems", help="Of dense,words,hybrid,ppr,fusion,full; else all."),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", help="Only the first so many questions.")
