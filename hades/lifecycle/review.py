@@ -23,6 +23,7 @@ from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.language.english.contradiction import contradiction, entails
 from hades.language.english.moments import said_moment
+from hades.language.english.prose_facts import facts_in
 from hades.language.english.settled import settled
 from hades.language.names import name_key
 from hades.lifecycle import fact_changes, gate
@@ -158,8 +159,6 @@ def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
 
 def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]:
     """The told edges that the facts in a note replace or deny."""
-    from hades.language.english.prose_facts import facts_in  # its patterns take long to compile
-
     for fact in facts_in(state.content) if sentences_of(state.content) else ():
         if fact.valid_to is not None or not (fact.exclusive or fact.negated):
             continue

@@ -22,7 +22,7 @@ from hades.language.english.lexicon import (
     changes,
     word_set,
 )
-from hades.language.english.speculation import NEGATION, SUPPOSED
+from hades.language.english.speculation import NEGATION, SUPPOSED, is_denial
 from hades.language.english.stems import singular
 from hades.language.names import numberless
 from hades.language.patterns import any_of, lazy_pattern
@@ -198,7 +198,7 @@ def _read(sentence: str) -> _Compared:
     spelt = _SIGNS.sub(lambda sign: f" {_MARKS.get(sign[0], 'minus')} ", sentence.casefold())
     row = tuple(singular(word) for word in words(spelt) if word not in _FILLERS)
     plain = not (SUPPOSED.search(sentence) or _NOT_NOW_AND_ALONE.search(sentence))
-    negated = len(NEGATION.findall(sentence)) % 2 == 1
+    negated = is_denial(sentence)
     text = NEGATION.sub(" ", sentence)
     if tail := _TAIL.search(text, 12):
         text = text[: tail.start()]

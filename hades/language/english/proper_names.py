@@ -106,6 +106,12 @@ _KINDS = (
 )
 """What kind of thing a name is, where its last word says it."""
 
+_CAPITALISED = r"[A-Z](?!['’])[\w'’.-]*"  # not the I of I'm
+NAME_PHRASE = lazy_pattern(
+    rf"{_CAPITALISED}(?:\s+(?:(?:of|the|de|von|van|and)\s+)?{_CAPITALISED})*"
+)
+"""Words with capitals in a row, with the small words between them: what an answer may name."""
+
 
 def is_name(key: str) -> bool:
     """Whether a name's key is worth a place in the dictionary."""

@@ -15,7 +15,7 @@ from hades.language.english.prose_facts import (
     facts_in,
     names_topic,
 )
-from hades.language.english.speculation import NEGATION
+from hades.language.english.speculation import is_denial
 from hades.language.names import DIGITS, name_key, numberless
 from hades.language.patterns import lazy_pattern
 
@@ -90,8 +90,7 @@ def repeats(new: str, old: str, topic: str) -> bool:
     own = said_words(old) - said_words(topic)
     if not own <= said_words(new) or (_SAYS_CHANGE.search(new) and not _SAYS_CHANGE.search(old)):
         return False
-    denied = [len(NEGATION.findall(one)) % 2 for one in (new, old)]
-    return name_key(new) == name_key(old) or (len(own) > 1 and denied[0] == denied[1])
+    return name_key(new) == name_key(old) or (len(own) > 1 and is_denial(new) == is_denial(old))
 
 
 @lru_cache(maxsize=4_096)

@@ -40,6 +40,11 @@ _SPOKEN_OR_LISTED = lazy_pattern(r"^\W*[^\W\d_][^:.!?\n]{0,60}:(?=\s|$)|:$")
 """A line that quotes a speaker (`Bob: …`), or a heading that ends with a colon."""
 
 
+def is_denial(sentence: str) -> bool:
+    """Return whether a sentence denies something: two negations make an affirmation."""
+    return len(NEGATION.findall(sentence)) % 2 == 1
+
+
 def is_asserted(sentence: str) -> bool:
     """Return whether a sentence is a plain statement of its author: no denial, question,
     supposition, quotation or report."""

@@ -11,12 +11,12 @@ and that is an answer too.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
+from hades.language.english.proper_names import NAME_PHRASE
 from hades.language.english.small_talk import opens_with_talk
 from hades.language.english.stems import stem
 from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
@@ -57,8 +57,6 @@ TITLE_WEIGHT, NAMED_WEIGHT = 0.2, 0.1
 names it too. Chosen on half 0 of MuSiQue, 2Wiki and HotpotQA; half of both is much the same."""
 
 SMALL_TALK_WORDS = 6
-_NAME = r"[A-Z](?!['’])[\w'’.-]*"  # not the I of I'm
-_NAMES = re.compile(rf"{_NAME}(?:\s+(?:(?:of|the|de|von|van|and)\s+)?{_NAME})*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +213,7 @@ def _titles(passage: Passage, terms: QuestionTerms) -> list[frozenset[str]]:
 
 def _named(text: str, terms: QuestionTerms) -> list[frozenset[str]]:
     """What a sentence names, other than what the question names already."""
-    told = (said(found.group(0)) for found in _NAMES.finditer(text))
+    told = (said(found.group(0)) for found in NAME_PHRASE.finditer(text))
     return [one for one in told if not one <= terms.said]
 
 
