@@ -23,116 +23,70 @@ _MORE = (
     r"better|best|worse|worst|longer|longest|shorter|larger|largest|bigger|smaller|higher|lower|"
     r"faster|slower|closer|newer|cheaper|recently)"
 )
-RULES: tuple[tuple[Intent, str, str], ...] = (
-    (
-        Intent.COMPARE,
-        r"\b(?:compar(?:e|ed|ing|ison)|versus|vs\.?|differences?\s+between|differ(?:s|ent)?\s+from|"
-        r"pros and cons)(?!\w)",
-        "Compare Redis and Postgres",
-    ),
-    (
-        Intent.COMPARE,
-        r"^(?:(?:in|of|on|to|for|between)\s+)?(?:which|what|who|whose|where)\b"
-        rf"{_ANY}\b{_MORE}\b{_ANY}\bor\b",
-        "Which is faster, Redis or Postgres?",
-    ),
-    (Intent.COMPARE, rf"^which\b[^,:]+[,:] .{_ANY} or ", "Which did we take, Redis or Postgres?"),
-    (
-        Intent.COMPARE,
-        rf"^(?:is|are|was|were|do|does|did|have|has|had)\b{_ANY}\b(?:both|same)\b",
-        "Are Ann and Ben in the same team?",
-    ),
-    (
-        Intent.COMPARE,
-        rf"^(?:is|are|was|were|did|does|do)\b{_ANY}\bor\b{_ANY}\b"
-        r"(?:first|earlier|later|older|younger|more)\b",
-        "Did Ann or Ben join first?",
-    ),
-    (Intent.COMPARE, r"\bin common\b", "What do Ann and Ben have in common?"),
-    (Intent.COMPARE, rf"\bboth\b{_ANY}\band\b", "Who knows both Ann and Ben?"),
-    (
-        Intent.COMPARE,
-        r"\b(?:first|older|younger|later|earlier) out of\b",
-        "Who is the older out of the two?",
-    ),
-    (Intent.WHY, r"^(?:and|but|so)?\s*why\b", "Why was it rejected?"),
-    (Intent.WHY, r"\bhow come\b", "How come it was rejected?"),
-    (Intent.WHY, r"\bwhat (?:caused?|causes|led to|made)\b", "What caused the outage?"),
-    (
-        Intent.WHY,
-        r"\b(?:the )?(?:reasons?|causes?|rationale|motivation) (?:for|of|behind|why|that)\b",
-        "What is the reason for the delay?",
-    ),
-    (Intent.WHY, r"\bfor what reason\b", "For what reason did we stop?"),
-    (
-        Intent.WHY,
-        r"\b(?:explain|know|say|tell me|understand) why\b",
-        "Can you explain why we stopped?",
-    ),
-    (Intent.WHY, rf"\bwhy\b[^.]{{0,{CHARACTERS_READ}}}\?", "It was rejected, but why?"),
-    (Intent.WHEN, r"^(?:(?:and|but|since|until|by|from)\s+)?when\b", "When was it shipped?"),
-    (Intent.WHEN, r"\b(?:tell me|know|say) when\b", "Do we know when it was shipped?"),
-    (
-        Intent.WHEN,
-        r"\b(?:what|which) (?:year|date|day|month|century|decade|time)\b",
-        "In which year was it founded?",
-    ),
-    (Intent.WHEN, r"\bhow long ago\b", "How long ago was the outage?"),
-    (Intent.WHEN, r"\bsince when\b", "She leads it since when?"),
-    (Intent.WHEN, r"\buntil when\b", "It is open until when?"),
-    (Intent.OVERVIEW, r"\bsummar(?:y|ies|i[sz]e|i[sz]ing)\b", "Summarise the project"),
-    (Intent.OVERVIEW, r"\boverview\b", "Give me an overview of the project"),
-    (Intent.OVERVIEW, r"\bbig picture\b", "What is the big picture?"),
-    (Intent.OVERVIEW, r"\brecap\b", "A recap of the meeting"),
-    (Intent.OVERVIEW, r"\bgist\b", "What is the gist of it?"),
-    (
-        Intent.OVERVIEW,
-        r"\b(?:tell|teach) me (?:all|everything|more)? ?about\b",
-        "Tell me about the project",
-    ),
-    (Intent.OVERVIEW, r"\bhigh[- ]level\b", "What does it do at a high level?"),
-    (Intent.OVERVIEW, r"\bmain (?:themes|topics|ideas|points|parts)\b", "What are the main ideas?"),
-    (Intent.OVERVIEW, r"\boutline\b", "An outline of the plan"),
-    (Intent.OVERVIEW, r"\bintroduction to\b", "An introduction to the code"),
-    (
-        Intent.OVERVIEW,
-        r"\bwhat (?:do|did) (?:we|i|you) know about\b",
-        "What do we know about Acme?",
-    ),
-    (
-        Intent.OVERVIEW,
-        r"^describe the (?:whole|entire|overall)\b",
-        "Describe the whole system",
-    ),
-    (Intent.STATUS, r"\bstatus\b", "What is the status of Atlas?"),
-    (Intent.STATUS, r"\bcurrent(?:ly)?\b", "Who is the current owner?"),
-    (Intent.STATUS, r"\bright now\b", "Who leads it right now?"),
-    (Intent.STATUS, r"\bat the moment\b", "Who leads it at the moment?"),
-    (Intent.STATUS, r"\bas of (?:now|today)\b", "Who leads it as of today?"),
-    (Intent.STATUS, r"\bwhere (?:do|are) we\b", "Where are we with Atlas?"),
-    (Intent.STATUS, r"\bstate of (?:the|our|my|play)\b", "What is the state of the migration?"),
-    (Intent.STATUS, r"\bup to date\b", "Is the list up to date?"),
-    (Intent.STATUS, r"\bhow far (?:along|are we|is)\b", "How far along is the migration?"),
-    (Intent.STATUS, r"\bnow\?*$", "Who leads it now?"),
-    (Intent.RECENT, r"\brecent(?:ly)?\b", "What did we decide recently?"),
-    (Intent.RECENT, r"\blately\b", "What did we decide lately?"),
-    (Intent.RECENT, r"\byesterday\b", "What did we decide yesterday?"),
-    (Intent.RECENT, r"\btoday\b", "What did we decide today?"),
-    (Intent.RECENT, r"\bwhat(?:'s| is) new\b", "What is new?"),
-    (
-        Intent.RECENT,
-        r"\b(?:last|past|this|previous) (?:few |couple of |\d+ )?"
-        r"(?:hours?|days?|nights?|weeks?|months?|quarter|sprint|year)\b",
-        "What did we decide in the last 3 weeks?",
-    ),
-    (
-        Intent.RECENT,
-        r"\blatest (?:changes?|news|updates?|developments?)\b",
-        "Show the latest changes",
-    ),
-    (Intent.RECENT, r"\bwhat(?:'s| has| have)? (?:changed|happened)\b", "What happened to Atlas?"),
-)
+_ASKED = r"""
+compare   \b(?:compar(?:e|ed|ing|ison)|versus|vs\.?|differences?\s+between|differ(?:s|ent)?\s+from|pros and cons)(?!\w) # Compare Redis and Postgres
+compare   ^(?:(?:in|of|on|to|for|between)\s+)?(?:which|what|who|whose|where)\b<ANY>\b<MORE>\b<ANY>\bor\b # Which is faster, Redis or Postgres?
+compare   ^which\b[^,:]+[,:] .<ANY> or  # Which did we take, Redis or Postgres?
+compare   ^(?:is|are|was|were|do|does|did|have|has|had)\b<ANY>\b(?:both|same)\b # Are Ann and Ben in the same team?
+compare   ^(?:is|are|was|were|did|does|do)\b<ANY>\bor\b<ANY>\b(?:first|earlier|later|older|younger|more)\b # Did Ann or Ben join first?
+compare   \bin common\b # What do Ann and Ben have in common?
+compare   \bboth\b<ANY>\band\b # Who knows both Ann and Ben?
+compare   \b(?:first|older|younger|later|earlier) out of\b # Who is the older out of the two?
+why       ^(?:and|but|so)?\s*why\b # Why was it rejected?
+why       \bhow come\b # How come it was rejected?
+why       \bwhat (?:caused?|causes|led to|made)\b # What caused the outage?
+why       \b(?:the )?(?:reasons?|causes?|rationale|motivation) (?:for|of|behind|why|that)\b # What is the reason for the delay?
+why       \bfor what reason\b # For what reason did we stop?
+why       \b(?:explain|know|say|tell me|understand) why\b # Can you explain why we stopped?
+why       \bwhy\b[^.]<N>\? # It was rejected, but why?
+when      ^(?:(?:and|but|since|until|by|from)\s+)?when\b # When was it shipped?
+when      \b(?:tell me|know|say) when\b # Do we know when it was shipped?
+when      \b(?:what|which) (?:year|date|day|month|century|decade|time)\b # In which year was it founded?
+when      \bhow long ago\b # How long ago was the outage?
+when      \bsince when\b # She leads it since when?
+when      \buntil when\b # It is open until when?
+overview  \bsummar(?:y|ies|i[sz]e|i[sz]ing)\b # Summarise the project
+overview  \boverview\b # Give me an overview of the project
+overview  \bbig picture\b # What is the big picture?
+overview  \brecap\b # A recap of the meeting
+overview  \bgist\b # What is the gist of it?
+overview  \b(?:tell|teach) me (?:all|everything|more)? ?about\b # Tell me about the project
+overview  \bhigh[- ]level\b # What does it do at a high level?
+overview  \bmain (?:themes|topics|ideas|points|parts)\b # What are the main ideas?
+overview  \boutline\b # An outline of the plan
+overview  \bintroduction to\b # An introduction to the code
+overview  \bwhat (?:do|did) (?:we|i|you) know about\b # What do we know about Acme?
+overview  ^describe the (?:whole|entire|overall)\b # Describe the whole system
+status    \bstatus\b # What is the status of Atlas?
+status    \bcurrent(?:ly)?\b # Who is the current owner?
+status    \bright now\b # Who leads it right now?
+status    \bat the moment\b # Who leads it at the moment?
+status    \bas of (?:now|today)\b # Who leads it as of today?
+status    \bwhere (?:do|are) we\b # Where are we with Atlas?
+status    \bstate of (?:the|our|my|play)\b # What is the state of the migration?
+status    \bup to date\b # Is the list up to date?
+status    \bhow far (?:along|are we|is)\b # How far along is the migration?
+status    \bnow\?*$ # Who leads it now?
+recent    \brecent(?:ly)?\b # What did we decide recently?
+recent    \blately\b # What did we decide lately?
+recent    \byesterday\b # What did we decide yesterday?
+recent    \btoday\b # What did we decide today?
+recent    \bwhat(?:'s| is) new\b # What is new?
+recent    \b(?:last|past|this|previous) (?:few |couple of |\d+ )?(?:hours?|days?|nights?|weeks?|months?|quarter|sprint|year)\b # What did we decide in the last 3 weeks?
+recent    \blatest (?:changes?|news|updates?|developments?)\b # Show the latest changes
+recent    \bwhat(?:'s| has| have)? (?:changed|happened)\b # What happened to Atlas?
+"""  # noqa: E501 — a row is one line
 """A kind of question, a pattern, and a question of that kind. The first kind that fits decides."""
+
+
+def _rule(line: str) -> tuple[Intent, str, str]:
+    row, example = line.split(" # ")
+    kind, pattern = row.split(maxsplit=1)
+    pattern = pattern.replace("<ANY>", _ANY).replace("<MORE>", _MORE)
+    return Intent(kind), pattern.replace("<N>", f"{{0,{CHARACTERS_READ}}}"), example
+
+
+RULES = tuple(map(_rule, _ASKED.strip().splitlines()))
 _BY_INTENT = tuple(
     (intent, lazy_pattern("|".join(row[1] for row in rows), re.IGNORECASE | re.DOTALL))
     for intent, rows in groupby(RULES, key=lambda row: row[0])

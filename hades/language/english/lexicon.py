@@ -82,89 +82,31 @@ NEGATION = r"\b(?:not|no longer|never|cannot|without|neither|nor|no)\b|n['’]t\
 
 # Verbs of change
 
-_CHANGES = """
-moved           value notable asked
-changed         value
-switched        value notable
-raised          value
-rose            value
-risen           value
-increased       value
-went_up         value
-grew            value
-lowered         value
-dropped         value
-fell            value
-reduced         value
-cut             value
-went_down       value
-extended        value
-shortened       value
-postponed       value decided
-rescheduled     value
-pushed          value
-brought_forward value
-renamed         value
-replaced        value notable asked
-set             value
-migrated        value notable
-transferred     value
-updated         value
-corrected       value
-deci(?:ded?|sion) decided
-agreed          decided asked
-approved        decided settles
-rejected        decided
-chose           decided
-chosen          decided
-signed          decided asked
-cancell?ed      decided asked settles
-adopted         decided
-launched        notable asked
-released        notable asked settles
-shipped         notable asked settles
-hired           notable asked
-left            notable asked
-joined          notable asked
-fixed           notable asked settles
-broke           notable asked
-broken          notable
-failed          notable asked
-died            notable asked
-born            notable
-bought          notable asked
-sold            notable asked over
-won             notable
-lost            notable
-arrived         asked
-started         asked
-ended           asked over
-added           asked
-removed         asked settles
-opened          asked
-closed          asked settles
-reported        asked
-merged          asked settles
-ordered         asked
-discussed       asked
-finished        asked settles
-deployed        asked settles
-delivered       asked settles
-resolved        asked settles
-introduced      asked
-solved          settles
-done(?!_by)     settles
-completed?      settles
-withdrawn       settles
-retired         settles over
-decommissioned  settles
-gone            settles
-(?:gave|given)_up over
-stopped         over
-stepped_down    over
-resigned        over
-"""
-"""A verb of change in its past form, and which rules go by it.
+_CHANGES = {
+    "value notable asked": "moved replaced",
+    "value": (
+        "changed raised rose risen increased went_up grew lowered dropped fell reduced cut "
+        "went_down extended shortened rescheduled pushed brought_forward renamed set transferred "
+        "updated corrected"
+    ),
+    "value notable": "switched migrated",
+    "value decided": "postponed",
+    "decided": "deci(?:ded?|sion) rejected chose chosen adopted",
+    "decided asked": "agreed signed",
+    "decided settles": "approved",
+    "decided asked settles": "cancell?ed",
+    "notable asked": "launched hired left joined broke failed died bought",
+    "notable asked settles": "released shipped fixed",
+    "notable": "broken born won lost",
+    "notable asked over": "sold",
+    "asked": "arrived started added opened reported ordered discussed introduced",
+    "asked over": "ended",
+    "asked settles": "removed closed merged finished deployed delivered resolved",
+    "settles": "solved done(?!_by) completed? withdrawn decommissioned gone",
+    "settles over": "retired",
+    "over": "(?:gave|given)_up stopped stepped_down resigned",
+}
+"""Verbs of change in their past forms, by the rules that go by them.
 
 value     a sentence gives a new value: `moved to`, `raised from 3 to 4`
 decided   a summary puts the sentence among the decisions
@@ -177,8 +119,8 @@ over      a later sentence says that an earlier state ended
 
 def changes(use: str) -> str:
     """The source of a pattern that matches the verbs of change which a rule goes by."""
-    rows = (line.split() for line in _CHANGES.strip().splitlines())
-    return "|".join(verb.replace("_", " ") for verb, *uses in rows if use in uses)
+    verbs = " ".join(verbs for uses, verbs in _CHANGES.items() if use in uses.split())
+    return verbs.replace(" ", "|").replace("_", " ")
 
 
 # Abbreviations, titles and roles
@@ -186,8 +128,8 @@ def changes(use: str) -> str:
 TITLES = word_set("mr mrs ms dr prof")
 ABBREVIATIONS = (TITLES | {*MONTHS, *WEEKDAYS_SHORT}) - {*_MONTH_NAMES} | word_set(
     """st sr jr rev hon gen col capt lt sgt maj gov sen rep pres mt ft vs etc eg ie cf al no nos
-        vol vols pp p ch fig figs eq eqs sec art ed eds dept est approx inc ltd co corp bros ca ave
-        blvd bzw usw nr str hr fr bd hrsg vgl ggf inkl mme mlle mm av núm sra dra"""
+    vol vols pp p ch fig figs eq eqs sec art ed eds dept est approx inc ltd co corp bros ca ave
+    blvd bzw usw nr str hr fr bd hrsg vgl ggf inkl mme mlle mm av núm sra dra"""
 )
 """Words that are written with a point; English, and a few of its neighbours'."""
 ENDING_ABBREVIATIONS = word_set("etc al inc ltd co corp jr sr usw ave")
