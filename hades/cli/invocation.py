@@ -36,18 +36,20 @@ MEMORY = Annotated[
         "--memory",
         "-m",
         metavar="PATH",
-        help="The memory file, or a server's address (else HADES_PATH, else your own).",
+        help="The memory file or address (default: HADES_PATH, else your own).",
     ),
 ]
-SPACE = Annotated[str | None, typer.Option("--space", "-s", help="The space (else HADES_SPACE).")]
+SPACE = Annotated[
+    str | None, typer.Option("--space", "-s", help="The space (default: HADES_SPACE).")
+]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 AT = Annotated[
-    str | None, typer.Option("--at", help="As of this time in the world: 2024-03, yesterday …")
+    str | None, typer.Option("--at", help="As the world was at this time: 2024-03, yesterday …")
 ]
-KNOWN = Annotated[str | None, typer.Option("--known", help="As we knew it at this time.")]
+KNOWN = Annotated[str | None, typer.Option("--known", help="As the memory knew it at this time.")]
 
 READ_ONLY = Annotated[
-    bool, typer.Option("--read-only", help="Write nothing: ask what is indexed already.")
+    bool, typer.Option("--read-only", help="Write nothing: use only what is indexed.")
 ]
 
 _PIPE_WIDTH = 4000

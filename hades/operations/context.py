@@ -60,7 +60,7 @@ AddedText = Annotated[
     str, Param("What to add.", example="Likes tea.", characters=TEXT_CHARACTERS_AT_MOST)
 ]
 OldText = Annotated[
-    str, Param("The very text to replace.", example="tea", characters=TEXT_CHARACTERS_AT_MOST)
+    str, Param("The exact text to replace.", example="tea", characters=TEXT_CHARACTERS_AT_MOST)
 ]
 NewText = Annotated[
     str, Param("What comes instead.", example="coffee", characters=TEXT_CHARACTERS_AT_MOST)
@@ -79,7 +79,7 @@ def retrieve_within_budget(
     max_tokens: Annotated[
         int,
         Param(
-            "Tokens at most, the reserve included.",
+            "How many tokens at most, including the reserve.",
             flag="--max-tokens/-b",
             least=CONTEXT_TOKENS_AT_LEAST,
             most=TOKENS_AT_MOST,
@@ -92,7 +92,7 @@ def retrieve_within_budget(
     ] = None,
     on_progress: Progress | None = None,
 ) -> BudgetedContext:
-    """What a model should read to answer, within a budget of tokens, by sections (seed 003).
+    """Build a context for a model, section by section.
 
     `latest` are the current states of the topics that were found; `summaries` those of the
     level the question asks for; `details` facts, paths, passages, recent states and related
@@ -269,9 +269,9 @@ def _shown_item(number: int, item: ContextItem) -> str:
 
 @operation("GET", "/core", command="core list", timed=True)
 def core(
-    view: View, name: Annotated[str | None, Param("This block only.", example="human")] = None
+    view: View, name: Annotated[str | None, Param("Only this block.", example="human")] = None
 ) -> list[CoreBlock]:
-    """The core blocks, which a model always sees, with their size and limit."""
+    """List the core blocks with their size and limit."""
     if name is not None:
         return [_block(view.get(_topic(name)))]
     return [_block(view.get(one.name)) for one in view.topics(f"{CORE_PREFIX}*")]
@@ -279,7 +279,7 @@ def core(
 
 @operation("POST", "/core/{name}/append", role=Role.WRITER, command="core append")
 def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBlock:
-    """Add a line to a core block; a block that is not there is made.
+    """Add a line to a core block, or create the block.
 
     Refused where the block would exceed its limit. The limit, `pinned` and `description` are
     metadata of the topic `core/NAME`: `remember` sets them.
@@ -294,7 +294,7 @@ def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBloc
 
 @operation("POST", "/core/{name}/replace", role=Role.WRITER, command="core replace")
 def core_replace(memory: Memory, name: BlockName, old: OldText, new: NewText) -> CoreBlock:
-    """Replace a text in a core block, wherever it stands there.
+    """Replace every occurrence of a text in a core block.
 
     Refused where the text is not there, or where the block would exceed its limit.
     """

@@ -39,17 +39,24 @@ def paths(
     limit: Limit = 5,
     *,
     hops: Hops = 3,
-    decay_rate: Annotated[float, Param("What an edge leaves of a path.", "--decay-rate")] = 0.85,
-    pruning_threshold: Annotated[float, Param("The least score.", "--pruning-threshold")] = 0.01,
+    decay_rate: Annotated[
+        float, Param("The factor that each edge puts on a path's score.", "--decay-rate")
+    ] = 0.85,
+    pruning_threshold: Annotated[
+        float, Param("The lowest score a path may have.", "--pruning-threshold")
+    ] = 0.01,
     length_correction: Annotated[
-        float, Param("How much of its length a path is forgiven.", "--length-correction")
+        float, Param("How much less the length of a path counts.", "--length-correction")
     ] = 0.0,
-    hub_demotion: Annotated[float, Param("How far hubs are demoted.", "--hub-demotion")] = 0.005,
+    hub_demotion: Annotated[
+        float, Param("How much names with many edges count less.", "--hub-demotion")
+    ] = 0.005,
     boost: Annotated[
-        Iterable[str] | None, Param("What a relation counts: cites=0.6.", "--boost", characters=300)
+        Iterable[str] | None,
+        Param("Multiply the weight of a relation: cites=0.6.", "--boost", characters=300),
     ] = None,
 ) -> list[Path]:
-    """The best paths between two topics or entities, best first.
+    """Find the best paths between two topics or entities.
 
     How they are scored, from 0 to 1, is said at `PathScoring`. Relations that somebody or some
     text states weigh more than being mentioned together.
@@ -80,7 +87,7 @@ def neighbours(
     direction: WhichWay = "both",
     least_weight: LeastWeight = 0.0,
 ) -> list[Neighbour]:
-    """What a topic or entity is joined with in the graph, nearest first.
+    """List what a name is linked to, nearest first.
 
     `relation` (one or several), `direction` (of each edge, as it is met) and `least_weight`
     choose edges: then only these are followed, as `edges` lists them, and no mentions in texts.
@@ -103,14 +110,14 @@ def subgraph(
     view: View,
     *names: Annotated[str, Param("The topics or entities.", example=["design/approach_x"])],
     hops: Annotated[
-        int, Param("So many edges away at most.", flag="--hops", least=0, most=HOPS_AT_MOST)
+        int, Param("How many edges away at most.", flag="--hops", least=0, most=HOPS_AT_MOST)
     ] = 1,
     limit: Limit = 100,
     relation: Relations = None,
     direction: WhichWay = "both",
     least_weight: LeastWeight = 0.0,
 ) -> Subgraph:
-    """The part of the graph around some topics or entities, to be drawn.
+    """Return the graph around some names, for drawing.
 
     At most `limit` nodes, nearest first, with every edge among them. `relation`,
     `direction` and `least_weight` choose edges as for `neighbours`.
@@ -138,14 +145,14 @@ def working_memory(
     budget: Annotated[
         int,
         Param(
-            "Tokens at most.",
+            "How many tokens at most.",
             flag="--budget/-b",
             least=BUDGET_TOKENS_AT_LEAST,
             most=TOKENS_AT_MOST,
         ),
     ] = BUDGET_TOKENS,
 ) -> WorkingSet:
-    """What to have in mind when working on a topic, within a budget of tokens.
+    """Collect what to know before working on a topic.
 
     Its latest state, those before it, those that were important, and the topics the
     graph joins it with. What had to stay out is in `reasons`.

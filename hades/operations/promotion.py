@@ -35,9 +35,9 @@ def promote(
     ],
     model: ModelName = None,
     expect_version: ExpectVersion = None,
-    dry_run: Annotated[bool, Param("Only tell what would be written.", flag="--dry-run")] = False,
+    dry_run: Annotated[bool, Param("Only show what would be written.", flag="--dry-run")] = False,
 ) -> Promotion:
-    """Write a new state of a note from its versions, its edges and what these lead to.
+    """Rewrite a note from its versions, facts and neighbours.
 
     It says in plain sentences what holds, what held until when, and why. Edges to what is no
     longer in the way are closed and their inverse opened where the reason or the note says so
@@ -90,12 +90,12 @@ def promote(
 def suggest(
     view: View,
     topic: Annotated[
-        str | None, Param("Only what has to do with this topic.", example="design/approach_x")
+        str | None, Param("Only suggestions for this topic.", example="design/approach_x")
     ] = None,
     limit: Limit = 20,
     on_progress: Progress | None = None,
 ) -> list[Suggestion]:
-    """Topics that have to do with each other though no edge joins them, the likeliest first.
+    """Suggest topics that should be linked, likeliest first.
 
     One names the other, both mention a name that few others do, they are near in meaning, or
     a third is joined with both: the evidence says which, `command` would join them. The
@@ -112,7 +112,7 @@ def suggest(
 
 @operation("GET", "/quality", command="quality", asks=True, long=True)
 def quality(view: View, on_progress: Progress | None = None) -> QualityReport:
-    """What could be better in this space, each kind with how many, examples and what to do.
+    """Report orphans, contradictions, duplicates and the like.
 
     Orphans, contradictions that nobody has decided, what is stale, duplicates, facts that ended
     with nothing in their place, and edges to what is gone. What was written since is indexed

@@ -83,14 +83,14 @@ def proposals(
     ] = "waiting",
     *,
     after: Annotated[
-        int, Param("Only those with a higher number.", flag="--after", most=NUMBER_AT_MOST)
+        int, Param("Only proposals with a higher number.", flag="--after", most=NUMBER_AT_MOST)
     ] = 0,
     limit: PageLimit = None,
     since: Annotated[
         TimeLike | None, Param("What was proposed at or after this time.", flag="--since")
     ] = None,
 ) -> list[Proposal]:
-    """Changes that wait for approval, or that were `applied` or `rejected`; or `all`.
+    """List proposed changes: waiting, applied or rejected.
 
     `refused` is what the write gate kept out.
     Oldest first and as they stand now, whatever the time asked about. `after` and `limit`
@@ -117,10 +117,11 @@ def propose(
     target: Annotated[str | None, Param("Where the edge leads.", example="refactoring/q1")] = None,
     *,
     confidence: Annotated[
-        float, Param("How sure, 0 to 1.", flag="--confidence", example=0.6, least=0)
+        float, Param("How sure it is, 0 to 1.", flag="--confidence", example=0.6, least=0)
     ] = 0.5,
     threshold: Annotated[
-        float, Param("From here on it is applied at once.", flag="--threshold", least=0)
+        float,
+        Param("The confidence from which it is applied at once.", flag="--threshold", least=0),
     ] = DEFAULT_THRESHOLD,
     content: OptionalContent = None,
     alias: Annotated[str | None, Param("Another name of the entity.", flag="--alias")] = None,
@@ -135,7 +136,7 @@ def propose(
     importance: Importance = None,
     expect_version: ExpectVersion = None,
 ) -> Proposal:
-    """Propose a change: applied at once from `threshold` on, else it waits for approval.
+    """Propose a change; below the threshold it waits.
 
     With `relation` and `target` it is an edge (`relate`), with `content` a state of the
     topic `subject` (`remember`), with `alias` another name of the entity, with `kind`
@@ -192,10 +193,10 @@ def approve(
     memory: Memory,
     proposal: ProposalNumber,
     close: Annotated[
-        bool, Param("Also end the edges that lead to what changes.", flag="--close")
+        bool, Param("Also end the edges that point to what changes.", flag="--close")
     ] = False,
 ) -> Proposal:
-    """Apply a change that waits, or that the write gate refused.
+    """Apply a change that waits or was refused.
 
     Conflict when somebody decided on it before. `close` also ends the edges that lead to what
     an edge changes (`depends_on` and the like), which its reason lists: at the time from which
@@ -232,7 +233,7 @@ def reject(
         ),
     ] = "",
 ) -> Proposal:
-    """Let a change that waits not be made, and say why."""
+    """Reject a change that waits, with a reason."""
     clean_content(why)
     with memory.batch():
         _waiting(memory, proposal)

@@ -67,7 +67,7 @@ def search(
     until: Until = None,
     on_progress: Progress | None = None,
 ) -> list[Hit]:
-    """The passages that fit a question best, at the time asked about.
+    """Find the passages that match a question best.
 
     `retriever` is `meaning`, `words` or `names`; by default meaning and words together.
     `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
@@ -105,7 +105,7 @@ def recall(
     until: Until = None,
     on_progress: Progress | None = None,
 ) -> Recall:
-    """The few passages and paths that answer a question, packed for a model.
+    """Collect the passages and paths that answer a question.
 
     `budget` is the most tokens the context may have. `mode` is `execution` (5 passages),
     `planning` (10) or `brainstorming` (20); by default the question decides. `plan`
@@ -145,14 +145,15 @@ def ask(
     until: Until = None,
     model: ModelName = None,
     keep_unsupported: Annotated[
-        bool, Param("Mark what the model cannot prove, and keep it.", flag="--keep-unsupported")
+        bool,
+        Param("Keep sentences that the sources do not support, marked.", flag="--keep-unsupported"),
     ] = False,
     dry_run: Annotated[
-        bool, Param("Only say what the model would take; nothing is sent.", flag="--dry-run")
+        bool, Param("Only estimate the tokens of the model; send nothing.", flag="--dry-run")
     ] = False,
     on_progress: Progress | None = None,
 ) -> Answer:
-    """The sentences that answer a question, each with the passage it stands in.
+    """Answer a question in sentences, each with its source.
 
     With a `model` they are its own words, from the packed context alone; each is checked against
     what it cites, and without one that holds the extracted sentences answer: `fallback` in the
@@ -197,7 +198,7 @@ def rank(
     until: Until = None,
     on_progress: Progress | None = None,
 ) -> list[Hit]:
-    """Passages in the order of one system of the evaluation ladder, without a budget.
+    """Rank passages by one system of the evaluation ladder.
 
     The systems are `dense`, `words`, `hybrid`, `ppr`, `tiers` and `full`.
     """
@@ -215,7 +216,7 @@ def examine(view: View, question: str) -> tuple[list[Chunk], Any]:
 
 @operation("POST", "/warm", asks=True, long=True)
 def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
-    """Do beforehand what a first question would wait for; the seconds of each part.
+    """Load kernels, encoder and indexes; return the seconds.
 
     Kernels are compiled once on a machine and kept; the encoder and the indexes of this
     memory are loaded for this process. A server does this before it answers.

@@ -83,7 +83,9 @@ def ingest(
 
 @operation("POST", "/index", role=Role.WRITER, own_route=True, long=True)
 def index(memory: Memory, on_progress: Progress | None = None) -> int:
-    """Index what waits, and make all vectors; how many states waited.
+    """Index new states and compute all missing vectors.
+
+    Return how many states waited.
 
     A question indexes by itself what was remembered since, but makes few vectors: where many
     are missing, words and names answer until this is done. Stopped, it goes on the next time.

@@ -32,13 +32,16 @@ def consolidate(
         Param(f"One of {', '.join(LEVELS)} (else all).", "--level", choices=tuple(LEVELS)),
     ] = None,
     at_least: Annotated[
-        int, Param("States a day or month must have.", "--at-least", least=1, most=PAGE_AT_MOST)
+        int,
+        Param(
+            "How many states a day or month must have.", "--at-least", least=1, most=PAGE_AT_MOST
+        ),
     ] = 10,
     model: ModelName = None,
-    dry_run: Annotated[bool, Param("Only say what would be made.", "--dry-run")] = False,
+    dry_run: Annotated[bool, Param("Only show what would be made.", "--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> Consolidation:
-    """Make summaries of the days, weeks and months that are over.
+    """Summarise the days, weeks and months that are over.
 
     Each is the state of a topic `summary/2026-11-03`, `summary/2026-W45` or `summary/2026-11`,
     and is made anew when something of its time was written or changed since.
@@ -71,11 +74,13 @@ def originals(
     summary: Annotated[str, Param("The topic of a summary.", example="summary/2026-11")],
     version: Version = None,
     *,
-    every: Annotated[bool, Param("Down to the first states, not one level.", "--all")] = False,
-    after: Annotated[str | None, Param("Only those after this one: topic@version.")] = None,
+    every: Annotated[
+        bool, Param("Go down to the original states instead of one level.", "--all")
+    ] = False,
+    after: Annotated[str | None, Param("Only states after this one: topic@version.")] = None,
     limit: PageLimit = None,
 ) -> list[State]:
-    """What a summary was made of: one level down, or all the way to the first states.
+    """Show what a summary was made of.
 
     They come in the order of time; `after` and `limit` page through a long list.
     """
@@ -93,7 +98,7 @@ def originals(
 
 @operation("GET", "/summaries/{topic}", command="summaries", timed=True)
 def summaries(view: View, topic: TopicName, version: Version = None) -> list[State]:
-    """The summaries that a version of a topic went into, or any of them, the daily ones first.
+    """List the summaries that a topic went into.
 
     Those that were made anew are listed with all their versions: `history` shows how they differ.
     """
