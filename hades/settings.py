@@ -206,7 +206,7 @@ class Settings(BaseModel):
     def _check_models(self) -> Settings:
         names = [one.name for one in self.all_models()]
         if len({*names, "default"}) <= len(names):
-            raise ValueError("names of models must differ, and none is called default")
+            raise ValueError("names of models must differ, and none may be called default")
         return self
 
     def all_models(self) -> tuple[ModelSetting, ...]:

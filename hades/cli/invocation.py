@@ -104,7 +104,7 @@ class Invocation:
         path = self.memory or load_settings().ready_path()
         if is_address(path):
             where = read_address(str(path)).text
-            raise InvalidInput(f"{where} is where another server listens: name a memory file.")
+            raise InvalidInput(f"{where} is the address of a server: name a memory file.")
         return path
 
     @contextmanager
@@ -180,7 +180,7 @@ class Invocation:
         if yes:
             return
         if not sys.stdin.isatty():
-            raise InvalidInput(f"{question} Nobody is here to ask: pass --yes.")
+            raise InvalidInput(f"{question} Nobody can confirm it here: pass --yes.")
         typer.confirm(question, abort=True)
 
 

@@ -135,7 +135,7 @@ def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
         if type(share) not in (int, float) or not 0 <= share <= 1:
             raise InvalidInput(f"The share of {name} is a number from 0 to 1, not {share!r}.")
     if sum(said.values()) > 1:
-        raise InvalidInput("The shares of the sections are more than 1 together.")
+        raise InvalidInput("The shares of the sections add up to more than 1.")
     rest = sum(share for name, share in SHARES.items() if name not in said)
     left = 1 - sum(said.values())
     scale = min(1.0, left / rest) if rest else 1.0

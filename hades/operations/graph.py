@@ -180,7 +180,7 @@ def focus(view: View, topic: str, *, bytes_at_most: int | None = None) -> Focus:
     clean_name(topic)
     clean_number(most, "bytes", least=1)
     if not view.as_of.is_now:
-        raise InvalidInput("A working set is of how things are now: leave out `at`.")
+        raise InvalidInput("A working set shows the present: leave out `at`.")
     topics = [topic, *(name for name, _ in _near(view, topic))]
     return Focus(view._store, (view._space_id, view.space), view, topics, most)
 

@@ -58,7 +58,7 @@ def promote(
 
     store, space = memory._store, memory._space_id
     if (kind := store.topics.kind(space, topic)) not in (None, "note"):
-        raise InvalidInput(f"{topic!r} is a {kind}: only what is noted down is promoted.")
+        raise InvalidInput(f"{topic!r} is a {kind}: only notes can be promoted.")
     reply, asked_of = CheckedReply(), ""
     by_model: list[tuple[str, str]] = []
     if model is not None:

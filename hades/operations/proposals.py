@@ -334,5 +334,5 @@ def _json(answer: Any) -> str:
         text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"What is done once answers with plain JSON: {error}.") from error
+        raise InvalidInput(f"The answer of `once` must be plain JSON: {error}.") from error
     return text

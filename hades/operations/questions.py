@@ -164,7 +164,7 @@ def ask(
     from hades.recall.answer.ask_model import answer_by_model, room_for
 
     if model is None and (dry_run or keep_unsupported):
-        raise InvalidInput("A dry run, and keeping what is unsupported, need a model: name one.")
+        raise InvalidInput("dry_run and keep_unsupported need a model: name one.")
     chat = None if model is None else open_chat_model(model)
     asked = partial(recall, view, question, mode=mode, plan=plan, on_progress=on_progress)
     asked = partial(asked, tag=tag, kind=kind, glob=glob, since=since, until=until)

@@ -204,7 +204,7 @@ def remember(
     )
     clean_name(topic)
     if kind is not None and kind not in REMEMBERED_KINDS:
-        raise InvalidInput(f"What is remembered is {' or '.join(REMEMBERED_KINDS)}, not {kind!r}.")
+        raise InvalidInput(f"The kind must be {' or '.join(REMEMBERED_KINDS)}, not {kind!r}.")
     sure = clean_share(apply_from, "apply_from")
     similar = _similar_notes(memory, topic, content, gate) if kind != "document" else []
     if gate and kind != "document":

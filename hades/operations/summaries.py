@@ -56,7 +56,7 @@ def consolidate(
     clean_number(at_least, "at_least", least=1)
     first, last = memory._time(since), memory._time(until)
     if first is not None and last is not None and first > last:
-        raise InvalidInput(f"Nothing lies between: {since} is after {until}.")
+        raise InvalidInput(f"`since` ({since}) must be before `until` ({until}).")
     memory._require_space()
     if memory._store.in_transaction:
         raise InvalidInput("Consolidate before or after a batch or snapshot, not inside it.")
@@ -88,7 +88,9 @@ def originals(
     with view._store.snapshot():
         made = view.get(summary, version)
         if not made.level:
-            raise InvalidInput(f"{made.id} is no summary: `hades topics 'summary/*'` lists them.")
+            raise InvalidInput(
+                f"{made.id} is not a summary: `hades topics 'summary/*'` lists them."
+            )
         found = list(made.consolidated_from)
         if every:
             found = view._store.summaries.originals(view._space_id, summary, made.version)

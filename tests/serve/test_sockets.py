@@ -99,7 +99,7 @@ def test_a_port_somebody_has_is_told() -> None:
     with pytest.raises(hades.Conflict, match="Another program listens"):
         listen_tcp("127.0.0.1", port, remote=False)
     first.close()
-    with pytest.raises(hades.InvalidInput, match="no address"):
+    with pytest.raises(hades.InvalidInput, match="not an address"):
         listen_tcp("no.such.host.invalid", 1, remote=False)
 
 
