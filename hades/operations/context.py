@@ -94,10 +94,10 @@ def retrieve_within_budget(
 ) -> BudgetedContext:
     """Build a context for a model, section by section.
 
-    `latest` are the current states of the topics that were found; `summaries` those of the
-    level the question asks for; `details` facts, paths, passages, recent states and related
-    topics; `reserve` stays free for reasoning. What a section leaves goes to the next. `tokens`
-    is a family (minilm, cl100k, o200k, claude, llama3, qwen) or a model's name.
+    `latest` holds the current states of the topics that were found, `summaries` the summaries
+    that fit the question, `details` facts, paths, passages, recent states and related topics.
+    `reserve` stays free for the reply. Tokens that a section does not need go to the next.
+    `tokens` is a family (minilm, cl100k, o200k, claude, llama3, qwen) or the name of a model.
     """
     clean_number(max_tokens, "budget", least=CONTEXT_TOKENS_AT_LEAST)
     family = token_family(tokens, files=False)
@@ -281,8 +281,8 @@ def core(
 def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBlock:
     """Add a line to a core block, or create the block.
 
-    Refused where the block would exceed its limit. The limit, `pinned` and `description` are
-    metadata of the topic `core/NAME`: `remember` sets them.
+    The call is refused if the block would exceed its limit. The limit, `pinned` and
+    `description` are metadata of the topic `core/NAME`; `remember` sets them.
     """
     clean_content(content)
     with memory.batch():  # no edit of another writer comes between
@@ -296,7 +296,7 @@ def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBloc
 def core_replace(memory: Memory, name: BlockName, old: OldText, new: NewText) -> CoreBlock:
     """Replace every occurrence of a text in a core block.
 
-    Refused where the text is not there, or where the block would exceed its limit.
+    The call is refused if the text is not there, or if the block would exceed its limit.
     """
     clean_content(new)
     with memory.batch():

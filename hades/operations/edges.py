@@ -63,12 +63,11 @@ def edges(
 ) -> list[Edge]:
     """List the facts that hold, about one name or about all.
 
-    First those that were told (`relate`), then those that texts state: `contains`,
-    `imports`, `cites` and the like hold as long as the passage they were read in, and
-    `documents` leads from prose to the code it names. Their numbers are not above 0.
-    The end of a symbol's name or of a file's path is enough where it means one thing.
-    `all=True` also gives those that no longer hold or do not hold yet. `limit` and
-    `after` (`edge_place` of the last edge seen) page through a long list.
+    Facts that were told (`relate`) come first. Then come edges that texts state (`contains`,
+    `imports`, `cites` …), which hold as long as the passage that states them; their numbers are
+    0 or less. The end of a symbol's name or of a file's path is enough if it is unambiguous.
+    `all=True` includes facts that have ended or have not begun. `limit` and `after`
+    (`edge_place` of the last edge seen) page through a long list.
     """
     clean_direction(direction)
     if relation is not None:
@@ -135,9 +134,10 @@ def relate(
 ) -> Edge:
     """Store a fact: source, relation, target.
 
-    A name that is no topic becomes an entity of that `kind`. The weight is 1 unless
-    given. Saying a fact again updates what is said, and stretches it over the time
-    said. An `exclusive` relation has one target at a time: the new fact ends the old.
+    It holds from `valid_from` on, by default from now. A name that is not a topic becomes an
+    entity of that `kind`. The weight is 1 unless given. Storing a fact again updates its weight
+    and evidence and extends its time. An `exclusive` relation has one target at a time: the new
+    fact ends the old one.
     """
     for name, what in ((source, "topic"), (relation, "relation"), (target, "topic")):
         clean_name(name, what)
@@ -176,7 +176,8 @@ def unrelate(
 ) -> list[Edge]:
     """End a fact, by its names or by its number.
 
-    `mistake=True` says it was never true: from now on no time shows it.
+    It ends now, or at the time `at`. `mistake=True` says that it was never true: from now on it
+    is shown at no time.
     """
     ends = memory._time(at)
     store, space = memory._store, memory._space_id
@@ -218,12 +219,11 @@ def change_fact(
 ) -> FactChange:
     """End a fact and store the one that replaces it.
 
-    The subject's edges of that relation (to `target`, or to all) end; an edge of the
-    inverse relation (`inverses`, or `new_relation`) begins, to `to` or to the old
-    target; each old edge is superseded by the new one. A relation without an inverse
-    keeps its name with a new target, and without one only ends. Where nothing of that
-    relation holds yet, the edge to `to` is opened: nothing is `closed`. `content`
-    becomes the subject's new state. All in one write.
+    The subject's edges of that relation (to `target`, or all) end. An edge of the inverse
+    relation (`inverses`, or `new_relation`) begins, to `to` or to the old target, and supersedes
+    them. A relation without an inverse keeps its name with a new target, and only ends without
+    one. If no edge of that relation holds yet, the edge to `to` is stored and nothing is
+    `closed`. `content` becomes the subject's new state. All of it is one write.
     """
     from hades.lifecycle import review
 

@@ -149,10 +149,10 @@ def resolve(
 ) -> Resolution:
     """Merge names spelled alike, and link similar names.
 
-    Names spelled nearly alike are merged, where nothing speaks against it; `split` undoes
-    it, and what was split is not merged again. Names near in meaning get an edge
-    `similar_to`. Only the more frequent names and titles get a vector for that. A second
-    run finds nothing to do; one that was stopped goes on. A `dry_run` writes nothing.
+    Names spelled nearly alike are merged if nothing speaks against it. `split` undoes a merge,
+    and such a pair is not merged again. Names near in meaning get an edge `similar_to`; only
+    frequent names and titles are compared. A second run finds nothing to do, and a stopped run
+    continues. A `dry_run` writes nothing.
     """
     from hades.lifecycle.resolve import EntityResolver
 

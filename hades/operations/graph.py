@@ -58,8 +58,8 @@ def paths(
 ) -> list[Path]:
     """Find the best paths between two topics or entities.
 
-    How they are scored, from 0 to 1, is said at `PathScoring`. Relations that somebody or some
-    text states weigh more than being mentioned together.
+    `PathScoring` explains the score, from 0 to 1. A relation that a person or a text states
+    counts more than being mentioned together.
     """
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
@@ -89,8 +89,8 @@ def neighbours(
 ) -> list[Neighbour]:
     """List what a name is linked to, nearest first.
 
-    `relation` (one or several), `direction` (of each edge, as it is met) and `least_weight`
-    choose edges: then only these are followed, as `edges` lists them, and no mentions in texts.
+    `relation` (one or several), `direction` (of each edge) and `least_weight` choose edges. Then
+    only these are followed, and no mentions in texts.
     """
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
@@ -154,8 +154,8 @@ def working_memory(
 ) -> WorkingSet:
     """Collect what to know before working on a topic.
 
-    Its latest state, those before it, those that were important, and the topics the
-    graph joins it with. What had to stay out is in `reasons`.
+    The result holds its latest state, earlier and important states, and linked topics, within a
+    budget of tokens. `reasons` says what was left out.
     """
     clean_name(topic)
     clean_number(budget, "budget", least=BUDGET_TOKENS_AT_LEAST)

@@ -77,8 +77,8 @@ def log(
 ) -> list[Change]:
     """List the latest changes: who changed what, and when.
 
-    `limit` and `after` (the number of the last one seen; 0: from the newest) page through it.
-    What indexing writes (cut, embed, link, match) is left out unless `upkeep` asks for it.
+    The newest change comes first. `limit` and `after` (the number of the last change seen; 0:
+    from the newest) page through the log. `upkeep` includes what indexing wrote.
     """
     if clean_number(limit, "limit") is None:
         raise InvalidInput("Say how many changes: the limit is a whole number.")

@@ -39,12 +39,12 @@ def promote(
 ) -> Promotion:
     """Rewrite a note from its versions, facts and neighbours.
 
-    It says in plain sentences what holds, what held until when, and why. Edges to what is no
-    longer in the way are closed and their inverse opened where the reason or the note says so
-    by name, else that is proposed. Sources that disagree are named; the surer, then the later
-    one is taken, or it waits for review. Without a model its sentences are those of its
-    sources; with one, sentences of the model that their sources support. The state says in
-    its metadata which, and what it was made of. Promoting again without news changes nothing.
+    The new state says what holds, what held until when, and why. An edge to an obstacle is
+    closed and its inverse opened if the reason or the note says by name that the obstacle is
+    gone; otherwise that is proposed. Sources that disagree are named: the surer one counts, then
+    the later one, else it waits for review. Without a model the sentences are those of the
+    sources; with a model, only sentences that the sources support are kept. The metadata of the
+    state name its sources. Promoting again without news changes nothing.
     """
     clean_name(topic)
     if not words(clean_content(reason)):
@@ -97,8 +97,8 @@ def suggest(
 ) -> list[Suggestion]:
     """Suggest topics that should be linked, likeliest first.
 
-    One names the other, both mention a name that few others do, they are near in meaning, or
-    a third is joined with both: the evidence says which, `command` would join them. The
+    Signs are: one names the other, both mention a rare name, they are near in meaning, or a
+    third topic is linked to both. `evidence` says which, and `command` would link them. The
     10,000 topics written last are compared.
     """
     clean_number(limit, "limit", least=1)
@@ -114,9 +114,9 @@ def suggest(
 def quality(view: View, on_progress: Progress | None = None) -> QualityReport:
     """Report orphans, contradictions, duplicates and the like.
 
-    Orphans, contradictions that nobody has decided, what is stale, duplicates, facts that ended
-    with nothing in their place, and edges to what is gone. What was written since is indexed
-    first; of notes the 10,000 written last are compared.
+    It also reports stale topics, facts that ended without a replacement, and edges to what is
+    gone. Each kind has a count, examples and what to do. New notes are indexed first; the 10,000
+    notes written last are compared.
     """
     view._bring_up_to_date(on_progress, degrades=True)
     from hades.lifecycle.quality import quality_report

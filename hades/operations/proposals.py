@@ -92,9 +92,9 @@ def proposals(
 ) -> list[Proposal]:
     """List proposed changes: waiting, applied or rejected.
 
-    `refused` is what the write gate kept out.
-    Oldest first and as they stand now, whatever the time asked about. `after` and `limit`
-    page through a long list, `since` leaves out what was proposed before.
+    `refused` lists what the write gate kept out, `all` everything. Proposals come oldest first,
+    as they are now, whatever the time of the view. `after` and `limit` page through a long list;
+    `since` leaves out earlier ones.
     """
     if status not in STATUSES:
         raise InvalidInput(f"There is no status {status!r}: {', '.join(STATUSES)}.")
@@ -138,11 +138,10 @@ def propose(
 ) -> Proposal:
     """Propose a change; below the threshold it waits.
 
-    With `relation` and `target` it is an edge (`relate`), with `content` a state of the
-    topic `subject` (`remember`), with `alias` another name of the entity, with `kind`
-    alone what kind of thing it is. What could not be written now is refused now. What
-    waits already is given back. An approved change holds from then on, unless
-    `valid_from` says otherwise.
+    `relation` and `target` propose an edge (`relate`), `content` a state of the topic `subject`
+    (`remember`), `alias` another name of the entity, `kind` alone the kind of thing it is. A
+    change that cannot be written is refused at once. If the same change waits already, that
+    proposal is returned. An approved change holds from the approval on, or from `valid_from`.
     """
     sure = clean_share(confidence, "confidence")
     needed = clean_share(threshold, "threshold")
@@ -198,9 +197,8 @@ def approve(
 ) -> Proposal:
     """Apply a change that waits or was refused.
 
-    Conflict when somebody decided on it before. `close` also ends the edges that lead to what
-    an edge changes (`depends_on` and the like), which its reason lists: at the time from which
-    the change holds, or now where they began later or no time is said.
+    It raises Conflict if somebody decided on it before. `close` also ends the edges that point
+    to what changes, which the reason lists, at the time from which the change holds.
     """
     from hades.lifecycle.review import affected
 

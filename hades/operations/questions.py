@@ -69,11 +69,10 @@ def search(
 ) -> list[Hit]:
     """Find the passages that match a question best.
 
-    `retriever` is `meaning`, `words` or `names`; by default meaning and words together.
-    `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
-    the topics; `since` and `until` leave what began to hold in that time. What was
-    remembered since the last search is indexed first, unless this memory is open for
-    reading only: then it waits for a writer, and `pending` counts it.
+    `retriever` is `meaning`, `words` or `names`; the default is meaning and words together.
+    `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow the
+    topics; `since` and `until` keep only what became true in that time. New notes are indexed
+    first, unless this memory is open for reading only; `pending` counts those that wait.
     """
     from hades.recall.find.finder import chosen_retrievers
 
@@ -107,12 +106,11 @@ def recall(
 ) -> Recall:
     """Collect the passages and paths that answer a question.
 
-    `budget` is the most tokens the context may have. `mode` is `execution` (5 passages),
-    `planning` (10) or `brainstorming` (20); by default the question decides. `plan`
-    changes caps, budgets and stages: see `docs/answers.md`. A time in the words of the
-    question narrows notes and told facts to it, unless `since`, `until` or `at` say
-    another; `time` in the answer tells how it was understood. Everything that was trimmed
-    or done another way is in the answer's `reasons`.
+    `budget` is the most tokens that the packed context may have. `mode` is `execution` (5
+    passages), `planning` (10) or `brainstorming` (20); by default the question decides. `plan`
+    changes limits and stages: see `docs/answers.md`. A time in the words of the question narrows
+    notes and facts, unless `since`, `until` or `at` is given; `time` in the result says how it
+    was understood. `reasons` lists everything that was cut or done in another way.
     """
     clean_number(budget, "budget", least=50)
     where = view._where(tag, kind, glob, since, until)
@@ -155,9 +153,9 @@ def ask(
 ) -> Answer:
     """Answer a question in sentences, each with its source.
 
-    With a `model` they are its own words, from the packed context alone; each is checked against
-    what it cites, and without one that holds the extracted sentences answer: `fallback` in the
-    answer says why. See `docs/models.md`.
+    With a `model` the answer is in its words, from the packed context alone. Each sentence is
+    checked against what it cites. If none passes, the extracted sentences answer, and `fallback`
+    says why. See `docs/models.md`.
     """
     from hades.models.chat import open_chat_model
     from hades.recall.answer.ask import answer
@@ -218,8 +216,8 @@ def examine(view: View, question: str) -> tuple[list[Chunk], Any]:
 def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
     """Load kernels, encoder and indexes; return the seconds.
 
-    Kernels are compiled once on a machine and kept; the encoder and the indexes of this
-    memory are loaded for this process. A server does this before it answers.
+    Kernels are compiled once per machine. Encoder and indexes are loaded for this process. A
+    server does this before it answers.
     """
     from hades.recall.warming import load_kernels, timed
 

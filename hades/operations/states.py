@@ -280,11 +280,11 @@ def forget(memory: Memory, topic: TopicName) -> State:
 def purge(memory: Memory, name: Name) -> dict[str, int]:
     """Erase a topic or entity with its whole history.
 
-    Takes as long as copying the file: it is written anew, so that no byte is left.
-    Gives how many rows of each kind went, and `wiped`: 0 inside a batch, where that
-    happens at its end, and where it cannot be done now: another process reads, the disk is
-    full, an index may not be removed. Then it is owed, `check` says so, and the next opening
-    for writing, the next purge or `repair` does it. Names merged with this one stay.
+    Everything derived from it is erased too. The file is rewritten, so it takes as long as
+    copying the file. The result counts the rows of each kind. `wiped` is 0 inside a batch, where
+    it happens at the end, and if it cannot be done now (another process reads, the disk is full,
+    an index cannot be removed). Then `check` names it, and the next opening for writing, the
+    next purge or `repair` does it. Names merged with this one stay.
     """
     clean_name(name)
     gone: dict[str, int] = {}

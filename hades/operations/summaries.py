@@ -43,11 +43,11 @@ def consolidate(
 ) -> Consolidation:
     """Summarise the days, weeks and months that are over.
 
-    Each is the state of a topic `summary/2026-11-03`, `summary/2026-W45` or `summary/2026-11`,
-    and is made anew when something of its time was written or changed since.
-    Questions about a longer time are answered from them, with their originals cited; others never
-    see them. With a `model` it writes them; a sentence that does not stand in what it cites is
-    dropped, and where most do not, the summary is made of sentences of the texts.
+    A summary is the state of a topic `summary/2026-11-03`, `summary/2026-W45` or
+    `summary/2026-11`. It is made again when something of its time was written or changed.
+    Questions about a longer time are answered from summaries, with the originals cited; other
+    questions never see them. With a `model` the model writes them; sentences that its sources do
+    not support are dropped, and if most are, the summary consists of sentences of the texts.
     """
     from hades.lifecycle.consolidate import Consolidator
 
@@ -82,7 +82,8 @@ def originals(
 ) -> list[State]:
     """Show what a summary was made of.
 
-    They come in the order of time; `after` and `limit` page through a long list.
+    `every` goes down to the original states instead of one level. They come in the order of
+    time; `after` and `limit` page through a long list.
     """
     clean_number(limit, "limit")
     with view._store.snapshot():
@@ -102,7 +103,8 @@ def originals(
 def summaries(view: View, topic: TopicName, version: Version = None) -> list[State]:
     """List the summaries that a topic went into.
 
-    Those that were made anew are listed with all their versions: `history` shows how they differ.
+    Daily ones come first, each with all its versions; `history` shows how they differ. `version`
+    asks for one version of the topic.
     """
     clean_name(topic)
     with view._store.snapshot():

@@ -110,8 +110,8 @@ def archive(
 def tiers(view: View) -> list[Tier]:
     """Show where answers and texts are kept, and how full.
 
-    Of each tier its size, its bound, and how often it had what was looked for. Nothing is
-    loaded for it: of a tier that holds nothing yet, `where` says why.
+    Each tier has its size, its limit and how often it had what was looked for. `where` says why
+    a tier is empty. Nothing is loaded for it.
     """
     found = [tier for engine in view._engines.values() for tier in engine.tiers()]
     found += view._store.tiers()
