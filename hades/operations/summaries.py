@@ -56,7 +56,7 @@ def consolidate(
     clean_number(at_least, "at_least", least=1)
     first, last = memory._time(since), memory._time(until)
     if first is not None and last is not None and first > last:
-        raise InvalidInput(f"`since` ({since}) must be before `until` ({until}).")
+        raise InvalidInput(f"{since} is after {until}: give `since` and `until` in their order.")
     memory._require_space()
     if memory._store.in_transaction:
         raise InvalidInput("Consolidate before or after a batch or snapshot, not inside it.")

@@ -287,7 +287,7 @@ def test_what_is_no_server_of_ours_is_told() -> None:
         ("http://", "not an address"),
         ("http://host:99999", "Port"),
         ("http://host/?q=1", "not an address"),
-        ("unix://here.sock", "whole path"),
+        ("unix://here.sock", "full path"),
         ("ftp://host", "neither a file nor a database"),
     ],
 )

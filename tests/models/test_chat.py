@@ -251,7 +251,7 @@ def test_the_short_form() -> None:
 
 
 def test_a_wrong_short_form_is_told_in_words() -> None:
-    with pytest.raises(hades.InvalidInput, match="in short: openai:http://127") as caught:
+    with pytest.raises(hades.InvalidInput, match="in short form: openai:http://127") as caught:
         load_settings({"HADES_MODEL": "nonsense"})
     assert "\\" not in str(caught.value)
 
