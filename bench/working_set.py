@@ -17,7 +17,7 @@ import numpy as np
 
 import hades
 from bench.table import show
-from hades.lifecycle.working_set import HERE
+from hades.lifecycle.focus import HERE
 
 TOPICS, VERSIONS, ROUNDS = 200, 4, 3
 PEOPLE = ("Ann Lee", "Ben Holm", "Cleo Lind", "Dora Berg", "Emil Winter")

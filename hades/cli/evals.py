@@ -42,7 +42,9 @@ def evaluate(
     ] = None,
     systems: Annotated[
         str | None,
-        typer.Option("--systems", help="Some of dense,words,hybrid,ppr,tiers,full (default: all)."),
+        typer.Option(
+            "--systems", help="Some of dense,words,hybrid,ppr,fusion,full (default: all)."
+        ),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", help="Ask only the first N questions.")

@@ -74,7 +74,7 @@ class Invocation:
     @contextmanager
     def opened(self, *, create: bool = False, read_only: bool = False) -> Iterator[Memory]:
         """The memory the options name."""
-        from hades.memory import open as open_memory
+        from hades.opening import open as open_memory
         from hades.settings import load_settings
 
         settings = load_settings()

@@ -158,7 +158,7 @@ def _to_look(invocation: Invocation) -> Iterator[Memory]:
         try:
             memory = stack.enter_context(invocation.opened(create=False))
         except NotFound:
-            from hades.memory import open as open_memory
+            from hades.opening import open as open_memory
 
             folder = stack.enter_context(TemporaryDirectory())
             memory = stack.enter_context(open_memory(Path(folder) / "none.hades"))

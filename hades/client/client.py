@@ -43,7 +43,7 @@ from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
     from hades.ingest.summary import Summary
-    from hades.lifecycle.working_set import Focus
+    from hades.lifecycle.focus import Focus
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_RETRIES = 4
@@ -104,7 +104,7 @@ class RemoteView(View):
 
     def focus(self, topic: str, *, bytes_at_most: int | None = None) -> Focus:
         """Not over a server: to ask whether something changed takes as long as to ask."""
-        raise Unavailable("A working set is kept beside the memory's file: use working_memory.")
+        raise Unavailable("A focus is kept beside the memory's file: use working_memory.")
 
     def spaces(self) -> list[Space]:
         """Every space of the memory that you may use."""

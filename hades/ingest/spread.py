@@ -30,7 +30,8 @@ from hades.ingest.history import batches
 from hades.ingest.readers.text import RAW_BYTES_AT_MOST, one_line
 from hades.ingest.reading import Task
 from hades.ingest.workers import LOOK_EVERY_S, Answer, Workers
-from hades.models.encoder import Encoder, Vectors, load_encoder
+from hades.models.encoder import Encoder, load_encoder
+from hades.models.onnx_encoder import Vectors
 from hades.settings import cores, load_settings
 
 LOCAL = "local"

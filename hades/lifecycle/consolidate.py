@@ -1,4 +1,4 @@
-"""Consolidation: summaries of days, weeks and months that are over (seed 003, §5).
+"""Consolidation: summaries of days, weeks and months that are over (source document 003, §5).
 
 A day with enough states gets a summary, a week with enough of those another, a month likewise.
 Each is made of the largest parts below that lie in it, and of the states themselves of

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hades.errors import InvalidInput, NotFound
 from hades.settings import cores
@@ -26,8 +27,7 @@ from hades.settings import cores
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from hades.models.encoder import Vectors
-
+Vectors = npt.NDArray[np.float32]
 GRAPH_NAMES = (
     "model.onnx",
     "onnx/model.onnx",

@@ -1,8 +1,8 @@
 """The context of a model: a question answered within a budget by sections, and core blocks.
 
 A question is not searched for here: recall finds, working memory adds what is around the best
-topics, and each section gets its share (seed 003, §6, algorithm 6). A section that needs less
-leaves the rest to the next.
+topics, and each section gets its share (source document 003, §6, algorithm 6). A section that
+needs less leaves the rest to the next.
 
 Core blocks are topics `core/NAME`, so they have versions, times and erasure like all others.
 """
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from hades.context.pack import PART_TOKENS_AT_LEAST, held_days, indented, read_cite, shown_cite
 from hades.context.tokens import TokenFamily, count, token_family
-from hades.domain.answer import Intent, Note, Recall, unlabelled
+from hades.domain.answer import Diagnostic, Intent, Recall, unlabelled
 from hades.domain.context import (
     CORE_PREFIX,
     BudgetedContext,
@@ -42,7 +42,8 @@ SHARES = {"latest": 0.3, "summaries": 0.3, "details": 0.3, "reserve": 0.1}
 TITLES = {"latest": "Latest states:", "summaries": "Summaries:", "details": "Details:"}
 LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
 LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION), 0)
-"""Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (seed 003)."""
+"""Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (source document
+003)."""
 OTHER_LEVEL = 2
 SUMMARIES = {1: "????-??-??", 2: "????-W??", 3: "????-??"}
 """The topics of each level: `summary/2026-11-03`, `…/2026-W45`, `…/2026-11`."""
@@ -109,7 +110,7 @@ def retrieve_within_budget(
     allowed = {name: int(max_tokens * shares[name]) for name in TITLES}
     packing = _Sections(family, max_tokens - reserve, question)
     packing.fill("latest", allowed, _latest(view, found, family, allowed["latest"]))
-    packing.fill("summaries", allowed, _summaries(view, found, level, packing.notes))
+    packing.fill("summaries", allowed, _summaries(view, found, level, packing.diagnostics))
     packing.fill("details", allowed, _details(view, found, budget))
     text = "".join(packing.parts)
     return BudgetedContext(
@@ -122,7 +123,7 @@ def retrieve_within_budget(
         tokens=family.count([text])[0],
         sections=tuple(packing.sections),
         text=text,
-        reasons=(*(one for one in found.reasons if one.stage != "pack"), *packing.notes),
+        reasons=(*(one for one in found.reasons if one.stage != "pack"), *packing.diagnostics),
     )
 
 
@@ -164,7 +165,9 @@ def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> Ite
                     yield ContextItem(one.id, "latest", held_days(state), one.chunk.text)
 
 
-def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iterator[ContextItem]:
+def _summaries(
+    view: View, found: Recall, level: int, diagnostics: list[Diagnostic]
+) -> Iterator[ContextItem]:
     """The lines that answer an overview; else the summaries of the time asked about, the latest
     first, and where there are none those of another level, finer ones first."""
     if found.level:
@@ -173,7 +176,9 @@ def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iter
             yield ContextItem(name, "summary", held_days(one), one.chunk.text)
         return
     if level == 0:
-        notes.append(Note(Reason.SWITCHED_OFF, "summaries", f"a question of {found.intent.value}"))
+        diagnostics.append(
+            Diagnostic(Reason.SWITCHED_OFF, "summaries", f"a question of {found.intent.value}")
+        )
         return
     times = (found.time.since, found.time.until) if found.time else (None, None)
     # A summary holds from the end of its time on.
@@ -185,7 +190,9 @@ def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iter
             yield ContextItem(state.id, "summary", held_days(state), state.content)
         if there:
             return
-    notes.append(Note(Reason.NO_HIERARCHY, "summaries", "nothing of that time is consolidated"))
+    diagnostics.append(
+        Diagnostic(Reason.NO_HIERARCHY, "summaries", "nothing of that time is consolidated")
+    )
 
 
 def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:
@@ -216,7 +223,7 @@ class _Sections:
         self._spare = self._numbers = 0
         self._shown: dict[tuple[str, int | None], str] = {}
         self.sections: list[ContextSection] = []
-        self.notes: list[Note] = []
+        self.diagnostics: list[Diagnostic] = []
 
     def fill(self, name: str, shares: Mapping[str, int], drafts: Iterator[ContextItem]) -> None:
         """Put in what fits, best first; of what does not, the beginning where it is worth it."""
@@ -229,7 +236,9 @@ class _Sections:
             if draft.text.strip() in self._shown.get(state, ""):
                 continue  # a passage of a state that is shown, or the state of a passage
             if room < PART_TOKENS_AT_LEAST:
-                self.notes.append(Note(Reason.BUDGET_EXHAUSTED, name, f"from {draft.cite} on"))
+                self.diagnostics.append(
+                    Diagnostic(Reason.BUDGET_EXHAUSTED, name, f"from {draft.cite} on")
+                )
                 break
             item = self._item(draft, room)
             if item is None:
@@ -242,7 +251,7 @@ class _Sections:
             self._shown[state] = f"{self._shown.get(state, '')}\n\n{item.text}"
             room -= item.tokens
         if left_out:
-            self.notes.append(Note(Reason.EVICTED, name, f"{left_out} did not fit"))
+            self.diagnostics.append(Diagnostic(Reason.EVICTED, name, f"{left_out} did not fit"))
         used = title_tokens + sum(one.tokens for one in items) if items else 0
         self._spare, self._room = allowed - used, self._room - used
         self.sections.append(ContextSection(name, allowed, used, tuple(items)))
@@ -258,7 +267,9 @@ class _Sections:
         if not part:
             return None
         if part != whole.text:
-            self.notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, f"{draft.cite} was cut"))
+            self.diagnostics.append(
+                Diagnostic(Reason.BUDGET_EXHAUSTED, STAGE, f"{draft.cite} was cut")
+            )
         return replace(whole, text=part, tokens=tokens(part))
 
 

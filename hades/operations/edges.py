@@ -17,7 +17,7 @@ from hades.domain.rules import (
 )
 from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import Conflict, InvalidInput, NotFound
-from hades.lifecycle import facts
+from hades.lifecycle import fact_changes
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     Evidence,
@@ -105,7 +105,9 @@ def when_changed(
             clean_name(relation, "relation")
     with view._store.snapshot():
         node = view._named_node(name)
-        return facts.when_changed(view._store, view._space_id, node, before, after, view.as_of)
+        return fact_changes.when_changed(
+            view._store, view._space_id, node, before, after, view.as_of
+        )
 
 
 @operation("GET", "/inverses", command="inverses")
@@ -156,7 +158,7 @@ def relate(
             evidence=clean_content(evidence),
             metadata=clean_metadata(metadata) or {},
         )
-        edge, is_news = facts.relate(store, write, space, draft, exclusive=exclusive)
+        edge, is_news = fact_changes.relate(store, write, space, draft, exclusive=exclusive)
         write.cancelled = not is_news
     return edge
 
@@ -195,7 +197,7 @@ def unrelate(
             when = ends or from_micros(write.at)
             if edge.valid_to is not None and edge.valid_to <= when and not (ends or mistake):
                 raise Conflict(f"Edge {edge.id} ended already: give `at` to say otherwise.")
-            facts.unrelate(store, write, edge, when, mistake=mistake)
+            fact_changes.unrelate(store, write, edge, when, mistake=mistake)
         write.subject = store.entities.node(space, found[0].source.name, NOW)
     return [store.edges.beliefs(space, edge.id, NOW)[-1] for edge in found]
 
@@ -241,7 +243,7 @@ def change_fact(
         hint = "" if to else " To open one, give `to`."
         closing = _holding(memory, subject, relation, target, when, may_lack=opens, hint=hint)
         new_target = None if to is None else store.entities.ensure(write, space, to, "concept")
-        change = facts.change_fact(
+        change = fact_changes.change_fact(
             store,
             write,
             space,

@@ -23,7 +23,7 @@ from hades.domain.rules import clean_name, clean_share
 from hades.domain.times import NOW, iso
 from hades.domain.topics import State
 from hades.errors import Conflict, InvalidInput, NotFound
-from hades.lifecycle import facts
+from hades.lifecycle import fact_changes
 from hades.lifecycle.authority import is_told, may_change
 from hades.lifecycle.review import ENDS_OF_EDGE, against, ends_of
 from hades.operations.declare import Param, Role, operation
@@ -287,7 +287,7 @@ class _Run:
             return []
         draft = EdgeDraft(source, fact.relation, target or 0, valid_to=fact.valid_to)
         exclusive = fact.exclusive and fact.valid_to is None
-        return facts.changed_by(store, space, draft, fact.valid_from, exclusive=exclusive)
+        return fact_changes.changed_by(store, space, draft, fact.valid_from, exclusive=exclusive)
 
     def _ended_by(self, fact: ExtractedFact) -> list[Edge]:
         """Return the edges of other relations that a fact ends."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.answer import Neighbour, Path, Subgraph, WorkingSet
+from hades.domain.answer import Neighbour, Path, Subgraph, WorkingMemory
 from hades.domain.rules import clean_direction, clean_name, clean_number, clean_share
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
@@ -23,7 +23,7 @@ from hades.operations.parameters import (
 from hades.store.records import Direction
 
 if TYPE_CHECKING:
-    from hades.lifecycle.working_set import Focus
+    from hades.lifecycle.focus import Focus
     from hades.memory import View
     from hades.recall.paths.edge_walk import EdgeChoice
 
@@ -72,7 +72,7 @@ def paths(
     )
     view._bring_up_to_date(None)
     ends = view._meant_node(source), view._meant_node(target)
-    with view._engine.query_context(view._where(), nodes=ends) as query:
+    with view._engine.query_context(view._scope(), nodes=ends) as query:
         return neighbourhood.paths(query, *ends, scoring, limit=limit, hops=hops)
 
 
@@ -99,7 +99,7 @@ def neighbours(
 
     view._bring_up_to_date(None)
     node = view._meant_node(name)
-    with view._engine.query_context(view._where(), nodes=[node]) as query:
+    with view._engine.query_context(view._scope(), nodes=[node]) as query:
         if chosen is not None:
             return edge_walk.neighbours(query, node, chosen, limit=limit, hops=hops)
         return neighbourhood.neighbours(query, node, limit=limit, hops=hops)
@@ -131,7 +131,7 @@ def subgraph(
 
     view._bring_up_to_date(None)
     nodes = [view._meant_node(name) for name in names]
-    with view._engine.query_context(view._where(), nodes=nodes) as query:
+    with view._engine.query_context(view._scope(), nodes=nodes) as query:
         if chosen is not None:
             return edge_walk.subgraph(query, nodes, chosen, limit=limit, hops=hops)
         return neighbourhood.subgraph(query, nodes, limit=limit, hops=hops)
@@ -151,7 +151,7 @@ def working_memory(
             most=TOKENS_AT_MOST,
         ),
     ] = BUDGET_TOKENS,
-) -> WorkingSet:
+) -> WorkingMemory:
     """Collect what to know before working on a topic.
 
     The result holds its latest state, earlier and important states, and linked topics, within a
@@ -163,24 +163,24 @@ def working_memory(
 
     near = _near(view, topic)
     with view._store.snapshot():
-        return gather(view._store, view._where(), topic, near, budget)
+        return gather(view._store, view._scope(), topic, near, budget)
 
 
 def focus(view: View, topic: str, *, bytes_at_most: int | None = None) -> Focus:
-    """A working set around a topic: `with memory.focus("project/alpha") as working_set:`.
+    """A focus on a topic: `with memory.focus("project/alpha") as focus:`.
 
     What `working_memory` shows is loaded into memory: the topic with its last and important
     states, and the topics the graph joins it with. `get`, `history`, `search` and `recall` of
-    the set answer from there where they can, else from the memory, and what was found joins
-    the set; see `docs/strength.md`. It holds `bytes_at_most` (16 MiB).
+    the focus answer from there where they can, else from the memory, and what was found joins
+    it; see `docs/strength.md`. It holds `bytes_at_most` (16 MiB).
     """
-    from hades.lifecycle.working_set import BYTES_AT_MOST, Focus
+    from hades.lifecycle.focus import BYTES_AT_MOST, Focus
 
     most = BYTES_AT_MOST if bytes_at_most is None else bytes_at_most
     clean_name(topic)
     clean_number(most, "bytes", least=1)
     if not view.as_of.is_now:
-        raise InvalidInput("A working set shows the present: leave out `at`.")
+        raise InvalidInput("A focus shows the present: leave out `at`.")
     topics = [topic, *(name for name, _ in _near(view, topic))]
     return Focus(view._store, (view._space_id, view.space), view, topics, most)
 
@@ -192,7 +192,7 @@ def _near(view: View, topic: str) -> list[tuple[str, Path]]:
     from hades.recall.working import RELATED_AT_MOST
 
     node = view._named_node(topic)
-    with view._engine.query_context(view._where(), nodes=[node]) as query:
+    with view._engine.query_context(view._scope(), nodes=[node]) as query:
         return neighbourhood.related_topics(query, node, limit=RELATED_AT_MOST)
 
 

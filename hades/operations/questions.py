@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hades.recall.plan import Plan
 
 RETRIEVERS = ("meaning", "words", "names")
-SYSTEMS = ("dense", "words", "hybrid", "ppr", "tiers", "full")
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
 
 QuestionMode = Annotated[
     str | None,
@@ -78,10 +78,10 @@ def search(
 
     clean_number(limit, "limit", least=1)
     retrievers = chosen_retrievers(retriever)
-    where = view._where(tag, kind, glob, since, until)
+    scope = view._scope(tag, kind, glob, since, until)
     view._ready(question, on_progress)
     return view._finder.search(
-        where,
+        scope,
         question,
         limit=limit,
         retrievers=retrievers,
@@ -113,15 +113,15 @@ def recall(
     was understood. `reasons` lists everything that was cut or done in another way.
     """
     clean_number(budget, "budget", least=50)
-    where = view._where(tag, kind, glob, since, until)
+    scope = view._scope(tag, kind, glob, since, until)
     engine = view._engine
     answered = engine.answers.answer(
-        (where, question, budget, mode, plan, *engine.answered_by),
+        (scope, question, budget, mode, plan, *engine.answered_by),
         lambda: engine.recall(
-            where, question, budget=budget, mode=mode, plan=plan, on_progress=on_progress
+            scope, question, budget=budget, mode=mode, plan=plan, on_progress=on_progress
         ),
         ready=lambda: view._ready(question, on_progress, degrades=True),
-        holds_until=lambda since: engine.holds_until(where, since),
+        holds_until=lambda since: engine.holds_until(scope, since),
     )
     used = ((one.chunk.topic, one.chunk.version, one.recorded_at) for one in answered.passages)
     view._store.uses.add(view._space_id, used)
@@ -198,18 +198,18 @@ def rank(
 ) -> list[Hit]:
     """Rank passages by one system of the evaluation ladder.
 
-    The systems are `dense`, `words`, `hybrid`, `ppr`, `tiers` and `full`.
+    The systems are `dense`, `words`, `hybrid`, `ppr`, `fusion` and `full`.
     """
     clean_number(limit, "limit", least=1)
-    where = view._where(tag, kind, glob, since, until)
+    scope = view._scope(tag, kind, glob, since, until)
     view._ready(question, on_progress)
-    return view._engine.rank(where, question, system, limit, on_progress)
+    return view._engine.rank(scope, question, system, limit, on_progress)
 
 
 def examine(view: View, question: str) -> tuple[list[Chunk], Any]:
     """The candidates for a question and the features a ranker sees of them."""
     view._ready(question, None)
-    return view._engine.examine(view._where(), question)
+    return view._engine.examine(view._scope(), question)
 
 
 @operation("POST", "/warm", asks=True, long=True)
@@ -226,7 +226,7 @@ def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
 
     def indexes() -> None:
         view._finder.make_database_index(on_progress)
-        with view._engine.query_context(view._where(), on_progress):
+        with view._engine.query_context(view._scope(), on_progress):
             pass
 
     parts = {

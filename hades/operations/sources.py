@@ -103,7 +103,7 @@ def import_triples(
     a topic, its passages mention both ends. A line that cannot be used is named in the
     summary and stops nothing.
     """
-    from hades.ingest.facts import ToldMentions, take_facts
+    from hades.ingest.fact_import import ToldMentions, take_facts
 
     told = ToldMentions(memory._store, memory._space_id)
 

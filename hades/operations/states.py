@@ -18,7 +18,7 @@ from hades.domain.rules import (
 from hades.domain.times import iso
 from hades.domain.topics import Chunk, Diff, State, Topic
 from hades.errors import InvalidInput, NotFound, Refused
-from hades.lifecycle import facts
+from hades.lifecycle import fact_changes
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
@@ -266,7 +266,7 @@ def forget(memory: Memory, topic: TopicName) -> State:
         state, _ = store.topics.add(write, space, topic, Draft(content=None))
         reconsider(store, write, space, topic, memory._actor)
         for node in store.entities.own_nodes(space, topic):
-            facts.end_edges_of(store, write, space, node, state.valid_from)
+            fact_changes.end_edges_of(store, write, space, node, state.valid_from)
         return state
 
 

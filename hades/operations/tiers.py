@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.rules import clean_name, clean_number
+from hades.domain.rules import clean_number
 from hades.domain.tiers import Tier
 from hades.domain.times import TimeLike, parse_time, to_micros
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import NUMBER_AT_MOST, TopicGlob
+from hades.operations.parameters import NUMBER_AT_MOST
 from hades.store.owed import LOG, REWRITE, owe
 from hades.store.records import Progress
 
@@ -53,7 +53,6 @@ def archive(
             most=NUMBER_AT_MOST,
         ),
     ] = 10,
-    glob: TopicGlob = None,
     to: Annotated[
         str | None,
         Param(
@@ -72,22 +71,20 @@ def archive(
     goes, nor what is still to be indexed (`not_indexed`: run `hades index`). `in_archive` counts
     all states that lie there now. It can be stopped at any moment and called again. The place is
     `to` or the setting `archive`, else a folder beside the file; the memory remembers it.
-    `restore` brings all home, of topics like `glob`.
+    `restore` brings all home.
     """
     from hades.settings import load_settings
     from hades.store import archiving
 
     clean_number(keep_versions, "keep_versions", least=1)
-    if glob is not None:
-        clean_name(glob, "pattern")
     memory._require_space()
     if memory._store.in_transaction:
         raise InvalidInput("Archive before or after a batch or snapshot, not inside it.")
     if restore:
-        return _bring_home(memory, glob, dry_run, on_progress)
+        return _bring_home(memory, dry_run, on_progress)
     topics, database = memory._store.topics, memory._store.database
     before = _before(memory, older_than)
-    found = archiving.old_versions(database, memory._space_id, glob, before, keep_versions)
+    found = archiving.old_versions(database, memory._space_id, before, keep_versions)
     pending = memory.pending
     if dry_run:
         counted = [length for versions in found.values() for length in versions.values()]
@@ -131,7 +128,7 @@ def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[st
             name, data = topics.archive.note(run)
         with memory._write("archive") as write:
             write.subject = run.topic << 3
-            write.cancelled = not topics.archive.move(topics, run, name, data)
+            write.cancelled = not topics.archive.move(run, name, data, topics.make_whole)
         if not write.cancelled:
             done["states"] += len(run.contents)
             done["bytes"] += sum(versions[one] for one in run.contents)
@@ -139,13 +136,11 @@ def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[st
             done["archived_bytes"] += len(data)
 
 
-def _bring_home(
-    memory: Memory, glob: str | None, dry_run: bool, on_progress: Progress | None
-) -> dict[str, int]:
+def _bring_home(memory: Memory, dry_run: bool, on_progress: Progress | None) -> dict[str, int]:
     from hades.store import archiving
 
     database, done = memory._store.database, {"states": 0, "objects": 0}
-    objects = archiving.objects_of(database, memory._space_id, glob)
+    objects = archiving.objects_of(database, memory._space_id)
     if dry_run:
         return {"states": sum(objects.values()), "objects": len(objects)}
     for number, name in enumerate(objects):

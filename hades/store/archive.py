@@ -15,8 +15,9 @@ import logging
 import lzma
 import re
 import secrets
+from collections.abc import Callable
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hades.domain.rules import CONTENT_BYTES_AT_MOST
 from hades.errors import Conflict, Corrupt, HadesError, InvalidInput, Unavailable
@@ -27,9 +28,6 @@ from hades.store.faults import digest_of
 from hades.store.objects import Objects, open_objects
 from hades.store.owed import ARCHIVE, owe
 from hades.store.records import Problem
-
-if TYPE_CHECKING:
-    from hades.store.topics import Topics
 
 VERSIONS_AT_MOST, BYTES_AT_MOST = 64, 4 << 20
 """Of one object, before compression: so much is read to see one old version."""
@@ -213,7 +211,9 @@ class Archive:
         owe(self._database, ARCHIVE + name)
         return name, data
 
-    def move(self, topics: Topics, run: VersionRun, name: str, data: bytes) -> bool:
+    def move(
+        self, run: VersionRun, name: str, data: bytes, make_whole: Callable[[int, int], object]
+    ) -> bool:
         """Move a run out of the store; False when it is no longer there as it was."""
         database, (first, last) = self._database, (min(run.contents), max(run.contents))
         states = database.column(
@@ -230,7 +230,7 @@ class Archive:
             raise Unavailable(
                 f"What was written to the archive {objects.place} cannot be read back."
             )
-        topics.make_whole(run.topic, last + 1)
+        make_whole(run.topic, last + 1)
         cut = f"UPDATE states SET body = NULL, encoding = {WHOLE}, depth = 0 WHERE id = ?"
         database.run_many(cut, [(state,) for state in states])
         database.run_many("INSERT INTO archived VALUES (?, ?)", [(one, name) for one in states])

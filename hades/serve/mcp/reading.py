@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.domain.answer import Answer, Recall, WorkingSet
+from hades.domain.answer import Answer, Recall, WorkingMemory
 from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.memory import View
@@ -146,12 +146,12 @@ async def when_changed(
 
 
 @operation_tool("topic", budget=(Tokens, 2_000))
-def working_memory(call: AgentCall, found: WorkingSet) -> CallToolResult:
+def working_memory(call: AgentCall, found: WorkingMemory) -> CallToolResult:
     """What to know before working on a topic, packed into few tokens.
 
     Its latest state, those before, and the topics joined with it.
     """
-    return answers.working_set(found, call.space)
+    return answers.working_memory(found, call.space)
 
 
 def _write_place(place: Place) -> str:
