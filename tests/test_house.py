@@ -188,7 +188,17 @@ def test_every_public_name_command_and_setting_has_a_sentence() -> None:
 def test_links_in_the_docs_lead_somewhere() -> None:
     lost = []
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
-            if "://" not in target and not (page.parent / target).exists():
-                lost.append(f"{page.relative_to(ROOT)} links to {target}")
+        for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            target, _, anchor = link.partition("#")
+            place = page.parent / target if target else page
+            if "://" in link or (place.exists() and (not anchor or anchor in _anchors(place))):
+                continue
+            lost.append(f"{page.relative_to(ROOT)} links to {link}")
     assert not lost, "\n".join(lost)
+
+
+@cache
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -227,7 +227,7 @@ class Client(RemoteView, Memory):
 
     def once(self, key: str, request: str, do: Callable[[], Any]) -> tuple[Any, bool]:
         """Not over a server: every write of a client is done once as it is."""
-        raise Unavailable("A client sends each write with a key of its own: just write.")
+        raise Unavailable("A client sends each write with its own key: call the write itself.")
 
     # Spaces
 
@@ -277,7 +277,9 @@ class Client(RemoteView, Memory):
         options |= {"phase": list(phases)}
         if source is not None:
             if len(paths) != 1 or Path(source).is_absolute():
-                raise InvalidInput("A source names one file or folder, and is no path itself.")
+                raise InvalidInput(
+                    "A source name is for one file or folder and must not be a path."
+                )
             options["source"] = source
         return ingest_from_here(
             self._connection, self._space, paths, options, on_progress, follow_links

@@ -45,18 +45,19 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 def extract(
     memory: Memory,
     topic: Annotated[
-        str | None, Param("Only this topic; else all.", example="design/approach_x")
+        str | None, Param("Only this topic (default: all).", example="design/approach_x")
     ] = None,
     *,
     glob: TopicGlob = None,
     model: ModelName = None,
     threshold: Annotated[
-        float, Param("Confidence from which a fact is applied, not proposed.", flag="--threshold")
+        float,
+        Param("The confidence from which a fact is stored, not proposed.", flag="--threshold"),
     ] = 0.9,
     dry_run: Annotated[bool, Param("Only show what would be done.", flag="--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> Extraction:
-    """Turn facts in notes and documents ("Maya works at Acme since May") into edges.
+    """Turn sentences of notes and documents into facts.
 
     A fact with at least `threshold` confidence becomes an edge. A new value of a relation with one
     value at a time ends the old edge, and a denial ends the edge that it denies, if the old edge

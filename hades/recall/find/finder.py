@@ -95,7 +95,7 @@ class Finder:
         if index is None or index.is_ready:
             return index is not None
         _LOG.warning(
-            "the indexes of %s take more than memory_mb: run `hades warm`, to ask it instead",
+            "the indexes of %s take more than memory_mb: run `hades warm` to search there",
             self._store.database.place,
         )
         return False
