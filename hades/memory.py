@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 import hades.operations as op
 from hades.domain.graph import NodeKind
-from hades.domain.names import paper_id
 from hades.domain.rules import clean_content, clean_kind, clean_name
-from hades.domain.times import NOW, AsOf, TimeLike, parse_time
+from hades.domain.times import NOW, AsOf, TimeLike
 from hades.errors import InvalidInput, NotFound, Unavailable
+from hades.language.english.moments import parse_time
+from hades.language.names import paper_id
 from hades.store.records import EdgeFilter, Phase, Progress, Write
 from hades.store.store import Store
 
@@ -175,7 +176,9 @@ class View:
     def _require_space(self) -> None:
         """NotFound when the space was dropped meanwhile: never an empty answer."""
         if self._store.spaces.id(self._space) != self._space_id:
-            raise NotFound(f"The space {self._space!r} was dropped and made anew: open it again.")
+            raise NotFound(
+                f"The space {self._space!r} was dropped and created again: open it again."
+            )
 
     def _named_node(self, name: str) -> int:
         clean_name(name)
@@ -200,7 +203,7 @@ class View:
             if len(called) > 1:
                 names = ", ".join(sorted(called.values())[:5])
                 said = f"{name!r} may mean {len(called)} things: {names} …"
-                raise NotFound(f"{said} Say more of it.") from None
+                raise NotFound(f"{said} Write more of the name.") from None
             return next(iter(called))
         if not NodeKind.ENTITY.has(known) or store.edges.find(
             space, EdgeFilter(node=known, limit=1), as_of

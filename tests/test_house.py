@@ -22,6 +22,7 @@ FLOORS = [
     {"api", "client", "memory", "opening", "operations"},
     {"recall", "ingest", "lifecycle", "exchange"},
     {"index", "graph", "store", "models", "context", "settings"},
+    {"language"},
     {"domain"},
     {"errors"},
 ]
@@ -154,10 +155,14 @@ def test_importing_hades_loads_nothing_heavy() -> None:
     assert not heavy & set(out.stdout.split())
 
 
-def test_a_command_that_only_reads_compiles_no_patterns_of_prose() -> None:
-    code = "import sys, hades.cli; print(*sys.modules)"
+def test_patterns_of_language_are_compiled_at_first_use() -> None:
+    code = (
+        "from hades.language.patterns import LazyPattern\n"
+        "LazyPattern.compiled = lambda self: print(self.pattern)\n"
+        "import hades.cli, hades.language.english.prose_facts, hades.lifecycle.promote"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "hades.domain.prose_patterns" not in out.stdout.split()
+    assert not out.stdout
 
 
 def test_the_version_is_in_the_changelog() -> None:
@@ -183,7 +188,17 @@ def test_every_public_name_command_and_setting_has_a_sentence() -> None:
 def test_links_in_the_docs_lead_somewhere() -> None:
     lost = []
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
-            if "://" not in target and not (page.parent / target).exists():
-                lost.append(f"{page.relative_to(ROOT)} links to {target}")
+        for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            target, _, anchor = link.partition("#")
+            place = page.parent / target if target else page
+            if "://" in link or (place.exists() and (not anchor or anchor in _anchors(place))):
+                continue
+            lost.append(f"{page.relative_to(ROOT)} links to {link}")
     assert not lost, "\n".join(lost)
+
+
+@cache
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -24,11 +24,12 @@ from hades.domain.answer import Neighbour
 from hades.domain.compare import commit_of
 from hades.domain.context import CoreBlock
 from hades.domain.graph import Entity, Related
-from hades.domain.names import one_line, own_heading
+from hades.domain.plain import one_line
 from hades.domain.promotion import Suggestion
 from hades.domain.tiers import Tier
 from hades.domain.topics import Change, Chunk, Space, State, Topic
 from hades.ingest.summary import Summary
+from hades.language.names import own_heading
 from hades.models.chat import ModelReport
 
 if TYPE_CHECKING:

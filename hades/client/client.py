@@ -33,9 +33,10 @@ from hades.client.jobs import follow
 from hades.domain.address import is_socket, read_address
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_number, clean_tags
-from hades.domain.times import NOW, AsOf, TimeLike, iso, parse_time
+from hades.domain.times import NOW, AsOf, TimeLike, iso
 from hades.domain.topics import Chunk, Space
 from hades.errors import Denied, InvalidInput, Unavailable
+from hades.language.english.moments import parse_time
 from hades.memory import Memory, View
 from hades.operations.declare import OPERATIONS, Operation, Parameter
 from hades.operations.parameters import BATCH_WRITES_AT_MOST
@@ -226,7 +227,7 @@ class Client(RemoteView, Memory):
 
     def once(self, key: str, request: str, do: Callable[[], Any]) -> tuple[Any, bool]:
         """Not over a server: every write of a client is done once as it is."""
-        raise Unavailable("A client sends each write with a key of its own: just write.")
+        raise Unavailable("A client sends each write with its own key: call the write itself.")
 
     # Spaces
 
@@ -276,7 +277,9 @@ class Client(RemoteView, Memory):
         options |= {"phase": list(phases)}
         if source is not None:
             if len(paths) != 1 or Path(source).is_absolute():
-                raise InvalidInput("A source names one file or folder, and is no path itself.")
+                raise InvalidInput(
+                    "A source name is for one file or folder and must not be a path."
+                )
             options["source"] = source
         return ingest_from_here(
             self._connection, self._space, paths, options, on_progress, follow_links

@@ -54,7 +54,7 @@ class TokenFamily:
         """
         if self.count([text])[0] <= at_most:
             return text
-        from hades.domain.sentences import spans
+        from hades.language.sentences import spans
 
         ends = [end for _, end in spans(text)]
         return self._longest(text, ends, at_most, "") or self.cut_words(text, at_most)
@@ -140,7 +140,7 @@ NEAREST = "cl100k"
 TENTHS = {"claude": 20, "llama3": 11, "qwen": 11}
 """Families whose tokenizer is not at hand, and how many tokens they have at most for ten of the
 nearest. Measured against those of Claude 2, Llama 3 and Qwen on twenty kinds of text
-(docs/context.md): they need at most 19 and 10, and Qwen 10 and one more for each digit."""
+(docs/lab/measurements.md): they need at most 19 and 10, and Qwen 10 and one more for each digit."""
 
 
 def _estimated(family: str, texts: Sequence[str]) -> list[int]:
@@ -170,7 +170,7 @@ def token_family(name: str = "minilm") -> TokenFamily:
         begins = next((one for one in _MODELS if model.startswith(one)), None)
         if begins is None:
             known = f"{', '.join(FAMILIES)} or a model such as gpt-4o"
-            raise InvalidInput(f"It is not known how {name!r} counts tokens: use {known}.")
+            raise InvalidInput(f"Tokens of {name!r} cannot be counted: use {known}.")
         model = _MODELS[begins] or begins
     return _named(model)
 

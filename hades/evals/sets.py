@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hades.domain.times import parse_time, to_micros
+from hades.domain.times import to_micros
 from hades.errors import InvalidInput
+from hades.language.english.moments import parse_time
 from hades.store.records import Progress
 
 CORPUS, QUESTIONS, TRIPLES = "corpus.jsonl", "questions.jsonl", "triples.jsonl"
@@ -127,7 +128,7 @@ def load_set(folder: str | Path, questions: str | Path | None = None) -> EvalSet
         raise InvalidInput(f"There is no folder {folder} with a question set.")
     kind = kind_of(folder)
     if kind is None:
-        raise InvalidInput(f"{folder} has none of {', '.join(FILES.values())}: it is no set.")
+        raise InvalidInput(f"{folder} has none of {', '.join(FILES.values())}: it is not a set.")
     path = folder / QUESTIONS if questions is None else Path(questions).expanduser()
     if not path.is_file():
         raise InvalidInput(f"There is no file of questions at {path}.")

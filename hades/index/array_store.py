@@ -193,7 +193,7 @@ def verify(bodies: Bodies, folder: Path | None = None) -> None:
     def look() -> None:
         with kept:
             if why := _damage(files, bodies):
-                _LOG.warning("the index %s is damaged (%s): it is made anew", folder, why)
+                _LOG.warning("the index %s is damaged (%s): rebuilding it", folder, why)
                 _late[folder] += 1
 
     _verifying[:] = [one for one in _verifying if one.is_alive()]
@@ -220,7 +220,7 @@ def checksum(file: BinaryIO, first: int = 0) -> int:
 
 def set_aside(path: Path, why: object) -> None:
     """Say that a derived file cannot be used, and remove it: it is made anew."""
-    _LOG.warning("the index %s is damaged (%s): it is made anew", path, why)
+    _LOG.warning("the index %s is damaged (%s): rebuilding it", path, why)
     remove_path(path)
 
 

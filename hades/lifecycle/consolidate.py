@@ -158,7 +158,7 @@ class Consolidator:
         draft = Draft(content, metadata=metadata, level=period.level, valid_from=period.until)
         with self.store.write(self.actor, ACTION, self.space) as write:
             if not self.store.summaries.are_there(made_of, told):
-                raise Conflict("Something it is made of was purged meanwhile: consolidate again.")
+                raise Conflict("One of its sources was purged meanwhile: consolidate again.")
             state, appended = self.store.topics.add(write, self.space, period.topic, draft)
             self.store.topics.set_kind(write, self.space, period.topic, KIND)
             row = self.store.summaries.put(self.space, period.topic, state.version, made_of)

@@ -58,7 +58,7 @@ AddedText = Annotated[
     str, Param("What to add.", example="Likes tea.", characters=TEXT_CHARACTERS_AT_MOST)
 ]
 OldText = Annotated[
-    str, Param("The very text to replace.", example="tea", characters=TEXT_CHARACTERS_AT_MOST)
+    str, Param("The exact text to replace.", example="tea", characters=TEXT_CHARACTERS_AT_MOST)
 ]
 NewText = Annotated[
     str, Param("What comes instead.", example="coffee", characters=TEXT_CHARACTERS_AT_MOST)
@@ -77,7 +77,7 @@ def retrieve_within_budget(
     max_tokens: Annotated[
         int,
         Param(
-            "Tokens at most, the reserve included.",
+            "How many tokens at most, including the reserve.",
             flag="--max-tokens/-b",
             least=CONTEXT_TOKENS_AT_LEAST,
             most=TOKENS_AT_MOST,
@@ -90,12 +90,12 @@ def retrieve_within_budget(
     ] = None,
     on_progress: Progress | None = None,
 ) -> BudgetedContext:
-    """What a model should read to answer, within a budget of tokens, by sections.
+    """Build a context for a model, section by section.
 
-    `latest` are the current states of the topics that were found; `summaries` those of the
-    level the question asks for; `details` facts, paths, passages, recent states and related
-    topics; `reserve` stays free for reasoning. What a section leaves goes to the next. `tokens`
-    is a family (minilm, cl100k, o200k, claude, llama3, qwen) or a model's name.
+    `latest` holds the current states of the topics that were found, `summaries` the summaries
+    that fit the question, `details` facts, paths, passages, recent states and related topics.
+    `reserve` stays free for the reply. Tokens that a section does not need go to the next.
+    `tokens` is a family (minilm, cl100k, o200k, claude, llama3, qwen) or the name of a model.
     """
     clean_number(max_tokens, "budget", least=CONTEXT_TOKENS_AT_LEAST)
     family = token_family(tokens)
@@ -132,7 +132,7 @@ def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
         if type(share) not in (int, float) or not 0 <= share <= 1:
             raise InvalidInput(f"The share of {name} is a number from 0 to 1, not {share!r}.")
     if sum(said.values()) > 1:
-        raise InvalidInput("The shares of the sections are more than 1 together.")
+        raise InvalidInput("The shares of the sections add up to more than 1.")
     rest = sum(share for name, share in SHARES.items() if name not in said)
     left = 1 - sum(said.values())
     scale = min(1.0, left / rest) if rest else 1.0
@@ -210,9 +210,9 @@ def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:
 
 @operation("GET", "/core", command="core list", timed=True)
 def core(
-    view: View, name: Annotated[str | None, Param("This block only.", example="human")] = None
+    view: View, name: Annotated[str | None, Param("Only this block.", example="human")] = None
 ) -> list[CoreBlock]:
-    """The core blocks, which a model always sees, with their size and limit."""
+    """List the core blocks with their size and limit."""
     if name is not None:
         return [_block(view.get(_topic(name)))]
     return [_block(view.get(one.name)) for one in view.topics(f"{CORE_PREFIX}*")]
@@ -220,10 +220,10 @@ def core(
 
 @operation("POST", "/core/{name}/append", role=Role.WRITER, command="core append")
 def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBlock:
-    """Add a line to a core block; a block that is not there is made.
+    """Add a line to a core block, or create the block.
 
-    Refused where the block would exceed its limit. The limit, `pinned` and `description` are
-    metadata of the topic `core/NAME`: `remember` sets them.
+    The call is refused if the block would exceed its limit. The limit, `pinned` and
+    `description` are metadata of the topic `core/NAME`; `remember` sets them.
     """
     clean_content(content)
     with memory.batch():  # no edit of another writer comes between
@@ -235,9 +235,9 @@ def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBloc
 
 @operation("POST", "/core/{name}/replace", role=Role.WRITER, command="core replace")
 def core_replace(memory: Memory, name: BlockName, old: OldText, new: NewText) -> CoreBlock:
-    """Replace a text in a core block, wherever it stands there.
+    """Replace every occurrence of a text in a core block.
 
-    Refused where the text is not there, or where the block would exceed its limit.
+    The call is refused if the text is not there, or if the block would exceed its limit.
     """
     clean_content(new)
     with memory.batch():

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.rules import clean_number
 from hades.domain.tiers import Tier
-from hades.domain.times import TimeLike, parse_time, to_micros
+from hades.domain.times import TimeLike, to_micros
 from hades.errors import InvalidInput
+from hades.language.english.moments import parse_time
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import NUMBER_AT_MOST
 from hades.store.owed import LOG, REWRITE, owe
@@ -39,7 +40,7 @@ def archive(
     older_than: Annotated[
         TimeLike,
         Param(
-            "An age as 180d, 12w, 6m or 1y, or a time: what was recorded and held since before.",
+            "The least age of a version: 180d, 12w, 6m, 1y, or a time.",
             flag="--older-than",
             characters=100,
         ),
@@ -47,7 +48,7 @@ def archive(
     keep_versions: Annotated[
         int,
         Param(
-            "The last so many versions of a topic stay.",
+            "How many of the latest versions of a topic stay.",
             flag="--keep-versions",
             least=1,
             most=NUMBER_AT_MOST,
@@ -55,15 +56,17 @@ def archive(
     ] = 10,
     to: Annotated[
         str | None,
-        Param("A folder, s3://…, gs://… or az://…; it is remembered.", flag="--to", local=True),
+        Param(
+            "A folder, s3://…, gs://… or az://…; the memory remembers it.", flag="--to", local=True
+        ),
     ] = None,
     restore: Annotated[
-        bool, Param("Bring everything home into the store instead.", flag="--restore")
+        bool, Param("Move everything back into the store instead.", flag="--restore")
     ] = False,
-    dry_run: Annotated[bool, Param("Only count.", flag="--dry-run")] = False,
+    dry_run: Annotated[bool, Param("Only count what would move.", flag="--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Move the texts of old versions out of the store, compressed; how many states and bytes.
+    """Move texts of old versions to an archive, compressed.
 
     They come back by themselves whenever somebody reads them. What is latest or current never
     goes, nor what is still to be indexed (`not_indexed`: run `hades index`). `in_archive` counts
@@ -103,10 +106,10 @@ def archive(
 
 @operation("GET", "/tiers", command="tiers", whole_memory=True)
 def tiers(view: View) -> list[Tier]:
-    """Where answers and texts lie, from this process's memory to the archive.
+    """Show where answers and texts are kept, and how full.
 
-    Of each tier its size, its bound, and how often it had what was looked for. Nothing is
-    loaded for it: of a tier that holds nothing yet, `where` says why.
+    Each tier has its size, its limit and how often it had what was looked for. `where` says why
+    a tier is empty. Nothing is loaded for it.
     """
     found = [tier for engine in view._engines.values() for tier in engine.tiers()]
     found += view._store.tiers()

@@ -114,7 +114,7 @@ class AnswerCache:
                 return None
             found = rebuild(Recall, read["answer"])
         except (HadesError, ValueError, TypeError, KeyError, RecursionError) as error:
-            _log.warning("a kept answer cannot be read, and is made anew: %s", error)
+            _log.warning("a kept answer cannot be read and is computed again: %s", error)
             return None
         self.uses[tier] += 1
         if tier == "shared":
@@ -185,7 +185,7 @@ class SharedAnswers:
             return call()
         except self._failed as error:
             self._off_until = time.monotonic() + TRIED_AGAIN_S
-            _log.warning("Redis does not answer (%s): going on without it for a while", error)
+            _log.warning("Redis does not answer (%s): continuing without it for a while", error)
             return None
 
 
@@ -200,7 +200,9 @@ def _opened(url: str, secret: str) -> SharedAnswers | None:
     try:
         return SharedAnswers(url, secret)
     except (ImportError, ValueError) as error:
-        _log.warning("redis_url cannot be used (%s): install the extra `redis`, or mend it", error)
+        _log.warning(
+            "redis_url cannot be used (%s): install the extra `redis`, or correct it", error
+        )
         return None
 
 

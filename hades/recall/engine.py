@@ -25,6 +25,7 @@ from hades.domain.times import FOREVER, from_micros
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Floats, Ints
+from hades.language.english.intent import asks_for_list, choose_mode, read_intent
 from hades.models.encoder import wait_until_loaded
 from hades.recall.answer import answering, overview, relations
 from hades.recall.answer_cache import AnswerCache, open_shared
@@ -35,13 +36,7 @@ from hades.recall.find.read_on import reading_on
 from hades.recall.find.signals import scaled
 from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan, sized
 from hades.recall.query_context import QueryContext
-from hades.recall.question.intent import (
-    PLANNING_PASSAGES,
-    asks_for_list,
-    choose_mode,
-    default_plan,
-    read_intent,
-)
+from hades.recall.question.default_plan import PLANNING_PASSAGES, default_plan
 from hades.recall.question.time_asked import TimeAsked, time_asked
 from hades.recall.rank.features import FEATURES
 from hades.recall.rank.ranker import Ranker, Table, shipped_ranker

@@ -90,14 +90,14 @@ class Archive:
         """
         database = self._database
         if place is None and self.place() is None:
-            raise InvalidInput("Say where the archive is to be: `--to`, or the setting `archive`.")
+            raise InvalidInput("Name a place for the archive: `--to`, or the setting `archive`.")
         if place is not None and place != database.meta(_PLACE):
             objects = open_objects(place)
             one = database.value("SELECT min(object) FROM archived")
             if one is not None and objects.get(one) is None:
                 raise Conflict(
-                    f"The archive is in {self.place()}, and {one} is not in {place}: bring all "
-                    "home first (`hades archive --restore`), or move the objects there."
+                    f"The archive is in {self.place()}, and {one} is not in {place}: move all back "
+                    "first (`hades archive --restore`), or move the objects there."
                 )
             database.set_meta(_PLACE, place)
         if database.meta(_ID) is None:
@@ -140,7 +140,7 @@ class Archive:
     def _read(self, name: str) -> dict[int, bytes]:
         try:
             if (known := _NAME.fullmatch(name)) is None:
-                raise ValueError("this is no name of an object")
+                raise ValueError("this is not the name of an object")
             objects = self._objects()
             data = objects.get(name)
             if data is None:
@@ -227,7 +227,9 @@ class Archive:
         objects = self._objects()
         objects.put(name, data)
         if objects.get(name) != data:
-            raise Unavailable(f"The archive {objects.place} does not keep what is written to it.")
+            raise Unavailable(
+                f"What was written to the archive {objects.place} cannot be read back."
+            )
         make_whole(run.topic, last + 1)
         cut = f"UPDATE states SET body = NULL, encoding = {WHOLE}, depth = 0 WHERE id = ?"
         database.run_many(cut, [(state,) for state in states])

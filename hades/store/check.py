@@ -103,7 +103,9 @@ def find_left(database: Database) -> list[Problem]:
         ),
         *(
             Problem(
-                "a restore, backup, export or upload that was killed left it", str(one), _REPAIR
+                "it was left by a restore, backup, export or upload that was killed",
+                str(one),
+                _REPAIR,
             )
             for one in leftovers(database.files)
         ),
@@ -124,7 +126,7 @@ def faulty_records(database: Database) -> list[Problem]:
             for (edge,) in database.rows(sql)
         ),
         *(
-            Problem("it is said to be superseded by an edge that is gone", f"edge {edge}", _REPAIR)
+            Problem("it is superseded by an edge that does not exist", f"edge {edge}", _REPAIR)
             for (edge,) in database.rows(f"SELECT id FROM edges e WHERE {_SUPERSEDED_BY_NOTHING}")
         ),
         *(

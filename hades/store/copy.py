@@ -72,8 +72,7 @@ def _copied(old: Database, new: Database, on_progress: Progress | None) -> dict[
             _begin(old, new)
             if not _copy_rows(old, new, tell):
                 raise Unavailable(
-                    f"{new.place} is not what {old.place} is: let nobody write there, then copy "
-                    "again."
+                    f"{new.place} differs from {old.place}: stop all writers, then copy again."
                 )
     return {table: count for table, count in counts.items() if count}
 

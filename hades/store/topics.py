@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.domain.topics import DEFAULT_IMPORTANCE, PROMOTION, State, Topic
 from hades.errors import Conflict, Corrupt, NotFound
+from hades.language.names import exact_key, name_key
 from hades.store.archive import Archive, LostObject
 from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
@@ -559,7 +559,7 @@ class Topics:
     def _missing(self, space: int, topic: str) -> NotFound:
         name = self._database.value("SELECT name FROM spaces WHERE id = ?", space)
         if name is None:
-            return NotFound("This space is gone: somebody dropped it.")
+            return NotFound("This space was dropped.")
         when = "" if self._find(space, topic) is None else " at that time"
         return NotFound(f"There is no topic {topic!r} in the space {name!r}{when}.")
 

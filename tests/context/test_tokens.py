@@ -45,7 +45,7 @@ def test_models_are_counted_as_their_families_count() -> None:
     assert token_family("anthropic/claude-3.5-sonnet").name == "claude"
     assert token_family("meta-llama/Llama-3.1-8B").name == "llama3"
     assert token_family("qwen2.5:7b").name == "qwen"
-    with pytest.raises(hades.InvalidInput, match="not known how 'gemma2' counts tokens: use"):
+    with pytest.raises(hades.InvalidInput, match="Tokens of 'gemma2' cannot be counted: use"):
         token_family("gemma2")
 
 

@@ -516,7 +516,7 @@ def test_a_file_from_elsewhere_removes_nothing_of_others(grown: hades.Memory, pa
         for start in ("../mine/", "../mine/letter.txt", f"{mine}/", "", "/", "."):
             database.run("INSERT INTO owed VALUES (?, '')", f"archive:{start}")
         database.run("UPDATE archived SET object = '../mine/letter.txt' WHERE state = 3")
-    with pytest.raises(hades.Corrupt, match="no name of an object"):
+    with pytest.raises(hades.Corrupt, match="not the name of an object"):
         grown.get("plan", version=3)
     grown.purge("plan")
     with hades.open(path):

@@ -30,7 +30,7 @@ from hades.domain.answer import (
 )
 from hades.domain.context import BudgetedContext
 from hades.domain.graph import Reason
-from hades.domain.names import one_line
+from hades.domain.plain import one_line
 from hades.domain.strength import Strength
 from hades.domain.topics import Chunk, Hit
 

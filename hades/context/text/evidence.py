@@ -5,8 +5,8 @@ from __future__ import annotations
 from hades.context.text.layout import flat, held_days, shown_name
 from hades.context.tokens import ELLIPSIS
 from hades.domain.answer import Fact, Passage, Path, unlabelled
-from hades.domain.names import own_heading
 from hades.domain.topics import Chunk
+from hades.language.names import own_heading
 
 HEAD_CHARACTERS_AT_MOST = 160
 """Of a topic's name and of a heading, in the head line of a passage."""

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from hades.domain.answer import Passage
-from hades.domain.names import one_line
+from hades.domain.plain import one_line
 from hades.domain.topics import State
 
 EXCERPT_CHARACTERS = 300

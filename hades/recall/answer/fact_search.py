@@ -11,17 +11,18 @@ import numpy as np
 
 from hades.domain.answer import Fact
 from hades.domain.graph import SIMILAR_TO, Edge, NodeKind, Reason
-from hades.domain.names import DIGITS, STOP_WORDS, fact_words, numberless
 from hades.domain.statement import statement
 from hades.errors import HadesError
 from hades.graph.arrays import Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.english.terms import QuestionTerms, terms_of
+from hades.language.names import DIGITS, fact_words, numberless
 from hades.models.encoder import Encoder
 from hades.recall.find.retrieve import Retrieved
 from hades.recall.find.signals import best
 from hades.recall.query_context import QueryContext
-from hades.recall.question.terms import QuestionTerms, terms_of
 from hades.recall.question.time_asked import TimeAsked
 from hades.recall.rank import belief
 from hades.recall.run import Stage

@@ -17,7 +17,6 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from hades.domain.names import name_key, words
 from hades.domain.times import AsOf
 from hades.domain.topics import Hit
 from hades.errors import InvalidInput
@@ -26,6 +25,8 @@ from hades.index.array_store import drop_files, late_damage
 from hades.index.graph_cache import GraphCache
 from hades.index.indexes import Indexes, usable
 from hades.index.space_words import SpaceWords
+from hades.language.names import name_key
+from hades.language.words import words
 from hades.models.encoder import Encoder, load_encoder
 from hades.recall.find import excerpts
 from hades.recall.plan import RETRIEVERS, RetrieverName
@@ -94,7 +95,7 @@ class Finder:
         if index is None or index.is_ready:
             return index is not None
         _LOG.warning(
-            "the indexes of %s take more than memory_mb: run `hades warm`, to ask it instead",
+            "the indexes of %s take more than memory_mb: run `hades warm` to search there",
             self._store.database.place,
         )
         return False

@@ -17,16 +17,16 @@ import numpy as np
 
 from hades.domain.answer import TimeKind
 from hades.domain.graph import SUPERSEDES, NodeKind
-from hades.domain.names import DATE, DIGITS, numberless
-from hades.domain.sentences import note_sentences
 from hades.domain.times import DAY_MICROSECONDS
 from hades.graph.arrays import Flags, Floats, Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
+from hades.language.english.intent import is_past_tense
+from hades.language.english.terms import terms_of
+from hades.language.names import DATE, DIGITS, numberless
+from hades.language.sentences import note_sentences
 from hades.recall.find.signals import Signals, minmax
 from hades.recall.query_context import QueryContext
-from hades.recall.question.intent import is_past_tense
-from hades.recall.question.terms import terms_of
 from hades.recall.question.time_asked import TimeAsked
 from hades.store.records import PlacedChunk
 

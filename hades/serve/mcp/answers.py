@@ -29,9 +29,9 @@ from hades.context.text.layout import PlainText, excerpt, joined
 from hades.context.text.states import state_lines, topic_line
 from hades.domain.answer import Answer, Fact, Passage, Path, Recall, WorkingMemory
 from hades.domain.graph import Edge, FactChange, RelationChange
-from hades.domain.names import one_line, own_heading
-from hades.domain.plain import plain
+from hades.domain.plain import one_line, plain
 from hades.domain.topics import State, Topic
+from hades.language.names import own_heading
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", str, int)

@@ -14,7 +14,7 @@ from pydantic import Field
 from hades.context.text.layout import excerpt, joined, shown
 from hades.context.text.states import core_block_lines
 from hades.domain.context import CoreBlock
-from hades.domain.names import one_line
+from hades.domain.plain import one_line
 from hades.domain.topics import Hit, State
 from hades.operations.memgpt import PAGE_ITEMS, MemGPT
 from hades.serve.mcp import answers

@@ -7,9 +7,9 @@ number and time of the last change, and the numbers of erased nodes. Each row th
 belong to a row of its own spaces.
 
 Some rows make HADES act later, and the indexes read rows of all spaces together. So policies check
-what a role limited to some spaces writes (docs/postgres.md has the table): the server assigns row
-numbers, its clock limits the times of changes, and numbers, vectors and positions must have the
-size that the indexes expect.
+what a role limited to some spaces writes (docs/lab/security.md has the table): the server assigns
+row numbers, its clock limits the times of changes, and numbers, vectors and positions must have
+the size that the indexes expect.
 
 All spaces share the numbers of actors and relations. A role sees those used in its own rows. To
 write a row with another number, it must first give the name (`number_of_…`); otherwise it could

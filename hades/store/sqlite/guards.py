@@ -66,7 +66,7 @@ def file_damage(database: Database) -> list[Problem]:
 def damaged_rows(database: Database) -> list[Problem]:
     """Rows that are not what was written, by their checksums."""
     if database.meta(SCHEMA) != schema_guard(database.rows(DEFINITIONS)):
-        return [Problem("its tables are not what was defined", database.place, _RESTORE)]
+        return [Problem("its tables differ from their definitions", database.place, _RESTORE)]
     found = []
     for table, sql in database.rows(DEFINITIONS):
         guard = GUARD.search(sql or "")
@@ -84,6 +84,7 @@ def damaged_rows(database: Database) -> list[Problem]:
         except HadesError:
             damaged = ["with a text that cannot be read"]
         found += [
-            Problem("a row is not what was written", f"{table} {row}", _RESTORE) for row in damaged
+            Problem("a row differs from what was written", f"{table} {row}", _RESTORE)
+            for row in damaged
         ]
     return found

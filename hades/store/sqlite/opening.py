@@ -78,7 +78,7 @@ def _make_file(path: Path, clock: Clock) -> None:
         if left_over.exists():
             raise Conflict(
                 f"{left_over} is left from a memory that was moved or removed: move it along, "
-                "or delete it to start anew."
+                "or delete it to start again."
             )
     with translated(path), draft_of(path) as draft:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -115,7 +115,7 @@ def _recognise(path: Path) -> None:
     if len(header) < _HEADER_BYTES:
         raise Corrupt(
             f"{path} is empty or cut short ({size} bytes): restore a backup, or remove it "
-            "with its -wal and -shm files to start anew."
+            "with its -wal and -shm files to start again."
         )
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise InvalidInput(
