@@ -34,8 +34,10 @@ from hades.domain.statement import statement
 from hades.domain.times import NOW, from_micros
 from hades.domain.topics import Hit, State
 from hades.errors import NotFound
-from hades.recall.answer import answering
+from hades.recall.answer.answering import make_recall
+from hades.recall.answer.conveyance import conveyed
 from hades.recall.answer.state_passage import state_passage
+from hades.recall.question.asked import AskedQuestion
 from hades.recall.question.intent import (
     asks_for_list,
     choose_mode,
@@ -181,13 +183,11 @@ class Focus:
             )
             stage.found, stage.coverage = len(packed.passages), 1.0
         run.notes += packed.notes
-        found = answering.put_together(
-            *(run, question, time_asked(question, now, now, read=False), NOW),
-            *((intent, evidence, mode, self._space[1]), packed),
-            [belief.of_probability(passages[0].belief.mean)],
-            answering.conveyed(run, packed, 1.0, (passages, len(facts))),
-            notes=False,
-        )
+        asked_here = AskedQuestion(question, intent, evidence, mode, self._space[1], NOW)
+        untimed = time_asked(question, now, now, read=False)
+        measured = conveyed(run, packed, (1.0, 0.0), passages, len(facts))
+        chances = [passages[0].belief.mean]
+        found = make_recall(run, asked_here, untimed, packed, chances, measured)
         used = {(one.chunk.topic, one.chunk.version, one.recorded_at) for one in found.passages}
         self._store.uses.add(self._space[0], used)
         return found

@@ -18,8 +18,8 @@ from hades.graph.arrays import Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
 from hades.models.encoder import Encoder
-from hades.recall.find.retrieve import Retrieved
-from hades.recall.find.signals import best
+from hades.recall.find.results import SearchQuery
+from hades.recall.find.scores import best
 from hades.recall.query_context import QueryContext
 from hades.recall.question.terms import QuestionTerms, terms_of
 from hades.recall.question.time_asked import TimeAsked
@@ -44,16 +44,16 @@ CHANCE_AT_LEAST = 0.04
 """What is less likely to be meant is not worth a line."""
 
 
-def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int) -> list[Fact]:
-    """The facts a question may mean, best first."""
-    question, asked = retrieved.question, retrieved.asks
-    held = _held(retrieved.query, asked) if limit else np.zeros(0, np.int64)
+def find_facts(stage: Stage, search: SearchQuery, encoder: Encoder, limit: int) -> list[Fact]:
+    """Find the facts a question may mean, best first."""
+    question, asked = search.text, search.time
+    held = _held(search.query, asked) if limit else np.zeros(0, np.int64)
     if not len(held):
         return []
     if asked.words is not None:
         # Which facts are of that time is known: its words would only find dates.
         question = question.replace(asked.words.said, " ")
-    read = _candidates(stage, retrieved, encoder, question, held)
+    read = _candidates(stage, search, encoder, question, held)
     spread = Counter(word for one in read for word in one.words)
     rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}
     terms = terms_of(question)
@@ -72,13 +72,13 @@ def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int)
 
 
 def _candidates(
-    stage: Stage, retrieved: Retrieved, encoder: Encoder, question: str, held: Ints
+    stage: Stage, search: SearchQuery, encoder: Encoder, question: str, held: Ints
 ) -> list[_NearFact]:
     """Return the facts nearest in meaning, and those that share most words with the question.
 
     Only facts without a vector are searched by words, or all if the question has no vector.
     """
-    query, vector = retrieved.query, retrieved.vector
+    query, vector = search.query, search.vector
     missing = held[~np.isin(held, query.indexes.facts.chunks)]
     if len(missing):  # nobody told what is only alike: it gets no vector
         alike = query.edges["relation"] == query.store.edges.relation(SIMILAR_TO)
@@ -89,7 +89,7 @@ def _candidates(
     edges = _said(stage, query, question, held if vector is None else missing)
     vectors = None
     # The question has no vector if no text or fact has one, or if the encoder failed or was late.
-    if (edges or retrieved.asks.words) and (vector is not None or not query.has_vectors):
+    if (edges or search.time.words) and (vector is not None or not query.has_vectors):
         told = (fact_words(e.source.name, e.relation, e.target.name) for e in edges.values())
         vectors = _encoded(stage, encoder, [question, *told])
     near = dict.fromkeys(edges, NEAR_UNKNOWN)

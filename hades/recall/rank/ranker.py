@@ -22,7 +22,7 @@ import numpy as np
 from hades.errors import Corrupt
 from hades.graph.arrays import Flags, Floats, Floats32
 from hades.recall.rank.features import FEATURES, log_ranks
-from hades.recall.rank.notes import NOTE_FEATURES
+from hades.recall.rank.note_features import NOTE_FEATURES
 
 Table = Floats32
 

@@ -1,0 +1,89 @@
+"""Notes among the candidates: their versions, sentences and times.
+
+A note has a name, a few sentences and earlier versions. A later version seldom repeats all of
+an earlier one: what it does not say again still holds. So every version is a candidate, and
+one that a later version says in other words counts for less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hades.domain.graph import NodeKind
+from hades.domain.sentences import note_sentences
+from hades.graph.arrays import Flags, Floats32, Ints
+from hades.recall.find.results import Candidates
+from hades.recall.query_context import QueryContext
+from hades.store.records import PlacedChunk
+
+LATER_AT_MOST = 32
+"""Of the chunks of later versions, the newest that are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteCandidates:
+    """Versions of notes, one row each."""
+
+    numbers: Ints
+    """Chunk numbers."""
+    rows: Mapping[int, int]
+    """By chunk number, the row."""
+    placed: Sequence[PlacedChunk]
+    vectors: Sequence[Floats32]
+    """The vectors of each one's sentences; of a note of one sentence, its own."""
+    starts: Ints
+    ends: Ints
+    """From when until when each held."""
+    later: Sequence[Ints]
+    """By row, the numbers of chunks of later versions of its topic."""
+    first: Flags
+    """Whether nothing of its topic is older."""
+
+    def later_rows(self, row: int) -> list[int]:
+        """Return the rows of later versions of the same note."""
+        return [self.rows[number] for number in self.later[row].tolist() if number in self.rows]
+
+    def sentences(self, row: int) -> Sequence[str]:
+        """Return the sentences of a version; a text without any is one."""
+        text = self.placed[row].chunk.text
+        return note_sentences(text) or (text,)
+
+
+def read_notes(query: QueryContext, candidates: Candidates) -> NoteCandidates:
+    """Read the candidates, which are all notes, from the store."""
+    ids = query.graph.chunks[candidates.numbers].tolist()
+    placed = query.store.chunks.find(ids, query.as_of)
+    is_placed = np.array([chunk in placed for chunk in ids], np.bool_)
+    numbers = candidates.numbers[is_placed]
+    ids = [chunk for chunk in ids if chunk in placed]
+    topic = query.indexes.chunks["topic"]
+    every, begun, ended = candidates.versions
+    at = np.searchsorted(every, numbers)
+    own = [np.flatnonzero(topic[every] == topic[number]) for number in numbers]
+    return NoteCandidates(
+        numbers=numbers,
+        rows={int(number): row for row, number in enumerate(numbers)},
+        placed=[placed[chunk] for chunk in ids],
+        vectors=_sentence_vectors(query, ids),
+        starts=begun[at],
+        ends=ended[at],
+        later=[
+            every[o[begun[o] >= ended[a]]][-LATER_AT_MOST:] for o, a in zip(own, at, strict=True)
+        ],
+        first=np.array([begun[o].min() >= begun[a] for o, a in zip(own, at, strict=True)]),
+    )
+
+
+def _sentence_vectors(query: QueryContext, ids: Sequence[int]) -> list[Floats32]:
+    nodes = [NodeKind.CHUNK.node(chunk) for chunk in ids]
+    stored = query.store.chunks.vectors(query.encoder, nodes)
+    dims = query.indexes.vectors.dims
+    sentences = []
+    for node in nodes:
+        vectors = np.frombuffer(stored.get(node, b""), np.float16).astype(np.float32)
+        vectors = vectors[: len(vectors) // dims * dims].reshape(-1, dims)
+        sentences.append(vectors[1:] if len(vectors) > 1 else vectors)
+    return sentences
