@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -186,6 +187,7 @@ class Kept:
         return None  # type: ignore[return-value]
 
 
+NOON = datetime(2024, 3, 1, 12, tzinfo=UTC)
 texts = hostile_text.map(lambda text: text.replace("\ud800", "?"))
 steps = st.lists(
     st.tuples(st.just("say"), st.sampled_from(["user", "tool"]), texts)
@@ -211,7 +213,7 @@ def test_the_limit_holds_and_nothing_is_lost(
             before = window.blocks
             try:
                 if what == "say":
-                    window.say(who, text)
+                    window.say(who, text, at=NOON)  # minutes are shown
                     said.append(text)
                 elif what == "drop":
                     window.drop(who)

@@ -329,3 +329,14 @@ def test_the_version_that_holds_is_recalled_with_any_other(
         assert number in [one.chunk.version for one in of(found, "gateway")]
         assert len(found.passages) <= found.plan["final_context"]
     assert versions in [one.chunk.version for one in of(recalled(memory, "gateway"), "gateway")]
+
+
+def test_the_best_passage_stays_when_its_note_has_a_newer_version(memory: hades.Memory) -> None:
+    memory.remember("law/brandt", "The hearing is on 4 May in room 12.")
+    memory.remember("law/brandt", "The clerk sent the bill for copies.")
+    for number in range(8):
+        memory.remember(f"clinic/{number}", f"Patient {number} paid the bill.")
+        memory.remember(f"clinic/{number}", f"Patient {number} needs another hearing test in June.")
+    found = recalled(memory, "When is the hearing in room 12?")
+    assert found.passages[0].chunk.text == "The hearing is on 4 May in room 12."
+    assert 2 in [one.chunk.version for one in of(found, "law/brandt")]

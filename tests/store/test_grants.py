@@ -217,7 +217,7 @@ def test_what_all_spaces_share_cannot_be_spoilt(postgres: str, attacker: str) ->
         "SET ROLE postgres",
     ):
         refused(attacker, attack)
-    sql(postgres, "ANALYZE")
+    sql(postgres, "ANALYZE topics")
     assert not sql(attacker, "SELECT * FROM pg_stats WHERE tablename = 'topics'")
 
 

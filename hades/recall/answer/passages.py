@@ -115,9 +115,9 @@ def _with_current(
 ) -> dict[int, PlacedChunk]:
     """Add the current version of each note of which only earlier versions were chosen.
 
-    Passages are keyed by their place in the ranking. Without room, the current version replaces
-    another version of its note. If only one was chosen, it replaces the last passage that is not a
-    current version, unless the belief in the chosen version is below SHARE_OF_BEST.
+    Passages are keyed by their place in the ranking. Without room, the current version replaces the
+    last passage of another topic, or else the last version of its own note. It replaces nothing of
+    another topic if the belief in the chosen version is below SHARE_OF_BEST.
     """
     ranked, current = ranking.numbers.tolist(), ranking.current
     topic, least = query.indexes.chunks["topic"], SHARE_OF_BEST * ranking.belief.max(initial=0.0)
@@ -132,9 +132,13 @@ def _with_current(
         if place not in own or number not in ranked or any(map(holds, own)):
             continue
         if len(kept) + len(added) >= wanted:
-            if len(own) == 1 and ranking.belief[place] < least:
+            others = [one for one in kept if one not in own]
+            if others and ranking.belief[place] >= least:
+                kept.remove(others[-1])
+            elif len(own) > 1:
+                kept.remove(own[-1])
+            else:
                 continue
-            kept.remove(own[-1] if len(own) > 1 else [one for one in kept if not holds(one)][-1])
         added[ranked.index(number)] = int(query.graph.chunks[number])
     read = query.store.chunks.find([*added.values()], query.as_of) if added else {}
     more = {place: read[chunk] for place, chunk in added.items() if chunk in read}

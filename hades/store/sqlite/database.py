@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -154,7 +154,9 @@ class SqliteDatabase(Database):
 
     def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
         """The rows of a statement as they are read, so many at once."""
-        with closing(self._done(sql, values, iter)) as cursor, translated(self.path):
+        # A cursor ends with this generator, which may be collected after the database was closed.
+        cursor = self._done(sql, values, iter)
+        with translated(self.path):
             while rows := cursor.fetchmany(at_once):
                 yield rows
 
