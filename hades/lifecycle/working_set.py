@@ -36,7 +36,7 @@ from hades.domain.topics import Hit, State
 from hades.errors import NotFound
 from hades.recall.answer.answering import make_recall
 from hades.recall.answer.conveyance import conveyed
-from hades.recall.answer.state_passage import state_passage
+from hades.recall.answer.passages import state_passage
 from hades.recall.question.asked import AskedQuestion
 from hades.recall.question.intent import (
     asks_for_list,

@@ -1,8 +1,9 @@
 """The recall engine: a question goes in, an answer object comes out.
 
-    intent → plan → seeds → walk → rank → paths → pack
+    question/ → find/ → rank/ → paths/ → answer/
 
-Each stage is a file of its own here; this one puts them in order, within the plan.
+Each stage takes the frozen results of those before it and returns its own. This file puts the
+stages in order, within the plan.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ from hades.store.store import Store
 
 QUESTION_CHARACTERS_AT_MOST = 4_000
 """What is longer is cut: the encoder reads no more than that anyway."""
-_UNHURRIED_MS = 60_000
+_UNHURRIED_MS, _ALL_CANDIDATES = 60_000, 10_000
 
 
 class RecallEngine:
@@ -111,50 +112,54 @@ class RecallEngine:
         clock: Clock,
     ) -> Recall:
         text = question[:QUESTION_CHARACTERS_AT_MOST]
-        intent, evidence = read_intent(text)
         relation = relation_asked(self._store, where, text)
+        intent, evidence = read_intent(text)
         if relation is not None:
             intent, evidence = Intent.RELATION, f"it asks for {relation}"
-        chosen = choose_mode(text) if mode is None else _mode(mode)
-        asked = AskedQuestion(text, intent, evidence, chosen, where.space_name, where.as_of)
-        made, notes = _usual_plan(intent, chosen)
-        if mode is None and (relation is not None or asks_for_list(text)):
-            made, notes = make_plan(made, {"final_context": PLANNING_PASSAGES})
-        usual = made.final_context
-        if plan is not None:
-            made, notes = make_plan(made, plan)
-        if budget is not None:
-            room = {"budget": {"tokens": budget}} if plan else sized(made, budget)
-            made, notes = make_plan(made, room)
-        run = Run(made, clock, self._store.within, list(notes))
+        amount = choose_mode(text) if mode is None else _mode(mode)
+        asked = AskedQuestion(text, intent, evidence, amount, where.space_name, where.as_of)
+        many = mode is None and (relation is not None or asks_for_list(text))
+        chosen, notes, usual = _plan_for(asked, plan, budget, many=many)
+        run = Run(chosen, clock, self._store.within, list(notes))
         from_summaries = overview(run, self._store, where, asked, usual)
         if from_summaries is not None:
             return from_summaries
         encoding = start_encoding(run, self.finder.encoder, text)
         with ExitStack() as moment:
-            with run.stage("open", reads_all=True) as stage:
-                query = moment.enter_context(self.query_context(where, on_progress, text))
-                stage.found = int(query.mask.sum())
-                if not query.indexes.is_whole:
-                    read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
-                    stage.note(Reason.FALLBACK, f"{read} were read: memory_mb is less than all")
-                if len(text) < len(question):
-                    stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(text)}")
-                if encoding is not None:
-                    # How long a model takes to load tells nothing of how late its answers come.
-                    wait_until_loaded(self.finder.encoder)
-                time_of = self.time(where, query, text, made.retriever.time_words, stage)
-                if then := _source_moment(where, query, time_of):
-                    query = moment.enter_context(self.query_context(then, on_progress, text))
-                    asked = replace(asked, as_of=then.as_of)
-            found = self.find(run, query, text, encoding, time_of)
-            ranking, related = (
-                rank_candidates(run, found, self.ranker, made.reranker.m, intent),
-                None,
-            )
+            query, when = self._open(run, moment, where, question, on_progress)
+            found = self.find(run, query, text, encoding, when)
+            ranking = rank_candidates(run, found, self.ranker, chosen.reranker.m, intent)
+            related = None
             if relation is not None:
                 related, ranking = find_related(run, found, ranking, relation)
+            asked = replace(asked, as_of=query.as_of)
             return answer(run, asked, found, ranking, self.finder.encoder, usual, related)
+
+    def _open(
+        self,
+        run: Run,
+        moment: ExitStack,
+        where: Where,
+        question: str,
+        on_progress: Progress | None,
+    ) -> tuple[QueryContext, TimeAsked]:
+        """Open the memory, held by `moment`, at the time the question asks about."""
+        text = question[:QUESTION_CHARACTERS_AT_MOST]
+        with run.stage("open", reads_all=True) as stage:
+            query = moment.enter_context(self.query_context(where, on_progress, text))
+            stage.found = int(query.mask.sum())
+            if not query.indexes.is_whole:
+                read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
+                stage.note(Reason.FALLBACK, f"{read} were read: memory_mb is less than all")
+            if len(text) < len(question):
+                stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(text)}")
+            if "meaning" in run.plan.retriever.retrievers:
+                # The time a model takes to load must not count as a late answer.
+                wait_until_loaded(self.finder.encoder)
+            when = self.time(where, query, text, run.plan.retriever.time_words, stage)
+            if then := _source_moment(where, query, when):
+                query = moment.enter_context(self.query_context(then, on_progress, text))
+            return query, when
 
     def rank(
         self, where: Where, question: str, system: str, limit: int, on_progress: Progress | None
@@ -189,8 +194,8 @@ class RecallEngine:
     ) -> tuple[Found, Ranking]:
         """Find and rank all that can be found, whatever it costs."""
         text, run = question[:QUESTION_CHARACTERS_AT_MOST], Run(UNHURRIED)
-        found = self.find(run, query, text, time_of=self.time(where, query, text))
-        return found, rank_candidates(run, found, self.ranker, 10_000, intent)
+        found = self.find(run, query, text, when=self.time(where, query, text))
+        return found, rank_candidates(run, found, self.ranker, _ALL_CANDIDATES, intent)
 
     def find(
         self,
@@ -198,22 +203,22 @@ class RecallEngine:
         query: QueryContext,
         question: str,
         encoding: Encoding | None = None,
-        time_of: TimeAsked | None = None,
+        when: TimeAsked | None = None,
     ) -> Found:
-        """Find passages: seeds, then the beam, with the walks and reading on in the background."""
+        """Find passages: seeds, then the beam, with walks and reading on in the background."""
         encoder = self.finder.encoder
         encoding = encoding or start_encoding(run, encoder, question)
-        time_of = time_of or time_asked(question, self._store.now(), query.valid, read=False)
-        within = query.within(time_of)
+        when = when or time_asked(question, self._store.now(), query.valid, read=False)
+        within = query.within(when)
         if within is None:
-            # What is near to it is shown all the same, and `ask` does not take it for an answer.
-            said = time_of.words.said if time_of.words else "then"
+            # The nearest passages are shown all the same; `ask` does not take them for an answer.
+            said = when.words.said if when.words else "then"
             run.notes.append(Note(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}"))
-        search, seeds = find_seeds(run, within or query, encoding, question, time_of)
-        with run.stage("read_on", run.plan.retriever.timeout_ms) as stage:
-            following = start_reading_on(stage, search, seeds, encoder)
-            with run.stage("walk", run.plan.graph.timeout_ms) as inner:
-                walks = start_walks(inner, search, seeds)
+        search, seeds = find_seeds(run, within or query, encoding, question, when)
+        with run.stage("read_on", run.plan.retriever.timeout_ms) as reading:
+            following = start_reading_on(reading, search, seeds, encoder)
+            with run.stage("walk", run.plan.graph.timeout_ms) as walking:
+                walks = start_walks(walking, search, seeds)
                 beam = run_beam(run, search, seeds)
                 walked = walks()
             return Found(search, seeds, walked, following(), beam)
@@ -354,6 +359,22 @@ def _source_moment(where: Where, query: QueryContext, asks: TimeAsked) -> Where 
     then = replace(where, as_of=replace(where.as_of, valid=from_micros(asks.until)))
     gone = query.indexes.visible(where.space, then.as_of) & ~query.graph.visible
     return then if gone.any() else None
+
+
+def _plan_for(
+    asked: AskedQuestion, plan: Plan | Mapping[str, Any] | None, budget: int | None, *, many: bool
+) -> tuple[Plan, tuple[Note, ...], int]:
+    """Return the plan, notes on it, and how many passages such a question usually gets."""
+    chosen, notes = _usual_plan(asked.intent, asked.mode)
+    if many:
+        chosen, notes = make_plan(chosen, {"final_context": PLANNING_PASSAGES})
+    usual = chosen.final_context
+    if plan is not None:
+        chosen, notes = make_plan(chosen, plan)
+    if budget is not None:
+        room = {"budget": {"tokens": budget}} if plan else sized(chosen, budget)
+        chosen, notes = make_plan(chosen, room)
+    return chosen, notes, usual
 
 
 @cache

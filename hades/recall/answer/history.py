@@ -16,7 +16,7 @@ from hades.domain.graph import Reason
 from hades.domain.times import AsOf, from_micros
 from hades.errors import NotFound
 from hades.index.words import stems
-from hades.recall.answer.state_passage import state_passage
+from hades.recall.answer.passages import state_passage
 from hades.recall.find.results import SearchQuery
 from hades.recall.run import Run, Stage
 

@@ -28,7 +28,7 @@ from hades.errors import NotFound
 from hades.lifecycle.summary_lines import chosen_lines, lines_of
 from hades.recall.answer.answering import make_recall
 from hades.recall.answer.conveyance import conveyed
-from hades.recall.answer.state_passage import state_passage
+from hades.recall.answer.passages import state_passage
 from hades.recall.find.finder import Where
 from hades.recall.plan import PASSAGES_AT_MOST
 from hades.recall.question.asked import AskedQuestion

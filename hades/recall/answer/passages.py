@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from hades.domain.answer import Passage
 from hades.domain.graph import Reason
 from hades.domain.strength import strength_of
 from hades.domain.times import from_micros
+from hades.domain.topics import Chunk, State
 from hades.graph.arrays import Ints
 from hades.recall.answer.told import SHARE_OF_BEST
 from hades.recall.find.results import Found, SearchQuery
@@ -177,6 +179,31 @@ def _passage(found: Found, ranking: Ranking, place: int, placed: PlacedChunk) ->
         superseded=number in ranking.superseded,
         held=ranking.held.get(number, ""),
         strength=strength_of(placed, from_micros(found.search.query.valid)),
+    )
+
+
+def state_passage(
+    state: State, chunk: Chunk, found_by: str, score: float, chance: float, now: datetime
+) -> Passage:
+    """Return a chunk of a state as a passage, though it was not ranked.
+
+    It comes from the history, a summary or the working set; `chance` is how likely it answers.
+    """
+    content, score = state.content, round(score, 6)
+    return Passage(
+        chunk=chunk,
+        line=content.count("\n", 0, chunk.start) + 1,
+        end_line=content.count("\n", 0, max(chunk.start, chunk.end - 1)) + 1,
+        valid_from=state.valid_from,
+        recorded_at=state.recorded_at,
+        score=score,
+        parts={found_by: score},
+        retrievers=(found_by,),
+        belief=belief.interval(belief.of_probability(chance * state.confidence)),
+        valid_to=state.valid_to,
+        confidence=state.confidence,
+        importance=state.importance,
+        strength=strength_of(state, now),
     )
 
 

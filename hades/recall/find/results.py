@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from hades.graph.arrays import Flags, Floats, Floats32, Ints
 from hades.graph.beam import BeamPath
 from hades.recall.query_context import QueryContext
@@ -29,6 +31,12 @@ class SearchQuery:
     """The stems of its words."""
     vector: Floats32 | None
     """None: without the encoder, or the encoder failed or was late."""
+
+    def terms_said(self, numbers: Ints) -> tuple[Floats32, Floats]:
+        """Return which terms each chunk says, and the weights of the terms, which sum to 1."""
+        rarity = np.array([self.query.indexes.words.rarity(term) for term in self.terms])
+        has_term = self.query.terms.having(self.query.graph.chunks[numbers], self.terms)
+        return has_term, rarity / max(1e-9, float(rarity.sum()))
 
 
 @dataclass(frozen=True, slots=True)

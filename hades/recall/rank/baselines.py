@@ -8,8 +8,8 @@ from hades.domain.answer import Intent
 from hades.graph.arrays import Floats
 from hades.recall.find.results import Found
 from hades.recall.question.intent import choose_mode, default_plan
+from hades.recall.rank.ranker import fused
 from hades.recall.rank.ranking import Ranking
-from hades.recall.rank.tiers import tier_scores
 
 SYSTEMS = ("dense", "words", "hybrid", "ppr", "tiers", "full")
 """Each has more of the recipe than the one before."""
@@ -26,7 +26,7 @@ def system_scores(found: Found, ranking: Ranking, system: str) -> Floats:
         believed = np.zeros(len(seeds.mask))
         believed[ranking.numbers] = ranking.belief
         plan = default_plan(Intent.LOOKUP, choose_mode(found.search.text))
-        scores = tier_scores(seeds.prior, walked, believed, plan.reranker.tiers)
+        scores = fused(seeds.prior, walked, believed, plan.reranker.tiers)
     elif system == "ppr":
         # A walk reaches few: what it never came to follows by the prior.
         share = walked / max(1e-12, float(walked.max(initial=0.0)))

@@ -6,7 +6,6 @@ are; every feature is read within the candidates of one question.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,30 +37,16 @@ SHARED_AT_LEAST = 0.4
 _LEAST = 1e-4
 
 
-@dataclass(frozen=True, slots=True)
-class _Coverage:
-    """Which words of the question each candidate says."""
-
-    has_term: Floats32
-    """By candidate and term of the question."""
-    weight: Floats
-    """The terms' weights; they sum to 1."""
-
-
 def passage_features(found: Found, candidates: Candidates) -> Floats32:
     """Read the features: one row a candidate, one column a feature, in the order of FEATURES."""
-    query, terms, at = found.search.query, found.search.terms, candidates.numbers
-    weight = np.array([query.indexes.words.rarity(term) for term in terms])
-    said = _Coverage(
-        query.terms.having(query.graph.chunks[at], terms),
-        weight / max(1e-9, float(weight.sum())),
-    )
+    query, at = found.search.query, candidates.numbers
+    said = has_term, weight = found.search.terms_said(at)
     among = _CandidateGraph(query.graph, found.seeds.named, at)
     chosen: dict[str, Any] = {}
     _walk_features(chosen, found.walks, at)
     _retriever_features(chosen, query.graph, found.seeds, at)
-    chosen["coverage"] = said.has_term @ said.weight
-    chosen["title_coverage"] = _title_coverage(query, at, terms)
+    chosen["coverage"] = has_term @ weight
+    chosen["title_coverage"] = _title_coverage(query, at, set(found.search.terms))
     _name_features(chosen, found.seeds.named, among)
     _bridge_features(chosen, found, at, said, among)
     _second_hop_features(chosen, query, candidates)
@@ -93,16 +78,16 @@ def _retriever_features(chosen: dict[str, Any], graph: GraphView, seeds: Seeds, 
     chosen["cosine"] = lent_to(graph, np.where(seeds.mask, seeds.cosine, 0), at)
 
 
-def _title_coverage(query: QueryContext, numbers: Ints, terms: list[str]) -> Floats:
+def _title_coverage(query: QueryContext, numbers: Ints, terms: set[str]) -> Floats:
     """How much of each candidate's title the question says."""
     titles = query.graph.title_of[numbers]
-    each, asked = np.unique(titles[titles >= 0]), set(terms)
+    each = np.unique(titles[titles >= 0])
     entities = query.graph.entities[each].tolist()
     weighed = query.indexes.words.weighed(entities, query.store.entities.names)
     covered = np.zeros(len(each) + 1)  # the last is for those without a title
     for at, (rarity, total) in enumerate(weighed):
-        if not asked.isdisjoint(rarity):
-            said = sum(weight for term, weight in rarity.items() if term in asked)
+        if not terms.isdisjoint(rarity):
+            said = sum(weight for term, weight in rarity.items() if term in terms)
             covered[at] = said / max(1e-9, total)
     return covered[np.where(titles >= 0, np.searchsorted(each, titles), -1)]
 
@@ -174,7 +159,11 @@ def _name_features(chosen: dict[str, Any], named: Ints, among: _CandidateGraph) 
 
 
 def _bridge_features(
-    chosen: dict[str, Any], found: Found, at: Ints, said: _Coverage, among: _CandidateGraph
+    chosen: dict[str, Any],
+    found: Found,
+    at: Ints,
+    said: tuple[Floats32, Floats],
+    among: _CandidateGraph,
 ) -> None:
     joined, shared, walked = among.mentions_title, among.shared, found.walks.joined
     strength = walked[at] / max(1e-12, walked.max(initial=0.0))
@@ -188,7 +177,7 @@ def _bridge_features(
     chosen["shared"] = (capped * strength).max(1)
     chosen["shared_prior"] = (capped * prior).max(1)
     # What two linked passages say of the question together.
-    has, weight = said.has_term, said.weight
+    has, weight = said
     cover = chosen["coverage"]
     lacked = np.maximum(has[:, None, :] - has[None, good, :], 0) @ weight
     bridged = (joined + joined.T > 0)[:, good]

@@ -1,4 +1,4 @@
-"""Notes among the candidates: their versions, sentences and times.
+"""Notes among the candidates: their versions, sentences, times and names.
 
 A note has a name, a few sentences and earlier versions. A later version seldom repeats all of
 an earlier one: what it does not say again still holds. So every version is a candidate, and
@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from hades.domain.graph import NodeKind
+from hades.domain.names import DIGITS, numberless
 from hades.domain.sentences import note_sentences
 from hades.graph.arrays import Flags, Floats32, Ints
+from hades.index.words import is_said, name_words
 from hades.recall.find.results import Candidates
 from hades.recall.query_context import QueryContext
 from hades.store.records import PlacedChunk
@@ -87,3 +90,30 @@ def _sentence_vectors(query: QueryContext, ids: Sequence[int]) -> list[Floats32]
         vectors = vectors[: len(vectors) // dims * dims].reshape(-1, dims)
         sentences.append(vectors[1:] if len(vectors) > 1 else vectors)
     return sentences
+
+
+class TopicName:
+    """The words of a topic's name, each as it is written and in its parts."""
+
+    def __init__(self, topic: str) -> None:
+        self._words = name_words(topic)
+        self.terms = set(self._words).union(*self._words.values())
+        self.shape = numberless(topic)
+        self.numbers = {term for term in self._words if DIGITS.search(term)}
+
+    def share_said(self, query: QueryContext, terms: set[str]) -> float:
+        """Return the share of the name that a question with these terms says, by weight."""
+        weights = {term: query.indexes.words.rarity(term) for term in self._words}
+        said = sum(weight for term, weight in weights.items() if self.is_said(term, terms))
+        return said / max(1e-9, sum(weights.values()))
+
+    def is_said(self, word: str, terms: set[str]) -> bool:
+        """Whether a question says a word of the name, as it is written or in its parts."""
+        return is_said(word, self._words[word], terms)
+
+    def is_named_by_number(self, terms: set[str]) -> bool:
+        """Whether the name has numbers and a question says all of them."""
+        return bool(self.numbers) and all(self.is_said(number, terms) for number in self.numbers)
+
+
+topic_name = lru_cache(maxsize=4_096)(TopicName)

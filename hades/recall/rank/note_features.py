@@ -15,9 +15,8 @@ from hades.recall.query_context import QueryContext
 from hades.recall.question.intent import is_past_tense
 from hades.recall.question.terms import terms_of
 from hades.recall.question.time_asked import TimeAsked
-from hades.recall.rank.note_candidates import NoteCandidates
+from hades.recall.rank.note_candidates import NoteCandidates, topic_name
 from hades.recall.rank.succession import Succession
-from hades.recall.rank.topic_names import topic_name
 
 NOTE_FEATURES: tuple[str, ...] = (
     *("cosine", "sentence", "cue", "second_hop", "coverage", "words", "numbers"),
@@ -37,9 +36,7 @@ def note_features(
     """
     search, seeds, at = found.search, found.seeds, notes.numbers
     query, time, terms = search.query, search.time, search.terms
-    rarity = np.array([query.indexes.words.rarity(term) for term in terms])
-    weight = rarity / max(1e-9, float(rarity.sum()))
-    has_term = query.terms.having(query.graph.chunks[at], terms)
+    has_term, weight = search.terms_said(at)
     digits = np.array([any(sign.isdigit() for sign in term) for term in terms], np.bool_)
     best, cued = _sentence_features(search, notes, seeds.cosine[at])
     names = [topic_name(placed.chunk.topic) for placed in notes.placed]

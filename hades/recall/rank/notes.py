@@ -19,9 +19,12 @@ from hades.recall.rank.note_features import NOTE_FEATURES, note_features
 from hades.recall.rank.ranker import Ranker
 from hades.recall.rank.ranking import RECENT_WEIGHT, Ranking, recency_of
 from hades.recall.rank.succession import find_succession
-from hades.recall.rank.tiers import rank_by_tiers
-from hades.recall.rank.topic_names import with_numbers_apart
-from hades.recall.rank.topic_order import below_superseding, in_topic_order, still_holds
+from hades.recall.rank.topic_order import (
+    below_superseding,
+    in_topic_order,
+    still_holds,
+    with_numbers_apart,
+)
 from hades.store.records import PlacedChunk
 
 CONFIDENCE_LEAST = 0.05
@@ -39,7 +42,7 @@ def rank_notes(
     if plan.on:
         ranked = ranker.rank(features)
     else:
-        ranked = rank_by_tiers(ranker, found, notes.numbers, plan.tiers)
+        ranked = ranker.rank_by_fusion(found, notes.numbers, plan.tiers)
     scores = ranked.scores + np.array([_weight_of_state(placed) for placed in notes.placed])
     scores = scores + plan.strength * _gains_of_topics(query, notes.placed)
     scores = with_numbers_apart(notes, scores, search.terms)

@@ -15,7 +15,6 @@ from hades.recall.rank.code_signs import code_signs
 from hades.recall.rank.features import passage_features
 from hades.recall.rank.ranker import Ranker
 from hades.recall.rank.ranking import RECENT_WEIGHT, Ranking, recency_of
-from hades.recall.rank.tiers import rank_by_tiers
 from hades.recall.run import Stage
 
 RANKED_FROM_CANDIDATES = 20
@@ -29,7 +28,7 @@ passages then hold 1 to 1.5 points more of the gold of four sets (2Wiki 97.4 →
 def rank_passages(
     stage: Stage, found: Found, candidates: Candidates, ranker: Ranker, *, recent: bool
 ) -> Ranking:
-    """Rank passages; with few of them, or late, by the tiers instead of the ranker."""
+    """Rank passages; with few of them, or late, by fusion instead of the models."""
     plan, query, seeds = stage.run.plan.reranker, found.search.query, found.seeds
     numbers, features, recency = candidates.numbers, None, None
     few = len(numbers) < RANKED_FROM_CANDIDATES
@@ -41,7 +40,7 @@ def rank_passages(
     else:
         if plan.on and few:
             stage.note(Reason.FALLBACK, f"{len(numbers)} candidates are too few to compare")
-        ranked = rank_by_tiers(ranker, found, numbers, plan.tiers)
+        ranked = ranker.rank_by_fusion(found, numbers, plan.tiers)
         scores = ranked.scores
     scores = _with_gains(query, plan, numbers, scores)
     if recent:

@@ -14,8 +14,7 @@ from hades.index.vectors import product
 from hades.index.words import stems
 from hades.recall.find.results import SearchQuery
 from hades.recall.question.intent import is_past_tense
-from hades.recall.rank.note_candidates import NoteCandidates
-from hades.recall.rank.topic_names import topic_name
+from hades.recall.rank.note_candidates import NoteCandidates, topic_name
 
 SAID_AGAIN = 0.7
 """Two sentences of one note this near say the same, or one says the other anew: a judgement."""

@@ -1,4 +1,4 @@
-"""The order of versions of one note, and of notes of which one supersedes another."""
+"""The order of versions of one note, of notes that supersede others, and of numbered names."""
 
 from __future__ import annotations
 
@@ -10,12 +10,30 @@ from hades.graph.arrays import Floats
 from hades.index.vectors import product
 from hades.recall.find.results import SearchQuery
 from hades.recall.question.time_asked import TimeAsked
-from hades.recall.rank.note_candidates import NoteCandidates
+from hades.recall.rank.note_candidates import NoteCandidates, topic_name
 from hades.recall.rank.succession import SAID_AGAIN, Succession
-from hades.recall.rank.topic_names import LITTLE
 
 SUPERSEDING_AT_MOST = 256
 """Edges `supersedes` that a question looks at: the newest."""
+LITTLE = 1e-3
+"""By so little a note is put above another."""
+
+
+def with_numbers_apart(notes: NoteCandidates, scores: Floats, terms: list[str]) -> Floats:
+    """Return scores in which bug 103 is not above bug 102 when 102 is asked for."""
+    asked = set(terms)
+    names = [topic_name(placed.chunk.topic) for placed in notes.placed]
+    is_named = [name.is_named_by_number(asked) for name in names]
+    best: dict[str, float] = {}
+    for row, name in enumerate(names):
+        if is_named[row]:
+            score = float(scores[row])
+            best[name.shape] = max(score, best.get(name.shape, score))
+    apart = scores.copy()
+    for row, name in enumerate(names):
+        if name.numbers and name.shape in best and not is_named[row]:
+            apart[row] = min(apart[row], best[name.shape] - LITTLE)
+    return apart
 
 
 def in_topic_order(
