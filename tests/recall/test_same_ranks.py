@@ -19,7 +19,6 @@ from hades.recall.find.scores import (
     LEND_FAR,
     best,
     lent,
-    lent_to,
     nth_best,
 )
 from hades.recall.find.seeds import PRIOR_SEEDS
@@ -67,8 +66,6 @@ def test_a_turn_lends_to_those_up_to_two_away(lengths: list[int], data: st.DataO
     graph = cast(GraphView, _documents(lengths))
     joined = lent(graph, scores)
     assert np.allclose(joined, _lent_slowly(lengths, scores), atol=1e-12)
-    some = np.arange(0, size, 2)
-    assert np.array_equal(lent_to(graph, scores, some), joined[some])
 
 
 @given(SCORES, SCORES)

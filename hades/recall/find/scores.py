@@ -49,16 +49,6 @@ def lent(graph: GraphView, scores: Floats) -> Floats:
     return joined
 
 
-def lent_to(graph: GraphView, scores: Floats, chunks: Ints) -> Floats:
-    """Return what `lent` returns, of some chunks only."""
-    square = np.maximum(scores, 0) ** 2
-    own = square[chunks]
-    spoken = graph.spoken[chunks]
-    own[spoken] = _joined(graph, square, chunks[spoken])
-    joined: Floats = np.sqrt(own, out=own)
-    return joined
-
-
 def _joined(graph: GraphView, square: Floats, chunks: Ints) -> Floats:
     """Add to the squares of chunks a part of their neighbours' squares."""
     before, after = graph.previous[chunks], graph.next[chunks]

@@ -14,7 +14,7 @@ from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.graph_view import GraphView
 from hades.index.vectors import product
 from hades.recall.find.results import Candidates, Found, Seeds, Walks
-from hades.recall.find.scores import lent, lent_to, minmax
+from hades.recall.find.scores import lent, minmax
 from hades.recall.query_context import QueryContext
 
 FEATURES: tuple[str, ...] = (
@@ -75,7 +75,7 @@ def _retriever_features(chosen: dict[str, Any], graph: GraphView, seeds: Seeds, 
         if len(graph.turns):
             on_one_scale = minmax(lent(graph, on_one_scale))
         chosen[name] = on_one_scale[at]
-    chosen["cosine"] = lent_to(graph, np.where(seeds.mask, seeds.cosine, 0), at)
+    chosen["cosine"] = lent(graph, np.where(seeds.mask, seeds.cosine, 0))[at]
 
 
 def _title_coverage(query: QueryContext, numbers: Ints, terms: set[str]) -> Floats:

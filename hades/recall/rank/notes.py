@@ -17,7 +17,7 @@ from hades.recall.query_context import QueryContext
 from hades.recall.rank.note_candidates import read_notes
 from hades.recall.rank.note_features import NOTE_FEATURES, note_features
 from hades.recall.rank.ranker import Ranker
-from hades.recall.rank.ranking import RECENT_WEIGHT, Ranking, recency_of
+from hades.recall.rank.ranking import RECENT_WEIGHT, Ranking, never_rising, recency_of
 from hades.recall.rank.succession import find_succession
 from hades.recall.rank.topic_order import (
     below_superseding,
@@ -56,18 +56,13 @@ def rank_notes(
     return Ranking(
         numbers=notes.numbers[order],
         scores=scores[order],
-        belief=_never_rising(ranked.belief[order]),
-        near=_never_rising(near[order]),
+        belief=never_rising(ranked.belief[order]),
+        near=never_rising(near[order]),
         features=features[order],
         recency=None if recency is None else recency[order],
         superseded=frozenset(anew | below),
         held=still_holds(notes, succession) if search.time.wants_current else {},
     )
-
-
-def _never_rising(values: Floats) -> Floats:
-    """Raise values so that a better-ranked note never shows a lower one."""
-    return np.maximum.accumulate(values[::-1])[::-1]
 
 
 def _weight_of_state(note: PlacedChunk) -> float:

@@ -65,19 +65,24 @@ def merge(passages: Ranking, notes: Ranking) -> Ranking:
     Each kind's belief was learnt where that kind holds the answer, so a candidate that is far
     from the question counts for less.
     """
-    kinds = notes, passages
-    nearest = max(NEAR_LEAST, *(float(one.near.max()) for one in kinds))
-    worth = [one.belief * np.clip(one.near / nearest, 0.0, 1.0) ** 2 for one in kinds]
-    scores = [np.maximum.accumulate(one[::-1])[::-1] for one in worth]
+    near = np.concatenate([notes.near, passages.near])
+    worth = np.concatenate([notes.belief, passages.belief])
+    worth = worth * np.clip(near / max(NEAR_LEAST, float(near.max())), 0.0, 1.0) ** 2
+    kinds = worth[: len(notes.near)], worth[len(notes.near) :]
     merged = Ranking(
-        numbers=np.concatenate([one.numbers for one in kinds]),
-        scores=np.concatenate(scores),
-        belief=np.concatenate(worth),
-        near=np.concatenate([one.near for one in kinds]),
+        numbers=np.concatenate([notes.numbers, passages.numbers]),
+        scores=np.concatenate([never_rising(kind) for kind in kinds]),
+        belief=worth,
+        near=near,
         superseded=notes.superseded,
         held=notes.held,
     )
     return merged.in_order()
+
+
+def never_rising(values: Floats) -> Floats:
+    """Raise values so that a better-ranked candidate never shows a lower one."""
+    return np.maximum.accumulate(values[::-1])[::-1]
 
 
 def best_of(
