@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from hades.domain.answer import Intent, Mode, Note, Recall, TimeKind, Wants
+from hades.domain.answer import Diagnostic, Intent, Mode, Recall, TimeKind, Wants
 from hades.domain.graph import Reason
 from hades.domain.tiers import Tier
 from hades.domain.times import FOREVER, from_micros
@@ -32,7 +32,7 @@ from hades.recall.answer.overview import overview
 from hades.recall.answer.relations import find_related, relation_asked
 from hades.recall.answer_cache import AnswerCache, open_shared
 from hades.recall.find.beam import run_beam
-from hades.recall.find.finder import Finder, Where
+from hades.recall.find.finder import Finder, Scope
 from hades.recall.find.read_on import start_reading_on
 from hades.recall.find.results import Found
 from hades.recall.find.scores import scaled
@@ -83,7 +83,7 @@ class RecallEngine:
 
     def recall(
         self,
-        where: Where,
+        scope: Scope,
         question: str,
         *,
         budget: int | None,
@@ -95,15 +95,15 @@ class RecallEngine:
         """The answer object for a question; without what the archive lost."""
         asked = (question, budget, mode, plan, on_progress, clock)
         try:
-            return self._recall(where, *asked)
+            return self._recall(scope, *asked)
         except LOST as error:
-            found = self._recall(replace(where, archived=False), *asked)
-            note = Note(Reason.ARCHIVE_LOST, "open", str(error))
+            found = self._recall(replace(scope, archived=False), *asked)
+            note = Diagnostic(Reason.ARCHIVE_LOST, "open", str(error))
             return replace(found, reasons=(note, *found.reasons))
 
     def _recall(
         self,
-        where: Where,
+        scope: Scope,
         question: str,
         budget: int | None,
         mode: str | None,
@@ -112,21 +112,21 @@ class RecallEngine:
         clock: Clock,
     ) -> Recall:
         text = question[:QUESTION_CHARACTERS_AT_MOST]
-        relation = relation_asked(self._store, where, text)
+        relation = relation_asked(self._store, scope, text)
         intent, evidence = read_intent(text)
         if relation is not None:
             intent, evidence = Intent.RELATION, f"it asks for {relation}"
         amount = choose_mode(text) if mode is None else _mode(mode)
-        asked = AskedQuestion(text, intent, evidence, amount, where.space_name, where.as_of)
+        asked = AskedQuestion(text, intent, evidence, amount, scope.space_name, scope.as_of)
         many = mode is None and (relation is not None or asks_for_list(text))
-        chosen, notes, usual = _plan_for(asked, plan, budget, many=many)
-        run = Run(chosen, clock, self._store.within, list(notes))
-        from_summaries = overview(run, self._store, where, asked, usual)
+        chosen, diagnostics, usual = _plan_for(asked, plan, budget, many=many)
+        run = Run(chosen, clock, self._store.within, list(diagnostics))
+        from_summaries = overview(run, self._store, scope, asked, usual)
         if from_summaries is not None:
             return from_summaries
         encoding = start_encoding(run, self.finder.encoder, text)
         with ExitStack() as moment:
-            query, when = self._open(run, moment, where, question, on_progress)
+            query, when = self._open(run, moment, scope, question, on_progress)
             found = self.find(run, query, text, encoding, when)
             ranking = rank_candidates(run, found, self.ranker, chosen.reranker.m, intent)
             related = None
@@ -139,14 +139,14 @@ class RecallEngine:
         self,
         run: Run,
         moment: ExitStack,
-        where: Where,
+        scope: Scope,
         question: str,
         on_progress: Progress | None,
     ) -> tuple[QueryContext, TimeAsked]:
         """Open the memory, held by `moment`, at the time the question asks about."""
         text = question[:QUESTION_CHARACTERS_AT_MOST]
         with run.stage("open", reads_all=True) as stage:
-            query = moment.enter_context(self.query_context(where, on_progress, text))
+            query = moment.enter_context(self.query_context(scope, on_progress, text))
             stage.found = int(query.mask.sum())
             if not query.indexes.is_whole:
                 read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
@@ -156,45 +156,45 @@ class RecallEngine:
             if "meaning" in run.plan.retriever.retrievers:
                 # The time a model takes to load must not count as a late answer.
                 wait_until_loaded(self.finder.encoder)
-            when = self.time(where, query, text, run.plan.retriever.time_words, stage)
-            if then := _source_moment(where, query, when):
+            when = self.time(scope, query, text, run.plan.retriever.time_words, stage)
+            if then := _source_moment(scope, query, when):
                 query = moment.enter_context(self.query_context(then, on_progress, text))
             return query, when
 
     def rank(
-        self, where: Where, question: str, system: str, limit: int, on_progress: Progress | None
+        self, scope: Scope, question: str, system: str, limit: int, on_progress: Progress | None
     ) -> list[Hit]:
         """The passages in the order of one system, best first, whatever it costs."""
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
-        with self.query_context(where, on_progress, question) as query:
-            found, ranking = self._ranked(where, query, question)
-            relation = relation_asked(self._store, where, question)
+        with self.query_context(scope, on_progress, question) as query:
+            found, ranking = self._ranked(scope, query, question)
+            relation = relation_asked(self._store, scope, question)
             if relation is not None:
                 _, ranking = find_related(Run(UNHURRIED), found, ranking, relation)
             scores = system_scores(found, ranking, system)
             order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
             order = order[np.isfinite(scores[order])]
             return self.finder.hits(
-                {int(query.graph.chunks[n]): float(scores[n]) for n in order}, where.as_of
+                {int(query.graph.chunks[n]): float(scores[n]) for n in order}, scope.as_of
             )
 
-    def examine(self, where: Where, question: str) -> tuple[list[Chunk], Table]:
+    def examine(self, scope: Scope, question: str) -> tuple[list[Chunk], Table]:
         """The candidates for a question and their features: what a ranker learns from."""
-        with self.query_context(where, None, question) as query:
-            _, ranking = self._ranked(where, query, question, read_intent(question)[0])
+        with self.query_context(scope, None, question) as query:
+            _, ranking = self._ranked(scope, query, question, read_intent(question)[0])
             ids = query.graph.chunks[ranking.numbers].tolist()
-            chunks = self._store.chunks.find(ids, where.as_of)
+            chunks = self._store.chunks.find(ids, scope.as_of)
             if ranking.features is None:
                 return [], np.zeros((0, len(FEATURES)), np.float32)
             return [chunks[chunk].chunk for chunk in ids], ranking.features
 
     def _ranked(
-        self, where: Where, query: QueryContext, question: str, intent: Intent = Intent.LOOKUP
+        self, scope: Scope, query: QueryContext, question: str, intent: Intent = Intent.LOOKUP
     ) -> tuple[Found, Ranking]:
         """Find and rank all that can be found, whatever it costs."""
         text, run = question[:QUESTION_CHARACTERS_AT_MOST], Run(UNHURRIED)
-        found = self.find(run, query, text, when=self.time(where, query, text))
+        found = self.find(run, query, text, when=self.time(scope, query, text))
         return found, rank_candidates(run, found, self.ranker, _ALL_CANDIDATES, intent)
 
     def find(
@@ -213,7 +213,9 @@ class RecallEngine:
         if within is None:
             # The nearest passages are shown all the same; `ask` does not take them for an answer.
             said = when.words.said if when.words else "then"
-            run.notes.append(Note(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}"))
+            run.diagnostics.append(
+                Diagnostic(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}")
+            )
         search, seeds = find_seeds(run, within or query, encoding, question, when)
         with run.stage("read_on", run.plan.retriever.timeout_ms) as reading:
             following = start_reading_on(reading, search, seeds, encoder)
@@ -225,7 +227,7 @@ class RecallEngine:
 
     def time(
         self,
-        where: Where,
+        scope: Scope,
         query: QueryContext,
         question: str,
         read: bool = True,
@@ -236,9 +238,9 @@ class RecallEngine:
             question,
             self._store.now(),
             query.valid,
-            since=where.since,
-            until=where.until,
-            read=read and where.as_of.valid is None,
+            since=scope.since,
+            until=scope.until,
+            read=read and scope.as_of.valid is None,
         )
         words = asked.words
         if words is None or not words.event or words.kind is not TimeKind.SINCE:
@@ -261,7 +263,7 @@ class RecallEngine:
     @contextmanager
     def query_context(
         self,
-        where: Where,
+        scope: Scope,
         on_progress: Progress | None = None,
         question: str = "",
         nodes: Sequence[int] = (),
@@ -272,41 +274,44 @@ class RecallEngine:
         too large to hold, only what is around the question and the nodes is there.
         """
         with ExitStack() as moment:
-            with self.finder.around(moment, where, question, nodes, on_progress) as current:
+            with self.finder.around(moment, scope, question, nodes, on_progress) as current:
                 graphs = self.finder.graphs_of(current)  # read once: a purge may drop them
-                graphs.catch_up(current, where.space, on_progress)
-                graph = graphs.at(current, where.space, where.as_of)
-                earlier = current.earlier(where.space, where.as_of)
+                graphs.catch_up(current, scope.space, on_progress)
+                graph = graphs.at(current, scope.space, scope.as_of)
+                earlier = current.earlier(scope.space, scope.as_of)
                 indexes, terms = current.snapshot(), graphs.tables.terms.snapshot()
                 edges = graphs.tables["edges"].snapshot()
                 fact_terms = graphs.tables.fact_terms.snapshot()
-            topics = self.finder.topics(where)
+            topics = self.finder.topics(scope)
             mask = graph.visible | earlier if earlier.any() else graph.visible
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)
-            if not where.archived:
-                gone = self._store.chunks.archived(where.as_of)
+            if not scope.archived:
+                gone = self._store.chunks.archived(scope.as_of)
                 mask = mask & ~np.isin(indexes.chunks["id"], gone)
             yield QueryContext(
-                *(self._store, where.space, where.as_of, indexes, terms, graph, mask, topics),
+                *(self._store, scope.space, scope.as_of, indexes, terms, graph, mask, topics),
                 edges=edges,
                 fact_terms=fact_terms,
                 encoder=self.finder.encoder.model,
             )
 
-    def holds_until(self, where: Where, since: int) -> int:
+    def holds_until(self, scope: Scope, since: int) -> int:
         """Until when an answer given since then holds, while nothing is written: the next moment
         at which a passage, a planned state or an edge begins or ends."""
-        if where.as_of.valid is not None:
+        if scope.as_of.valid is not None:
             return FOREVER
         if not {"indexes", "graphs"} <= self.finder.__dict__.keys():
             return 0  # only an excerpt was read
-        stand = self._store.changefeed.stand()
-        if self._turns[0] != stand:
+        revision = self._store.changefeed.revision()
+        if self._turns[0] != revision:
             edges = self.finder.graphs.tables["edges"]
             planned = np.array(self._store.topics.planned(since), np.int64)
             all_turns = [edges["valid_from"], edges["valid_to"], self.finder.indexes.turns, planned]
-            self._turns = stand, np.unique(np.concatenate([one[one > since] for one in all_turns]))
+            self._turns = (
+                revision,
+                np.unique(np.concatenate([one[one > since] for one in all_turns])),
+            )
         turns = self._turns[1]
         at = int(np.searchsorted(turns, since, side="right"))
         return int(turns[at]) if at < len(turns) else FOREVER
@@ -347,7 +352,7 @@ UNHURRIED = Plan(
 """The default plan without its hurry: what evaluation and training use."""
 
 
-def _source_moment(where: Where, query: QueryContext, asks: TimeAsked) -> Where | None:
+def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope | None:
     """The time in the words of a question, where sources said something else by then.
 
     Such is a memory of a history of commits, without notes. Other documents were taken in
@@ -356,29 +361,29 @@ def _source_moment(where: Where, query: QueryContext, asks: TimeAsked) -> Where 
     is_past = asks.words is not None and asks.is_timed and asks.until < query.valid
     if not is_past or not query.indexes.is_whole or (query.mask & query.notes).any():
         return None
-    then = replace(where, as_of=replace(where.as_of, valid=from_micros(asks.until)))
-    gone = query.indexes.visible(where.space, then.as_of) & ~query.graph.visible
+    then = replace(scope, as_of=replace(scope.as_of, valid=from_micros(asks.until)))
+    gone = query.indexes.visible(scope.space, then.as_of) & ~query.graph.visible
     return then if gone.any() else None
 
 
 def _plan_for(
     asked: AskedQuestion, plan: Plan | Mapping[str, Any] | None, budget: int | None, *, many: bool
-) -> tuple[Plan, tuple[Note, ...], int]:
-    """Return the plan, notes on it, and how many passages such a question usually gets."""
-    chosen, notes = _usual_plan(asked.intent, asked.mode)
+) -> tuple[Plan, tuple[Diagnostic, ...], int]:
+    """Return the plan, its diagnostics, and how many passages such a question usually gets."""
+    chosen, diagnostics = _usual_plan(asked.intent, asked.mode)
     if many:
-        chosen, notes = make_plan(chosen, {"final_context": PLANNING_PASSAGES})
+        chosen, diagnostics = make_plan(chosen, {"final_context": PLANNING_PASSAGES})
     usual = chosen.final_context
     if plan is not None:
-        chosen, notes = make_plan(chosen, plan)
+        chosen, diagnostics = make_plan(chosen, plan)
     if budget is not None:
         room = {"budget": {"tokens": budget}} if plan else sized(chosen, budget)
-        chosen, notes = make_plan(chosen, room)
-    return chosen, notes, usual
+        chosen, diagnostics = make_plan(chosen, room)
+    return chosen, diagnostics, usual
 
 
 @cache
-def _usual_plan(intent: Intent, mode: Mode) -> tuple[Plan, tuple[Note, ...]]:
+def _usual_plan(intent: Intent, mode: Mode) -> tuple[Plan, tuple[Diagnostic, ...]]:
     return make_plan(default_plan(intent, mode), None)
 
 

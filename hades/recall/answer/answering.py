@@ -12,7 +12,7 @@ from hades.domain.answer import Conveyance, Recall, Wants
 from hades.domain.graph import Reason
 from hades.models.encoder import Encoder
 from hades.recall.answer.conveyance import conveyed
-from hades.recall.answer.facts import find_facts
+from hades.recall.answer.fact_search import find_facts
 from hades.recall.answer.history import earlier_passages
 from hades.recall.answer.passages import choose_passages, coverage_of
 from hades.recall.answer.relations import RelationAsked, related_facts
@@ -57,7 +57,7 @@ def answer(
             paths_at_most=plan.paths,
             facts=facts,
         )
-        run.notes += packed.notes
+        run.diagnostics += packed.diagnostics
         if related is not None and len(packed.facts) < len(related.edges):
             shown = f"{len(packed.facts)} of {len(related.edges)} edges"
             stage.note(Reason.BUDGET_EXHAUSTED, f"{shown}; all: {related.command}")
@@ -94,7 +94,7 @@ def make_recall(
         tokens=packed.tokens,
         citations=packed.citations,
         plan=run.plan.model_dump(mode="json"),
-        reasons=tuple(run.notes),
+        reasons=tuple(run.diagnostics),
         telemetry=tuple(run.reports),
         ms=round(run.ms, 3),
         belief=belief.interval(belief.answer_belief(moments)),

@@ -187,7 +187,7 @@ def state_passage(
 ) -> Passage:
     """Return a chunk of a state as a passage, though it was not ranked.
 
-    It comes from the history, a summary or the working set; `chance` is how likely it answers.
+    It comes from the history, a summary or a focus; `chance` is how likely it answers.
     """
     content, score = state.content, round(score, 6)
     return Passage(

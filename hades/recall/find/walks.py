@@ -11,20 +11,16 @@ from collections.abc import Callable
 import numpy as np
 
 from hades.domain.graph import Reason
-from hades.graph.arrays import Flags, Floats, Ints
+from hades.graph.arrays import Floats
 from hades.graph.ppr import Query, Walk, walk_many
-from hades.graph.reach import expand
 from hades.index.graph_view import GraphView
 from hades.recall.find.results import SearchQuery, Seeds, Walks
-from hades.recall.plan import ARCS_A_HOP
 from hades.recall.run import Stage
 
 PRIOR_SHARE, PRIOR_POWER = 0.3, 4
 """The far walk starts from names by 1/frequency, and from this share of the prior to this power."""
 DAMPING_FAR = 0.75
 EPSILON = 1e-5
-WIDENED_AT_MOST, FADING = 1_000, 0.5
-"""Names are widened to so many nodes; those a hop further weigh so much of those before."""
 
 
 def start_walks(stage: Stage, search: SearchQuery, seeds: Seeds) -> Callable[[], Walks]:
@@ -47,8 +43,6 @@ def _started(stage: Stage, search: SearchQuery, seeds: Seeds) -> Callable[[], Wa
     by_name = 1.0 / np.maximum(1, graph.frequency[named])
     by_name = by_name / max(1e-12, by_name.sum())
     at = graph.first_entity + named
-    if run.plan.graph.widen and len(named):
-        at, by_name = widened(graph, at, by_name, run.plan.graph.widen, barred)
 
     def go(queries: list[Query], damping: float) -> list[Walk]:
         return walk_many(
@@ -76,16 +70,6 @@ def _started(stage: Stage, search: SearchQuery, seeds: Seeds) -> Callable[[], Wa
         return Walks(from_names, from_prior, joined, further)
 
     return wait
-
-
-def widened(graph: GraphView, named: Ints, weights: Floats, hops: int, barred: Flags) -> Query:
-    """Names and what is so many hops around them, by breadth (seed 004's multi-hop retrieval)."""
-    reached = expand(graph.adjacency, named, hops * ARCS_A_HOP, WIDENED_AT_MOST, barred)
-    use = reached.nodes >= graph.first_entity
-    nodes, hop = reached.nodes[use], reached.hops[use]
-    faint: Floats = weights.mean() * FADING ** (hop / ARCS_A_HOP)
-    faint[hop == 0] = weights[np.searchsorted(named, nodes[hop == 0])]
-    return nodes, faint / max(1e-12, float(faint.sum()))
 
 
 def _by_chunk(graph: GraphView, walk: Walk) -> Floats:

@@ -16,7 +16,7 @@ from hades.domain.graph import Reason
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Ints
 from hades.graph.beam import BEST_SCORE
-from hades.graph.flow import ALPHA, FlowPath, best_paths
+from hades.graph.flow import FlowPath, best_paths
 from hades.index.graph_view import is_at
 from hades.recall.find.results import Found
 from hades.recall.paths.path_text import PathArcs, PathWriter
@@ -90,7 +90,6 @@ class Pathways:
             adjacency,
             [(local[one], local[other]) for one, other in pairs if one != other],
             keep=plan.paths * 2,
-            score=plan.graph.score,
             alpha=plan.graph.decay_rate,
             theta=plan.graph.pruning_threshold,
             nodes=FOUND_NODES,
@@ -104,8 +103,8 @@ class Pathways:
         self._stage.found, self._stage.cut = len(kept), len(flows.paths) - len(kept)
         says = {int(self._graph.first_entity + name) for name in self._named}
         writer = PathWriter(query, {*says, *(asked if says else ())})
-        # By the paper's score an edge to the only neighbour has the most: 1 + α.
-        most = 1 + (plan.graph.decay_rate or ALPHA["paper"]) * (plan.graph.score == "paper")
+        # An edge to the only neighbour has the most: 1 + α.
+        most = 1 + plan.graph.decay_rate
         return [
             writer.path(nodes[list(path.nodes)].tolist(), path.reliability / most) for path in kept
         ]

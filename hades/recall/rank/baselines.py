@@ -11,7 +11,7 @@ from hades.recall.question.intent import choose_mode, default_plan
 from hades.recall.rank.ranker import fused
 from hades.recall.rank.ranking import Ranking
 
-SYSTEMS = ("dense", "words", "hybrid", "ppr", "tiers", "full")
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
 """Each has more of the recipe than the one before."""
 
 
@@ -22,11 +22,11 @@ def system_scores(found: Found, ranking: Ranking, system: str) -> Floats:
         # The ranked ones first, in their order; then the rest by what the retrievers say.
         scores = seeds.prior - 1e6
         scores[ranking.numbers] = ranking.scores
-    elif system == "tiers":
+    elif system == "fusion":
         believed = np.zeros(len(seeds.mask))
         believed[ranking.numbers] = ranking.belief
         plan = default_plan(Intent.LOOKUP, choose_mode(found.search.text))
-        scores = fused(seeds.prior, walked, believed, plan.reranker.tiers)
+        scores = fused(seeds.prior, walked, believed, plan.reranker.fusion)
     elif system == "ppr":
         # A walk reaches few: what it never came to follows by the prior.
         share = walked / max(1e-12, float(walked.max(initial=0.0)))

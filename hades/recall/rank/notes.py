@@ -42,7 +42,7 @@ def rank_notes(
     if plan.on:
         ranked = ranker.rank(features)
     else:
-        ranked = ranker.rank_by_fusion(found, notes.numbers, plan.tiers)
+        ranked = ranker.rank_by_fusion(found, notes.numbers, plan.fusion)
     scores = ranked.scores + np.array([_weight_of_state(placed) for placed in notes.placed])
     scores = scores + plan.strength * _gains_of_topics(query, notes.placed)
     scores = with_numbers_apart(notes, scores, search.terms)

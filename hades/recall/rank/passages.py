@@ -40,7 +40,7 @@ def rank_passages(
     else:
         if plan.on and few:
             stage.note(Reason.FALLBACK, f"{len(numbers)} candidates are too few to compare")
-        ranked = ranker.rank_by_fusion(found, numbers, plan.tiers)
+        ranked = ranker.rank_by_fusion(found, numbers, plan.fusion)
         scores = ranked.scores
     scores = _with_gains(query, plan, numbers, scores)
     if recent:

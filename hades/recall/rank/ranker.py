@@ -91,7 +91,7 @@ class Ranker:
         return Ranked(scores, chance, kind == "linked")
 
     def rank_by_fusion(self, found: Found, numbers: Ints, weights: FusionWeights) -> Ranked:
-        """Score candidates without the models: prior, walk and belief, weighed (seed 004)."""
+        """Score candidates without the models, by the fusion of source document 004."""
         prior, cosine = found.seeds.prior[numbers], found.seeds.cosine[numbers]
 
         def belief(scores: Floats) -> Floats:
@@ -134,7 +134,7 @@ class Ranker:
                 },
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise Corrupt(f"{path} is not a ranker that can be used: train one anew.") from error
+            raise Corrupt(f"{path} is not a usable ranker: train a new one.") from error
 
 
 @cache
