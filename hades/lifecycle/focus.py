@@ -34,20 +34,15 @@ from hades.domain.statement import statement
 from hades.domain.times import NOW, from_micros
 from hades.domain.topics import Hit, State
 from hades.errors import NotFound
+from hades.language.english.intent import asks_for_list, choose_mode, is_past_tense, read_intent
+from hades.language.english.terms import said, terms_of
+from hades.language.english.time_words import read_time
 from hades.recall.answer.answering import make_recall
 from hades.recall.answer.conveyance import conveyed
 from hades.recall.answer.passages import state_passage
 from hades.recall.question.asked import AskedQuestion
-from hades.recall.question.intent import (
-    asks_for_list,
-    choose_mode,
-    default_plan,
-    is_past_tense,
-    read_intent,
-)
-from hades.recall.question.terms import said, terms_of
+from hades.recall.question.default_plan import default_plan
 from hades.recall.question.time_asked import time_asked
-from hades.recall.question.time_words import read_time
 from hades.recall.rank import belief
 from hades.recall.run import Run
 from hades.recall.working import recent_and_important

@@ -26,6 +26,7 @@ from hades.domain.times import FOREVER, from_micros
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Ints
+from hades.language.english.intent import asks_for_list, choose_mode, read_intent
 from hades.models.encoder import wait_until_loaded
 from hades.recall.answer.answering import answer
 from hades.recall.answer.overview import overview
@@ -41,13 +42,7 @@ from hades.recall.find.walks import start_walks
 from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan, sized
 from hades.recall.query_context import QueryContext
 from hades.recall.question.asked import AskedQuestion
-from hades.recall.question.intent import (
-    PLANNING_PASSAGES,
-    asks_for_list,
-    choose_mode,
-    default_plan,
-    read_intent,
-)
+from hades.recall.question.default_plan import PLANNING_PASSAGES, default_plan
 from hades.recall.question.time_asked import TimeAsked, time_asked
 from hades.recall.rank.baselines import SYSTEMS, system_scores
 from hades.recall.rank.features import FEATURES

@@ -11,17 +11,18 @@ import numpy as np
 
 from hades.domain.answer import Fact
 from hades.domain.graph import SIMILAR_TO, Edge, NodeKind, Reason
-from hades.domain.names import STOP_WORDS, fact_words
 from hades.domain.statement import statement
 from hades.errors import HadesError
 from hades.graph.arrays import Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.english.terms import QuestionTerms, terms_of
+from hades.language.names import fact_words
 from hades.models.encoder import Encoder
 from hades.recall.find.results import SearchQuery
 from hades.recall.find.scores import best
 from hades.recall.query_context import QueryContext
-from hades.recall.question.terms import QuestionTerms, terms_of
 from hades.recall.question.time_asked import TimeAsked
 from hades.recall.rank import belief
 from hades.recall.rank.note_candidates import topic_name

@@ -16,7 +16,7 @@ import numpy as np
 from hades.domain.answer import TimeKind, TimeWords, Wants
 from hades.domain.times import FOREVER, from_micros, to_micros
 from hades.graph.arrays import Flags, Ints
-from hades.recall.question.time_words import read_time, what_is_wanted
+from hades.language.english.time_words import read_time, what_is_wanted
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ import numpy as np
 
 from hades.domain.answer import Intent
 from hades.graph.arrays import Floats
+from hades.language.english.intent import choose_mode
 from hades.recall.find.results import Found
-from hades.recall.question.intent import choose_mode, default_plan
+from hades.recall.question.default_plan import default_plan
 from hades.recall.rank.ranker import fused
 from hades.recall.rank.ranking import Ranking
 

@@ -14,10 +14,10 @@ from functools import lru_cache
 import numpy as np
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import DIGITS, numberless
-from hades.domain.sentences import note_sentences
 from hades.graph.arrays import Flags, Floats32, Ints
 from hades.index.words import is_said, name_words
+from hades.language.names import DIGITS, numberless
+from hades.language.sentences import note_sentences
 from hades.recall.find.results import Candidates
 from hades.recall.query_context import QueryContext
 from hades.store.records import PlacedChunk

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from hades.domain.answer import TimeKind
-from hades.domain.names import DATE
 from hades.domain.times import DAY_MICROSECONDS
 from hades.graph.arrays import Floats, Floats32
 from hades.index.vectors import product
+from hades.language.english.intent import is_past_tense
+from hades.language.english.terms import terms_of
+from hades.language.names import DATE
 from hades.recall.find.results import Candidates, Found, SearchQuery
 from hades.recall.find.scores import minmax
 from hades.recall.query_context import QueryContext
-from hades.recall.question.intent import is_past_tense
-from hades.recall.question.terms import terms_of
 from hades.recall.question.time_asked import TimeAsked
 from hades.recall.rank.note_candidates import NoteCandidates, topic_name
 from hades.recall.rank.succession import Succession

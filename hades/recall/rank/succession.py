@@ -12,8 +12,8 @@ import numpy as np
 from hades.graph.arrays import Floats, Floats32
 from hades.index.vectors import product
 from hades.index.words import stems
+from hades.language.english.intent import is_past_tense
 from hades.recall.find.results import SearchQuery
-from hades.recall.question.intent import is_past_tense
 from hades.recall.rank.note_candidates import NoteCandidates, topic_name
 
 SAID_AGAIN = 0.7
