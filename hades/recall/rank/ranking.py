@@ -88,10 +88,15 @@ def never_rising(values: Floats) -> Floats:
 def best_of(
     query: QueryContext, ranking: Ranking, limit: int, current: Mapping[int, int]
 ) -> Ranking:
-    """Keep the `limit` best candidates, and the current versions of the notes among them."""
+    """Keep at most `limit` candidates: the best, and the current versions of notes among them.
+
+    A current version that ranks below the limit replaces the last of the best. At most half of
+    the places are filled that way.
+    """
     numbers = ranking.numbers
     held = [current[number] for number in numbers[:limit].tolist() if number in current]
-    kept = np.flatnonzero((np.arange(len(numbers)) < limit) | np.isin(numbers, held))
+    behind = limit + np.flatnonzero(np.isin(numbers[limit:], held))[: limit // 2]
+    kept = np.concatenate([np.arange(min(len(numbers), limit - len(behind))), behind])
     are_notes = bool(query.notes[numbers[0]])
     return replace(ranking.at(kept), current=current, are_notes=are_notes)
 
