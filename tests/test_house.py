@@ -65,6 +65,35 @@ def test_imports_go_one_way() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+RECALL_ROOMS = [
+    {"plan", "run", "warming"},
+    {"question"},
+    {"query_context"},
+    {"find"},
+    {"rank"},
+    {"paths"},
+    {"answer"},
+    {"answer_cache", "engine"},
+]
+"""The rooms of recall in the order of its recipe: each imports itself and those before it."""
+
+
+def test_the_rooms_of_recall_import_those_before_them() -> None:
+    order = {room: number for number, rooms in enumerate(RECALL_ROOMS) for room in rooms}
+    wrong = []
+    for path, module in _parsed().items():
+        place = path.relative_to(PACKAGE)
+        if place.parts[0] != "recall" or place.name == "__init__.py":
+            continue
+        for node in ast.walk(module):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hades.recall"):
+                _, _, *inner = (node.module or "").split(".")
+                rooms = inner[:1] or [alias.name for alias in node.names]
+                own = order[place.parts[1].removesuffix(".py")]
+                wrong += [f"{place} imports {room}" for room in rooms if order[room] > own]
+    assert not wrong, "\n".join(wrong)
+
+
 ALLOWED_CIRCLES: list[set[str]] = []
 """Modules that may import each other. docs/design.md says why."""
 

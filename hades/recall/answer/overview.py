@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import zip_longest
 
 from hades.context.pack import pack
 from hades.context.tokens import count
-from hades.domain.answer import Fact, Intent, Mode, Passage, Recall
+from hades.domain.answer import Fact, Intent, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.statement import day
 from hades.domain.summaries import LEAST_DAYS, MONTHLY, Cited, answer_tokens, day_of, read_lines
@@ -27,10 +28,12 @@ from hades.errors import NotFound
 from hades.language.english.intent import SUMMARY_ASKED
 from hades.language.english.terms import said, topical_stems
 from hades.lifecycle.summary_lines import chosen_lines, lines_of
-from hades.recall.answer import answering
-from hades.recall.answer.state_passage import state_passage
+from hades.recall.answer.answering import make_recall
+from hades.recall.answer.conveyance import conveyed
+from hades.recall.answer.passages import state_passage
 from hades.recall.find.finder import Scope
 from hades.recall.plan import PASSAGES_AT_MOST
+from hades.recall.question.asked import AskedQuestion
 from hades.recall.question.time_asked import TimeAsked, time_asked
 from hades.recall.rank import belief
 from hades.recall.run import Run, Stage
@@ -43,26 +46,24 @@ STATES_READ = 1_000
 """Of days that are in no summary, the last ones."""
 LIKELY = 0.9
 
-Said = tuple[Intent, str, Mode, str]
-
 
 def overview(
-    run: Run, store: Store, scope: Scope, question: str, said: Said, usual: int
+    run: Run, store: Store, scope: Scope, asked: AskedQuestion, usual: int
 ) -> Recall | None:
-    """The answer from summaries; None: the question wants none, or there are none for it."""
-    wanted = run.plan.level
+    """Answer from summaries; None: the question wants none, or there are none for it."""
+    wanted, question = run.plan.level, asked.text
     narrowed = scope.tag or scope.kind or scope.glob  # and a summary is of all topics
-    asks_for_it = wanted or (wanted is None and said[0] in (Intent.RECENT, Intent.OVERVIEW))
+    asks_for_it = wanted or (wanted is None and asked.intent in (Intent.RECENT, Intent.OVERVIEW))
     if narrowed or not asks_for_it:
         return None
     there = store.summaries.there(scope.space, scope.as_of)
     valid = store.moment(scope.as_of)[0]
     general = SUMMARY_ASKED.match(question)
     # The time that is to be summed up has no preposition: `Summarise March`.
-    asked = f"What happened in{question[general.end() :]}" if general else question
+    read_as = f"What happened in{question[general.end() :]}" if general else question
     read = run.plan.retriever.time_words and scope.as_of.valid is None
-    asks = time_asked(asked, store.now(), valid, since=scope.since, until=scope.until, read=read)
-    topical = _topical(asked, asks)
+    asks = time_asked(read_as, store.now(), valid, since=scope.since, until=scope.until, read=read)
+    topical = _topical(read_as, asks)
     level = _level(asks, topical, general=bool(general)) if wanted is None else wanted
     if not level:
         return None
@@ -104,13 +105,10 @@ def overview(
     run.diagnostics += packed.diagnostics
     level = level if covering else 0
     run.plan = run.plan.model_copy(update={"level": level})
-    sure = [belief.of_probability(one.belief.mean) for one in packed.passages]
-    return answering.put_together(
-        *(run, question, asks, scope.as_of, said, packed, sure),
-        answering.conveyed(run, packed, 1.0, (passages, len(facts))),
-        notes=True,
-        level=level,
-    )
+    chances = [passage.belief.mean for passage in packed.passages]
+    measured = conveyed(run, packed, (1.0, 0.0), passages, len(facts))
+    recall = make_recall(run, asked, asks, packed, chances, measured)
+    return replace(recall, notes=True, level=level)
 
 
 def _topical(question: str, asks: TimeAsked) -> frozenset[str]:

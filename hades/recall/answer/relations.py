@@ -20,10 +20,11 @@ from hades.language.english.code_questions import relations_asked
 from hades.language.names import name_key, paper_id, symbol_tail
 from hades.language.sentences import sentences
 from hades.recall.find.finder import Scope
-from hades.recall.find.retrieve import Retrieved
+from hades.recall.find.results import Found
 from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
 from hades.recall.rank.code_signs import is_log_of_changes, is_test
+from hades.recall.rank.ranking import Ranking
 from hades.recall.run import Run
 from hades.store.derived_edges import spellings
 from hades.store.records import Direction, EdgeFilter, PlacedChunk
@@ -112,15 +113,16 @@ def _meant(
     return {node: one.name for node, one in store.entities.described(known).items()}
 
 
-def lead(run: Run, retrieved: Retrieved, asked: RelationAsked) -> RelationAsked:
+def find_related(
+    run: Run, found: Found, ranking: Ranking, asked: RelationAsked
+) -> tuple[RelationAsked, Ranking]:
     """Find the edges asked for, and put the passages first that they stand in."""
     with run.stage("relation") as stage:
-        related = _find(retrieved.query, asked)
+        related = _find(found.search.query, asked)
         stage.found = len(related.edges)
-        _put_first(retrieved, related)
         if not related.edges:
             stage.note(Reason.NOTHING_NOTED, f"there are no {asked}")
-    return related
+        return related, _put_first(found, ranking, related)
 
 
 def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
@@ -194,16 +196,21 @@ def _numbers(query: QueryContext, edges: PlacedEdges) -> Ints:
     return np.array(list(dict.fromkeys(at[query.mask[at]].tolist())), np.int64)
 
 
-def _put_first(retrieved: Retrieved, related: RelationAsked) -> None:
-    first = _numbers(retrieved.query, related.edges)
+def _put_first(found: Found, ranking: Ranking, related: RelationAsked) -> Ranking:
+    first = _numbers(found.search.query, related.edges)
     sure = np.full(len(first), max((edge.weight for _, edge in related.edges), default=0.0))
-    rest = ~np.isin(retrieved.numbers, first)
-    scores = retrieved.scores.max(initial=0.0) + np.arange(len(first), 0, -1)
-    retrieved.numbers = np.concatenate([first, retrieved.numbers[rest]])
-    retrieved.scores = np.concatenate([scores, retrieved.scores[rest]])
-    retrieved.belief = np.concatenate([sure, retrieved.belief[rest]])
-    retrieved.features = retrieved.recency = None
-    retrieved.are_notes = False
+    rest = ~np.isin(ranking.numbers, first)
+    scores = ranking.scores.max(initial=0.0) + np.arange(len(first), 0, -1)
+    return replace(
+        ranking,
+        numbers=np.concatenate([first, ranking.numbers[rest]]),
+        scores=np.concatenate([scores, ranking.scores[rest]]),
+        belief=np.concatenate([sure, ranking.belief[rest]]),
+        near=np.concatenate([found.seeds.cosine[first], ranking.near[rest]]),
+        features=None,
+        recency=None,
+        are_notes=False,
+    )
 
 
 def _naming(

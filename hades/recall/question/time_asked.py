@@ -45,6 +45,11 @@ class TimeAsked:
         return self.kind in (TimeKind.ORIGIN, TimeKind.PAST)
 
     @property
+    def wants_current(self) -> bool:
+        """Whether the version of a note that holds is wanted: not the past, nor what happened."""
+        return not self.is_past and not self.wants_happenings
+
+    @property
     def is_any(self) -> bool:
         """Whether a date is asked for: a version of any time may tell it."""
         return self.wants is Wants.DATE and self.kind is None
