@@ -2,6 +2,9 @@
 
 The contract of `Memory` is tested three times: on a file of this process, on a database of a
 real PostgreSQL, and on a `Client` of a real server over the file.
+
+Tests marked `slow` run in `make test-all` only. A test that uses a fixture of `SLOW_FIXTURES` is
+slow without a mark of its own. Disks are not waited for, except in tests marked `durable`.
 """
 
 from __future__ import annotations
@@ -22,14 +25,34 @@ from hypothesis import HealthCheck, settings
 
 import hades
 from hades.domain.times import to_micros
+from hades.store.sqlite import database as sqlite_database
 
 if TYPE_CHECKING:
+    from postgres_template import PostgresTemplate
     from serving import Server
 
 settings.register_profile(
     "hades", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
 )
 settings.load_profile("hades")
+
+
+SLOW_FIXTURES = frozenset({"chat_server", "ray", "standby"})
+"""Servers that take seconds to start: a language model, a Ray cluster, a second PostgreSQL."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that use a slow fixture."""
+    for item in items:
+        if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+
+
+@pytest.fixture(autouse=True)
+def _disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let SQLite leave its writes to the operating system: only a power cut would lose them."""
+    if not request.node.get_closest_marker("durable"):
+        monkeypatch.setattr(sqlite_database, "SYNCHRONOUS", "OFF")
 
 
 class HeldClock:
@@ -94,6 +117,14 @@ def postgres_server() -> Iterator[str]:
     server.cleanup()
 
 
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: str) -> PostgresTemplate:
+    """A database of this process that has the tables of an empty memory already."""
+    from postgres_template import PostgresTemplate
+
+    return PostgresTemplate(postgres_server, f"t{os.getpid()}", HeldClock())
+
+
 @pytest.fixture(scope="module")
 def server_folder() -> Iterator[Path]:
     """A folder for a PostgreSQL server, which never runs as root.
@@ -132,11 +163,16 @@ CITUS = os.environ.get("HADES_TEST_CITUS", "")
 
 
 @pytest.fixture
-def postgres(postgres_server: str) -> str:
-    """The address of an empty memory in PostgreSQL."""
-    schema = f"t{os.getpid()}_{next(_schemas)}"
-    sign = "&" if "?" in postgres_server else "?"
-    return f"{postgres_server}{sign}schema={schema}"
+def postgres(postgres_template: PostgresTemplate) -> Iterator[str]:
+    """The address of an empty memory in PostgreSQL, which is dropped after the test."""
+    with postgres_template.copied() as address:
+        yield address
+
+
+@pytest.fixture
+def new_postgres(postgres: str) -> str:
+    """The address of a schema that does not exist yet."""
+    return f"{postgres}_new"
 
 
 @pytest.fixture
