@@ -20,6 +20,8 @@ import hades
 from hades.cli import app
 from hades.store.sqlite import opening
 
+pytestmark = pytest.mark.durable
+
 
 def _filled(path: Path) -> dict[str, str]:
     contents = {}

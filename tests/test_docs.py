@@ -82,6 +82,7 @@ def _run(command: str) -> None:
     assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_every_shown_command_works(page: Path, folder: Path) -> None:
     """Commands run in the order shown, in one folder; `python` blocks share one script.

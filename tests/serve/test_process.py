@@ -19,6 +19,8 @@ from hades.cli import app
 from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys, keys_beside
 
+pytestmark = pytest.mark.slow
+
 NO_TCP = "--no-tcp"
 GRACE = "--grace=4"
 

@@ -25,6 +25,8 @@ from hades.memory import Memory
 from hades.serve.auth.caller import Role
 from hades.serve.auth.limits import Limits
 
+pytestmark = pytest.mark.slow
+
 CONF = Path(__file__).parent.parent.parent / "deploy" / "nginx.conf"
 NAME = "hades.example"
 JOBS = "/v1/spaces/default/jobs"

@@ -52,6 +52,7 @@ def test_expected_versions_lose_no_update(postgres: str) -> None:
         assert memory.get("counter").version == 41
 
 
+@pytest.mark.slow
 def test_a_write_through_one_server_is_seen_by_the_next_question_to_another(
     postgres: str, tmp_path: Path
 ) -> None:
