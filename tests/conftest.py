@@ -153,8 +153,8 @@ def chat_server(_llama: str, monkeypatch: pytest.MonkeyPatch) -> str:
     second, and mostly nonsense: keep prompts and `max_tokens` tiny.
     """
     model = {"name": "smol", "url": _llama, "model": "smollm2", "context_tokens": 2048}
-    prices = {"input_price": 1.0, "output_price": 2.0}
-    monkeypatch.setenv("HADES_MODELS", json.dumps([model | prices]))
+    more = {"input_price": 1.0, "output_price": 2.0, "timeout_s": 1_200}
+    monkeypatch.setenv("HADES_MODELS", json.dumps([model | more]))
     return _llama
 
 
