@@ -4,17 +4,19 @@ The contract of `Memory` is tested three times: on a file of this process, on a 
 real PostgreSQL, and on a `Client` of a real server over the file.
 
 Tests marked `slow` run in `make test-all` only. A test that uses a fixture of `SLOW_FIXTURES` is
-slow without a mark of its own. Disks are not waited for, except in tests marked `durable`.
+slow without a mark of its own. Disks are not waited for, except in tests marked `durable`. Files
+are read in this process, except in tests marked `workers`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -25,6 +27,8 @@ from hypothesis import HealthCheck, settings
 
 import hades
 from hades.domain.times import to_micros
+from hades.ingest import pipeline
+from hades.ingest.workers import Workers
 from hades.store.sqlite import database as sqlite_database
 
 if TYPE_CHECKING:
@@ -41,11 +45,20 @@ SLOW_FIXTURES = frozenset({"chat_server", "ray", "standby"})
 """Servers that take seconds to start: a language model, a Ray cluster, a second PostgreSQL."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that use a slow fixture."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, help="run the tests in a random order with this seed")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that use a slow fixture; with `--shuffle`, shuffle files and their tests."""
     for item in items:
         if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        chance = random.Random(seed)
+        files = {item.path: chance.random() for item in items}
+        items.sort(key=lambda item: (files[item.path], str(item.path), chance.random()))
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +66,19 @@ def _disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Let SQLite leave its writes to the operating system: only a power cut would lose them."""
     if not request.node.get_closest_marker("durable"):
         monkeypatch.setattr(sqlite_database, "SYNCHRONOUS", "OFF")
+
+
+class _ReadsHere(Workers):
+    """Reads files in this process: a process of its own for each test takes longer than most."""
+
+    def __init__(self, still_wanted: Callable[[], None], *, in_process: bool = False) -> None:
+        super().__init__(still_wanted, in_process=True)
+
+
+@pytest.fixture(autouse=True)
+def _reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not request.node.get_closest_marker("workers"):
+        monkeypatch.setattr(pipeline, "Workers", _ReadsHere)
 
 
 class HeldClock:

@@ -18,6 +18,8 @@ from hades.index import space_words
 from hades.ingest import phases
 from hades.ingest.walk import LEADS_OUT
 
+pytestmark = pytest.mark.workers
+
 GUIDE = """# Zebra Guide
 
 The Zebra Project was started by Ann Lee at Acme Institute.

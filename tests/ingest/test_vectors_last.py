@@ -25,6 +25,8 @@ from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from tests.shell import Shell
 
+pytestmark = pytest.mark.workers
+
 FILES = 300
 
 
