@@ -26,6 +26,7 @@ from bench.ingest import ROOT
 from bench.table import note
 from hades.settings import load_settings
 from hades.store.records import ChunkDraft, Draft, Mention
+from hades.store.schema import STEPS
 
 REAL_AT_MOST = 10_000
 BATCH_PAPERS = 1_000
@@ -63,7 +64,7 @@ def bench_folder() -> Path:
 
 def memory_of(papers: Path, count: int) -> Path:
     """The memory of so many papers, made now unless it is there."""
-    path = bench_folder() / f"recall-{count}.hades"
+    path = bench_folder() / f"recall-{count}-{len(STEPS)}.hades"  # other tables, another file
     ready = path.with_suffix(".ready")
     if ready.exists():
         return path

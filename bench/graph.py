@@ -298,23 +298,11 @@ def _by_weight(weights: list[float]) -> float:
     return sum(math.log(w) for w in weights)
 
 
-def _by_decay(weights: list[float]) -> float:
-    arriving, total = 1.0, 0.0
-    for step, weight in enumerate(weights):
-        arriving *= weight * 0.85**step
-        total += arriving
-    return total / len(weights)
-
-
 def _rivals(graph: Adjacency, arcs: Any) -> list[tuple[str, Any, Any]]:
     longest = LONGEST_ARCS
 
     def flowed(pair: tuple[int, int]) -> Any:
         found = best_paths(graph, [pair], theta=THETA, nodes=10**9, longest=longest)
-        return found.paths[0].nodes
-
-    def decayed(pair: tuple[int, int]) -> Any:
-        found = best_paths(graph, [pair], score="decay", longest=longest)
         return found.paths[0].nodes
 
     def best(pair: tuple[int, int]) -> Any:
@@ -323,7 +311,6 @@ def _rivals(graph: Adjacency, arcs: Any) -> list[tuple[str, Any, Any]]:
 
     return [
         (f"flow, θ = {THETA}", flowed, lambda pair: every_path(arcs, *pair, longest)[0][1]),
-        ("decay", decayed, lambda pair: every_best(arcs, *pair, longest, _by_decay)[0][1]),
         ("by weight", best, lambda pair: every_best(arcs, *pair, longest, _by_weight)[0][1]),
     ]
 

@@ -207,7 +207,7 @@ def _growth(papers: Path, asked: Sequence[str], small: bool) -> None:
                     stages.setdefault(stage.stage, []).append(stage.ms)  # noqa: B023
 
             costs = _row("recall", _timed(recall, asked))
-            with memory._engine.query_context(memory._where()) as query:
+            with memory._engine.query_context(memory._scope()) as query:
                 where = query.graph
             rows.append(
                 (

@@ -214,12 +214,12 @@ def run(*, small: bool = False) -> None:
     lines = Path(file).read_text().splitlines()[: 10 if small else ASKED]
     asked = [json.loads(line)["question"] for line in lines]
     load_kernels()
-    with hades.open(address) as memory, memory._engine.query_context(memory._where()) as query:
+    with hades.open(address) as memory, memory._engine.query_context(memory._scope()) as query:
         print(f"{len(query.mask):,} chunks, load {os.getloadavg()[0]:.1f}\n")
         _vectors(memory, query, asked)
         _walks(memory, query, asked)
         _excerpts(memory, query, asked)
     with hades.open(address) as memory:
-        with memory._engine.query_context(memory._where()) as query:
+        with memory._engine.query_context(memory._scope()) as query:
             pass
         _words(memory, query, asked)

@@ -43,7 +43,7 @@ WRITERS, WRITES, RACES = 8, 15, (1, 2, 4)
 MODELLED_WRITERS, RACED = 32, 2_000
 SHARDS, ROUND_TRIPS_MS = (1, 2, 4, 8, 16), (0.2, 1.0, 5.0)
 COORDINATOR_MS = 0.6
-"""What a statement takes more by way of Citus's coordinator (docs/scale.md)."""
+"""What a statement takes more by way of Citus's coordinator (docs/lab/scale.md)."""
 FAN_OUT_MS = 0.19
 """And for each shard, where all are asked: a row by its id took 0.45 ms in one, 6.4 in 32."""
 FIGURES: dict[str, Callable[[list[Fetch]], float]] = {

@@ -3,7 +3,7 @@
 Notes of projects, each with a few versions and joined with others. A focus is set on one of them,
 all others around it are explored once; then each is read and asked about in turn. Questions are
 such as a working set answers: about one topic that it names, in words that stand there. How many
-questions of everyday sets are such is told in docs/strength.md.
+questions of everyday sets are such is told in docs/lab/measurements.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 import hades
 from bench.table import show
-from hades.lifecycle.working_set import HERE
+from hades.lifecycle.focus import HERE
 
 TOPICS, VERSIONS, ROUNDS = 200, 4, 3
 PEOPLE = ("Ann Lee", "Ben Holm", "Cleo Lind", "Dora Berg", "Emil Winter")

@@ -7,12 +7,12 @@ from hades.domain.answer import (
     Answer,
     Citation,
     Conveyance,
+    Diagnostic,
     Fact,
     Intent,
     Interval,
     Mode,
     Neighbour,
-    Note,
     Passage,
     Path,
     Recall,
@@ -27,7 +27,7 @@ from hades.domain.answer import (
     Usage,
     Wants,
     WorkingItem,
-    WorkingSet,
+    WorkingMemory,
 )
 from hades.domain.context import (
     BudgetedContext,
@@ -76,7 +76,8 @@ from hades.errors import (
     Refused,
     Unavailable,
 )
-from hades.memory import Memory, View, open
+from hades.memory import Memory, View
+from hades.opening import open
 from hades.store.copy import copy
 from hades.store.records import Problem
 
@@ -84,7 +85,7 @@ if TYPE_CHECKING:
     from hades.client.client import Client
     from hades.context.window import ContextWindow
     from hades.domain.weights import PathScoring
-    from hades.lifecycle.working_set import Focus
+    from hades.lifecycle.focus import Focus
     from hades.operations.memgpt import MemGPT
     from hades.operations.pathrag import PathRAG
     from hades.recall.plan import Plan
@@ -107,6 +108,7 @@ __all__ = [
     "CoreBlock",
     "Corrupt",
     "Denied",
+    "Diagnostic",
     "Diff",
     "Disagreement",
     "Edge",
@@ -129,7 +131,6 @@ __all__ = [
     "Neighbour",
     "Node",
     "NotFound",
-    "Note",
     "Passage",
     "Path",
     "PathRAG",
@@ -170,13 +171,13 @@ __all__ = [
     "WindowBlock",
     "WindowEvent",
     "WorkingItem",
-    "WorkingSet",
+    "WorkingMemory",
     "copy",
     "open",
 ]
 
 
-_LATER = {"Client": "client.client", "Plan": "recall.plan", "Focus": "lifecycle.working_set"}
+_LATER = {"Client": "client.client", "Plan": "recall.plan", "Focus": "lifecycle.focus"}
 _LATER |= {"ContextWindow": "context.window", "MemGPT": "operations.memgpt"}
 _LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "domain.weights"}
 """Opening a memory needs none of these, and pydantic takes as long to import as all the rest."""

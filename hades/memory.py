@@ -8,20 +8,17 @@ what those functions share.
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import hades.operations as op
-from hades.domain.address import is_address, is_socket
 from hades.domain.graph import NodeKind
 from hades.domain.names import paper_id
 from hades.domain.rules import clean_content, clean_kind, clean_name
-from hades.domain.times import NOW, AsOf, Clock, TimeLike, parse_time, system_clock
+from hades.domain.times import NOW, AsOf, TimeLike, parse_time
 from hades.errors import InvalidInput, NotFound, Unavailable
 from hades.store.records import EdgeFilter, Phase, Progress, Write
 from hades.store.store import Store
@@ -29,10 +26,9 @@ from hades.store.store import Store
 if TYPE_CHECKING:
     from hades.ingest.phases import Phases
     from hades.recall.engine import RecallEngine
-    from hades.recall.find.finder import Finder, Where
+    from hades.recall.find.finder import Finder, Scope
 
 DEFAULT_SPACE = "default"
-DEFAULT_BUSY_TIMEOUT_S = 10.0
 DEFAULT_ENCODER = "minilm"
 
 
@@ -179,7 +175,9 @@ class View:
     def _require_space(self) -> None:
         """NotFound when the space was dropped meanwhile: never an empty answer."""
         if self._store.spaces.id(self._space) != self._space_id:
-            raise NotFound(f"The space {self._space!r} was dropped and made anew: open it again.")
+            raise NotFound(
+                f"The space {self._space!r} was dropped and created again: open it again."
+            )
 
     def _named_node(self, name: str) -> int:
         clean_name(name)
@@ -204,7 +202,7 @@ class View:
             if len(called) > 1:
                 names = ", ".join(sorted(called.values())[:5])
                 said = f"{name!r} may mean {len(called)} things: {names} …"
-                raise NotFound(f"{said} Say more of it.") from None
+                raise NotFound(f"{said} Write more of the name.") from None
             return next(iter(called))
         if not NodeKind.ENTITY.has(known) or store.edges.find(
             space, EdgeFilter(node=known, limit=1), as_of
@@ -230,23 +228,23 @@ class View:
     def _finder(self) -> Finder:
         return self._engine.finder
 
-    def _where(
+    def _scope(
         self,
         tag: str | None = None,
         kind: str | None = None,
         glob: str | None = None,
         since: TimeLike | None = None,
         until: TimeLike | None = None,
-    ) -> Where:
+    ) -> Scope:
         """What a question may look at, checked."""
-        from hades.recall.find.finder import Where
+        from hades.recall.find.finder import Scope
 
         for pattern in (tag, glob):
             if pattern is not None:
                 clean_name(pattern, "pattern")
         clean_kind(kind)
         times = self._time(since), self._time(until)
-        return Where(self._space_id, self._space, self.as_of, tag, kind, glob, *times)
+        return Scope(self._space_id, self._space, self.as_of, tag, kind, glob, *times)
 
     def _ready(
         self, question: str, on_progress: Progress | None, *, degrades: bool = False
@@ -486,91 +484,3 @@ class Memory(View):
         if known_extractor(extractor) != (self._store.meta("extractor") or DEFAULT_EXTRACTOR):
             with self._write("set_extractor"):
                 self._store.set_meta("extractor", extractor)
-
-
-def open(
-    path: str | Path | None = None,
-    *,
-    space: str | None = None,
-    actor: str | None = None,
-    create: bool = True,
-    read_only: bool = False,
-    busy_timeout_s: float | None = None,
-    encoder: str | None = None,
-    extractor: str | None = None,
-    clock: Clock = system_clock,
-    key: str | None = None,
-    timeout_s: float | None = None,
-    retries: int | None = None,
-) -> Memory:
-    """Open a memory, making it when there is none: `hades.open("~/notes.hades")`.
-
-    An address opens the memory a server has: `http://host:8674`, `https://…` or
-    `unix:///run/hades/rw.sock`. Then `key` is who you are there (by HTTP, else HADES_KEY),
-    `timeout_s` how long an answer is waited for (60) and `retries` how often a call that found
-    nobody, or a busy server, is tried again (4); encoder, extractor and clock are the server's
-    own.
-
-    Without a path it is the user's own, and whatever is not given is as the settings say.
-    `actor` is who the change log names (your login name), `space` the space to work in
-    (`default`), `busy_timeout_s` how long a write waits for another process's (10),
-    `encoder` who makes vectors (the built-in `minilm`), `extractor` who finds names in texts
-    from now on: `names` (built in) or `spacy`; the memory remembers it. `clock` tells the time
-    instead of the system: a function that returns the microseconds since 1970 as an int.
-    """
-    if path is None:
-        from hades.settings import load_settings
-
-        settings = load_settings()
-        path = settings.ready_path()
-        space = space or settings.space
-        key = key or (None if is_socket(path) else settings.key)
-        if not is_address(path):
-            actor = actor or settings.actor
-            busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
-            encoder = encoder or (None if settings.encoder == DEFAULT_ENCODER else settings.encoder)
-            extractor = extractor or (None if read_only else settings.extractor)
-    if is_address(path):
-        from hades.client.client import connect
-
-        if encoder is not None or extractor is not None or clock is not system_clock:
-            raise InvalidInput("Encoder, extractor and clock are the server's: leave them out.")
-        return connect(
-            str(path),
-            space=space or DEFAULT_SPACE,
-            actor=actor,
-            key=key,
-            timeout_s=timeout_s,
-            retries=retries,
-            read_only=read_only,
-        )
-    if key is not None or timeout_s is not None or retries is not None:
-        raise InvalidInput("A file needs no key, timeout_s or retries: they are for a server.")
-    store = Store(
-        path,
-        create=create,
-        read_only=read_only,
-        busy_timeout_s=DEFAULT_BUSY_TIMEOUT_S if busy_timeout_s is None else busy_timeout_s,
-        clock=clock,
-    )
-    try:
-        encoder = encoder or store.meta("encoder") or DEFAULT_ENCODER
-        memory = Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
-        if extractor is not None:
-            memory._use_extractor(extractor)
-        if not store.read_only:
-            store.have_secret()
-        if not store.read_only and store.owed():
-            with store.patient(0):  # whoever opens a memory does not wait for its readers
-                memory._finish_owed()
-        return memory
-    except BaseException:
-        store.close()
-        raise
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return "unknown"

@@ -66,105 +66,108 @@ class Settings(BaseModel):
         "user's data folder.",
     )
     key: str | None = Field(
-        None, description="Who you are to a server on the network: `hades keys` makes one."
+        None, description="The API key for a server on the network: `hades keys create` makes one."
     )
     space: str = Field("default", description="The space to work in.")
     actor: str | None = Field(
-        None, description="Who the change log names. Default: the user's login name."
+        None, description="The author of changes in the change log. Default: the user's login name."
     )
     encoder: str = Field(
         "minilm",
-        description="Who makes vectors: minilm (built in), folder:/path, "
+        description="The model that computes vectors: minilm (built in), folder:/path, "
         "openai:https://host/v1#MODEL.",
     )
     extractor: str | None = Field(
         None,
-        description="Who finds names in texts: names (built in) or spacy (the extra `spacy`). "
-        "Default: what the memory used last, else names.",
+        description="How names are found in texts: names (built in) or spacy (the extra `spacy`). "
+        "Default: the one this memory used last, or names.",
     )
     model: str | None = Field(
         None,
         pattern=rf"^openai:{_URL}#\S{{1,100}}$",
-        description="The language model that `--model default` asks, in short: "
-        "openai:http://127.0.0.1:8080/v1#MODEL; its key is in HADES_MODEL_KEY. None is asked "
-        "without `--model`.",
+        description="The language model for `--model default`, in short form: "
+        "openai:http://127.0.0.1:8080/v1#MODEL; its key is in HADES_MODEL_KEY. No model is "
+        "called without `--model`.",
     )
     models: tuple[ModelSetting, ...] = Field(
         (),
-        description="Language models, each with name, url, model, and where they matter "
-        "key_variable, input_price and output_price (of a million tokens), timeout_s, retries, "
-        "context_tokens; in the environment as JSON. Later ones take the place of earlier ones "
-        "that fail.",
+        description="Language models, each with name, url and model, and optionally "
+        "key_variable, input_price and output_price (per million tokens), timeout_s, retries, "
+        "context_tokens. In the environment: as JSON. If one fails, the next one is called.",
     )
     trusted_authors: dict[str, tuple[str, ...]] = Field(
         {},
-        description="The actors of each space whose notes may end or change every fact without "
-        'review, as in {"default": ["ann", "key:payroll"]}; in the environment as JSON. '
+        description="For each space, the actors whose notes may change any fact without review: "
+        '{"default": ["ann", "key:payroll"]}. In the environment: as JSON. '
         "Default: none.",
     )
     model_role: Literal["reader", "writer"] = Field(
         "writer",
-        description="Who may have `hades serve` call a language model, which may cost money: "
-        "writers, or readers too.",
+        description="The least role that may make `hades serve` call a language model, which may "
+        "cost money: writer or reader.",
     )
     busy_timeout_s: float = Field(
-        10.0, ge=0, description="Seconds a write waits for another process before it gives up."
+        10.0,
+        ge=0,
+        description="How many seconds a write waits for another process before it fails.",
     )
     ranker: Path | None = Field(
         None,
-        description="The file of weights recall ranks by, made by `hades train-ranker`. "
-        "Default: the one in the package.",
+        description="The weights file of the ranker, made by `hades train-ranker`. "
+        "Default: the weights in the package.",
     )
     threads: int | None = Field(
         None,
         ge=1,
-        description="Processor cores one question or ingestion may use. Default: all there are; "
-        "1 where several processes share them.",
+        description="How many processor cores one question or ingestion may use. Default: all. "
+        "Set 1 where several processes share the cores.",
     )
     ingest_seconds: float = Field(
-        60.0, gt=0, description="Seconds one document may take to be read; then it is skipped."
+        60.0,
+        gt=0,
+        description="How many seconds reading one document may take before it is skipped.",
     )
     ingest_memory_mb: int = Field(
         1024,
         ge=128,
-        description="Megabytes of memory one document may take to be read (on Linux).",
+        description="How many megabytes of memory reading one document may take (on Linux).",
     )
     ingest_text_mb: int = Field(
-        64, ge=1, le=256, description="Millions (2^20) of characters one document may have."
+        64, ge=1, le=256, description="How many million characters (2^20) one document may have."
     )
     memory_mb: int = Field(
         4096,
         ge=1,
-        description="Megabytes of memory one process may hold for the indexes of a memory in "
-        "PostgreSQL. Of a larger one it reads the part a question needs, some 60 MB.",
+        description="How many megabytes one process may use for the indexes of a memory in "
+        "PostgreSQL. For a larger memory it reads only the part a question needs, about 60 MB.",
     )
     archive: str | None = Field(
         None,
-        description="Where `hades archive` puts old texts, the first time: a folder, s3://…, "
+        description="The first place for `hades archive` to put old texts: a folder, s3://…, "
         "gs://… or az://… (the extra `archive`). Default: a folder beside the memory file.",
     )
     answer_cache_mb: int = Field(
         16,
         ge=0,
         le=4096,
-        description="Megabytes of memory one process may hold for answers, so that the same "
-        "question to an unchanged memory is answered at once. 0: none are kept.",
+        description="How many megabytes of answers one process may keep, so that the same question "
+        "to an unchanged memory is answered at once. 0 keeps none.",
     )
     redis_url: str | None = Field(
         None,
-        description="A Redis in which several server processes share answers: "
+        description="A Redis server in which several processes share kept answers: "
         "redis://host:6379/0, unix:///run/redis.sock (the extra `redis`). Default: none.",
     )
     cache: Path | None = Field(
         None,
-        description="The folder of what can be made again: memories of question sets. "
+        description="The folder for data that can be rebuilt, such as memories of question sets. "
         "Default: the user's cache folder.",
     )
     listen_host: str | None = Field(
-        None, description="Where `hades serve` listens for TCP. Default: 127.0.0.1."
+        None, description="The TCP address on which `hades serve` listens. Default: 127.0.0.1."
     )
     listen_port: int | None = Field(
-        None, ge=0, le=65535, description="The port of `hades serve`. Default: 8674."
+        None, ge=0, le=65535, description="The TCP port of `hades serve`. Default: 8674."
     )
     ro_socket: Path | None = Field(
         None, description="The unix socket of `hades serve` for reading only."
@@ -177,21 +180,21 @@ class Settings(BaseModel):
     )
     otlp_endpoint: str | None = Field(
         None,
-        description="Where `hades serve` sends traces by OTLP/HTTP, as "
-        "OTEL_EXPORTER_OTLP_ENDPOINT says it. Default: that variable, else nowhere.",
+        description="The OTLP/HTTP address to which `hades serve` sends traces. "
+        "Default: OTEL_EXPORTER_OTLP_ENDPOINT; without it no traces are sent.",
     )
     trace_contents: bool = Field(
-        False, description="Whether traces of `hades serve` hold questions and contexts."
+        False, description="Whether traces of `hades serve` contain questions and contexts."
     )
     consolidate_every_hours: float | None = Field(
         None,
         gt=0,
-        description="How often `hades serve` makes summaries of what is over, in all spaces. "
-        "Default: only when it is asked to.",
+        description="How often, in hours, `hades serve` runs `consolidate` for all spaces. "
+        "Default: never.",
     )
     log_format: Literal["auto", "json", "text"] = Field(
         "auto",
-        description="How `hades serve` logs: json, text, or text on a terminal only (auto).",
+        description="The log format of `hades serve`: json, text, or auto (text on a terminal).",
     )
 
     @field_validator("models", "trusted_authors", mode="before")
@@ -203,7 +206,7 @@ class Settings(BaseModel):
     def _check_models(self) -> Settings:
         names = [one.name for one in self.all_models()]
         if len({*names, "default"}) <= len(names):
-            raise ValueError("names of models must differ, and none is called default")
+            raise ValueError("names of models must differ, and none may be called default")
         return self
 
     def all_models(self) -> tuple[ModelSetting, ...]:

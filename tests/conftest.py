@@ -178,9 +178,10 @@ def chat_server(_llama: str, monkeypatch: pytest.MonkeyPatch) -> str:
     It runs once for the whole run, started when first asked for. It writes some 15 tokens a
     second, and mostly nonsense: keep prompts and `max_tokens` tiny.
     """
-    model = {"name": "smol", "url": _llama, "model": "smollm2", "context_tokens": 2048}
-    more = {"input_price": 1.0, "output_price": 2.0, "timeout_s": 1_200}
-    monkeypatch.setenv("HADES_MODELS", json.dumps([model | more]))
+    model: dict[str, object] = {"name": "smol", "url": _llama, "model": "smollm2"}
+    model |= {"context_tokens": 2048, "timeout_s": 600}
+    prices = {"input_price": 1.0, "output_price": 2.0}
+    monkeypatch.setenv("HADES_MODELS", json.dumps([model | prices]))
     return _llama
 
 

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import hades
 from hades.domain.answer import (
     Conveyance,
+    Diagnostic,
     Intent,
     Interval,
     Mode,
-    Note,
     Passage,
     Path,
     Recall,
@@ -101,7 +101,7 @@ def recall(question: str, passages: Sequence[Passage] = (), paths: Sequence[Path
         tokens=7,
         citations=(),
         plan={"facts": 5},
-        reasons=(Note(Reason.EVICTED, "pack", "2 passages, 90 tokens"),),
+        reasons=(Diagnostic(Reason.EVICTED, "pack", "2 passages, 90 tokens"),),
         telemetry=(
             StageReport("seeds", 2.0, reads=12, found=12, added=12, coverage=0.5),
             StageReport(

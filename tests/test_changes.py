@@ -197,7 +197,7 @@ def test_what_a_command_told_is_not_stored_again(path: Path, command: str) -> No
     run("remember", "office/ulm", "The Ulm office has 40 desks.")
     run("remember", "office/ulm", "The Ulm office has 41 desks and a lift.")
     told = run(command, "office/ulm" if command == "working-memory" else "desks of the Ulm office")
-    with hades.open(path) as memory, pytest.raises(hades.Refused, match="HADES made"):
+    with hades.open(path) as memory, pytest.raises(hades.Refused, match="output of HADES"):
         memory.remember("note", f"Here is what I found:\n{told}", gate=True)
 
 
@@ -211,7 +211,7 @@ def test_nor_is_what_it_told_of_a_topic(path: Path, command: tuple[str, ...]) ->
     run("remember", "a", "The Ulm office has 41 desks and a lift.")
     told = run(*command)
     with hades.open(path) as memory:
-        with pytest.raises(hades.Refused, match="HADES made"):
+        with pytest.raises(hades.Refused, match="output of HADES"):
             memory.remember("note", told, gate=True)
         assert memory.remember("note", f"{told}\nAnn likes it.", gate=True).version == 1
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 from shell import Shell
 from typer.testing import CliRunner
 
@@ -420,3 +421,14 @@ def test_a_part_of_the_graph_and_a_working_memory(shell: Shell) -> None:
     assert "Bug Y corrupts data." in shown
     found = shell.json("working-memory", "design/x")
     assert [item["why"] for item in found["items"]] == ["latest", "related"]
+
+
+def test_the_help_lists_every_command_under_a_heading_with_a_whole_sentence() -> None:
+    shown = CliRunner().invoke(app, ["--help"], terminal_width=80).output
+    everyday = shown.split("Everyday:\n")[1].split("\n\n")[0]
+    assert 10 <= len(everyday.splitlines()) <= 13
+    lines = {line.split()[0]: line for line in shown.splitlines() if line.startswith("  ")}
+    for name in typer.main.get_command(app).commands:  # type: ignore[attr-defined]
+        assert name in lines, f"{name} stands under no heading of hades/cli/panels.py"
+        assert len(lines[name]) <= 78, lines[name]
+        assert "..." not in lines[name]

@@ -1,4 +1,4 @@
-"""A working set: what one works on, answered from memory and never stale."""
+"""A focus: what one works on, answered from memory and never stale."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import hades
 from hades import State
 from hades.domain.graph import Reason
 from hades.domain.times import from_micros
-from hades.lifecycle.working_set import HERE
+from hades.lifecycle.focus import HERE
 
 NOTES = {
     "project/alpha": "Alpha costs 40,000 euros. Ann Lee leads it. It needs the billing service.",
@@ -37,42 +37,42 @@ def alpha(memory: hades.Memory) -> hades.Memory:
 
 
 def is_here(found: hades.Recall) -> bool:
-    return any(note.reason is Reason.WORKING_SET for note in found.reasons)
+    return any(note.reason is Reason.FOCUS for note in found.reasons)
 
 
 def test_it_begins_with_a_topic_and_what_is_related(alpha: hades.Memory) -> None:
-    with alpha.focus("project/alpha") as working_set:
-        assert working_set.topics[0] == "project/alpha"
-        assert "service/billing" in working_set.topics
-        assert "lunch" not in working_set.topics
-        assert working_set.get("project/alpha") == alpha.get("project/alpha")
-        assert working_set.history("service/billing") == alpha.history("service/billing")
-        assert working_set.answered == {HERE: 2, "memory": 0}
-        assert 0 < working_set.bytes < 100_000
+    with alpha.focus("project/alpha") as focus:
+        assert focus.topics[0] == "project/alpha"
+        assert "service/billing" in focus.topics
+        assert "lunch" not in focus.topics
+        assert focus.get("project/alpha") == alpha.get("project/alpha")
+        assert focus.history("service/billing") == alpha.history("service/billing")
+        assert focus.answered == {HERE: 2, "memory": 0}
+        assert 0 < focus.bytes < 100_000
 
 
 def test_it_grows_while_one_explores(alpha: hades.Memory) -> None:
-    with alpha.focus("project/alpha") as working_set:
-        assert working_set.get("lunch") == alpha.get("lunch")
-        assert working_set.get("lunch", 1) == alpha.get("lunch", 1)
-        assert working_set.answered == {HERE: 1, "memory": 1}
-        assert working_set.topics[0] == "lunch"
+    with alpha.focus("project/alpha") as focus:
+        assert focus.get("lunch") == alpha.get("lunch")
+        assert focus.get("lunch", 1) == alpha.get("lunch", 1)
+        assert focus.answered == {HERE: 1, "memory": 1}
+        assert focus.topics[0] == "lunch"
         alpha.remember("soup/recipe", "Two onions and a litre of stock.")
-        working_set.recall("How many onions are needed?")
-        assert "soup/recipe" in working_set.topics
+        focus.recall("How many onions are needed?")
+        assert "soup/recipe" in focus.topics
 
 
 def test_a_plain_question_about_a_topic_here_is_answered_here(alpha: hades.Memory) -> None:
-    with alpha.focus("project/alpha") as working_set:
-        found = working_set.recall("What does Alpha cost in euros?")
+    with alpha.focus("project/alpha") as focus:
+        found = focus.recall("What does Alpha cost in euros?")
         assert is_here(found)
         assert found.passages[0].id == "project/alpha@1#0"
         assert "40,000 euros" in found.context
         assert "project/alpha needs service/billing" in found.context
         assert found.passages[0].strength is not None
-        (hit,) = working_set.search("What does Alpha cost in euros?")
+        (hit,) = focus.search("What does Alpha cost in euros?")
         assert hit.retrievers == {HERE: 1.0}
-        assert working_set.answered == {HERE: 2, "memory": 0}
+        assert focus.answered == {HERE: 2, "memory": 0}
 
 
 @pytest.mark.parametrize(
@@ -87,18 +87,18 @@ def test_a_plain_question_about_a_topic_here_is_answered_here(alpha: hades.Memor
     ],
 )
 def test_any_other_question_goes_on_to_the_memory(alpha: hades.Memory, question: str) -> None:
-    with alpha.focus("project/alpha") as working_set:
-        assert not is_here(working_set.recall(question))
+    with alpha.focus("project/alpha") as focus:
+        assert not is_here(focus.recall(question))
 
 
 def test_options_are_the_memorys_matter(alpha: hades.Memory) -> None:
-    with alpha.focus("project/alpha") as working_set:
-        assert not is_here(working_set.recall("What does Alpha cost in euros?", budget=500))
+    with alpha.focus("project/alpha") as focus:
+        assert not is_here(focus.recall("What does Alpha cost in euros?", budget=500))
 
 
 def test_its_answers_count_as_uses(alpha: hades.Memory) -> None:
-    with alpha.focus("project/alpha") as working_set:
-        working_set.recall("What does Alpha cost in euros?")
+    with alpha.focus("project/alpha") as focus:
+        focus.recall("What does Alpha cost in euros?")
     alpha._store.uses.write()
     assert alpha.get("project/alpha").access_count == 1
 
@@ -106,59 +106,59 @@ def test_its_answers_count_as_uses(alpha: hades.Memory) -> None:
 def test_a_write_of_another_is_seen_at_once(
     alpha: hades.Memory, path: Path, clock: HeldClock
 ) -> None:
-    with alpha.focus("project/alpha") as working_set, hades.open(path, clock=clock) as other:
-        assert is_here(working_set.recall("What does Alpha cost in euros?"))
+    with alpha.focus("project/alpha") as focus, hades.open(path, clock=clock) as other:
+        assert is_here(focus.recall("What does Alpha cost in euros?"))
         other.remember("project/alpha", "Alpha costs 50,000 euros.")
-        assert working_set.get("project/alpha").content == "Alpha costs 50,000 euros."
+        assert focus.get("project/alpha").content == "Alpha costs 50,000 euros."
         # Its passages are not indexed yet: the memory does that.
-        assert "50,000" in working_set.recall("What does Alpha cost in euros?").context
-        assert "50,000" in working_set.recall("What does Alpha cost in euros?").context
-        assert working_set.answered[HERE] == 3
+        assert "50,000" in focus.recall("What does Alpha cost in euros?").context
+        assert "50,000" in focus.recall("What does Alpha cost in euros?").context
+        assert focus.answered[HERE] == 3
         other.purge("project/alpha")
         with pytest.raises(hades.NotFound):
-            working_set.get("project/alpha")
+            focus.get("project/alpha")
 
 
 def test_a_batch_that_is_undone_leaves_nothing(alpha: hades.Memory) -> None:
-    with alpha.focus("project/alpha") as working_set:
+    with alpha.focus("project/alpha") as focus:
         with suppress(ZeroDivisionError), alpha.batch():
             alpha.remember("project/alpha", "Never.")
-            assert working_set.get("project/alpha").content == "Never."
+            assert focus.get("project/alpha").content == "Never."
             raise ZeroDivisionError
         alpha.remember("project/alpha", "Now.")
-        assert working_set.get("project/alpha").content == "Now."
+        assert focus.get("project/alpha").content == "Now."
 
 
 def test_a_plan_comes_true_without_a_write(alpha: hades.Memory, clock: HeldClock) -> None:
     alpha.remember("project/alpha", "Alpha is done.", valid_from="2024-06-01")
-    with alpha.focus("project/alpha") as working_set:
-        assert working_set.get("project/alpha").version == 1
+    with alpha.focus("project/alpha") as focus:
+        assert focus.get("project/alpha").version == 1
         clock.set("2024-07-01")
-        assert working_set.get("project/alpha").version == 2
+        assert focus.get("project/alpha").version == 2
 
 
 def test_the_topics_used_least_leave_when_it_is_full(memory: hades.Memory) -> None:
     for number in range(50):
         memory.remember(f"note/{number}", f"Note {number}. " + "x " * 2_000)
-    with memory.focus("note/0", bytes_at_most=100_000) as working_set:
+    with memory.focus("note/0", bytes_at_most=100_000) as focus:
         for number in range(50):
-            working_set.get(f"note/{number}")
-            working_set.get("note/0")
-            assert working_set.bytes <= 100_000
-        assert working_set.topics[:2] == ["note/0", "note/49"]
-        assert "note/1" not in working_set.topics
-        assert working_set.answered[HERE] == 51
+            focus.get(f"note/{number}")
+            focus.get("note/0")
+            assert focus.bytes <= 100_000
+        assert focus.topics[:2] == ["note/0", "note/49"]
+        assert "note/1" not in focus.topics
+        assert focus.answered[HERE] == 51
 
 
 def test_of_a_long_history_the_last_and_the_important_are_kept(memory: hades.Memory) -> None:
     for number in range(40):
         memory.remember("log", f"{number} " * 500, importance=0.9 if number == 3 else 0.5)
-    with memory.focus("log", bytes_at_most=100_000) as working_set:
+    with memory.focus("log", bytes_at_most=100_000) as focus:
         for version in (4, 31, 40):
-            assert working_set.get("log", version) == memory.get("log", version)
-        assert working_set.answered == {HERE: 3, "memory": 0}
-        assert working_set.history("log") == memory.history("log")
-        assert working_set.answered["memory"] == 1
+            assert focus.get("log", version) == memory.get("log", version)
+        assert focus.answered == {HERE: 3, "memory": 0}
+        assert focus.history("log") == memory.history("log")
+        assert focus.answered["memory"] == 1
 
 
 def test_what_it_cannot_be_made_of(alpha: hades.Memory) -> None:
@@ -168,10 +168,10 @@ def test_what_it_cannot_be_made_of(alpha: hades.Memory) -> None:
         alpha.at("2024").focus("project/alpha")
     with pytest.raises(hades.InvalidInput):
         alpha.focus("project/alpha", bytes_at_most=0)
-    with alpha.focus("project/alpha") as working_set, pytest.raises(hades.InvalidInput):
-        working_set.get(["project/alpha"])  # type: ignore[arg-type]
-    with alpha.focus("project/alpha") as working_set, pytest.raises(hades.InvalidInput):
-        working_set.recall(3)  # type: ignore[arg-type]
+    with alpha.focus("project/alpha") as focus, pytest.raises(hades.InvalidInput):
+        focus.get(["project/alpha"])  # type: ignore[arg-type]
+    with alpha.focus("project/alpha") as focus, pytest.raises(hades.InvalidInput):
+        focus.recall(3)  # type: ignore[arg-type]
 
 
 TOPICS = st.sampled_from(["a", "b", "c", "d"])
@@ -200,13 +200,13 @@ def test_it_is_never_stale(steps: list[tuple[str, str]]) -> None:
         hades.open(f"{folder}/m.hades", clock=clock) as memory,
     ):
         memory.remember("a", "begins")
-        with memory.focus("a", bytes_at_most=20_000) as working_set:
+        with memory.focus("a", bytes_at_most=20_000) as focus:
             for number, (step, topic) in enumerate(steps):
                 clock.tick(3_600)
                 change(memory, step, topic, number)
                 for one in "abcd":
-                    assert told(working_set.get, one) == told(memory.get, one)
-                    assert told(working_set.history, one) == told(memory.history, one)
+                    assert told(focus.get, one) == told(memory.get, one)
+                    assert told(focus.history, one) == told(memory.history, one)
 
 
 def change(memory: hades.Memory, step: str, topic: str, number: int) -> None:

@@ -19,7 +19,7 @@ from tests.attack import patterns  # noqa: E402
 
 FLOORS = [
     {"serve", "cli", "evals", "__main__"},
-    {"api", "client", "memory", "operations"},
+    {"api", "client", "memory", "opening", "operations"},
     {"recall", "ingest", "lifecycle", "exchange"},
     {"index", "graph", "store", "models", "context", "settings"},
     {"domain"},
@@ -62,6 +62,65 @@ def test_imports_go_one_way() -> None:
             if FLOOR.get(other, -1) < FLOOR[room]
         ]
     assert not wrong, "\n".join(wrong)
+
+
+ALLOWED_CIRCLES = [{"hades.cli.answers", "hades.cli.render"}]
+"""Modules that may import each other. docs/design.md says why."""
+
+
+def _imported_modules(tree: ast.AST, known: set[str]) -> set[str]:
+    """The modules of the package that a module imports, in functions too, not for types alone."""
+    modules: set[str] = set()
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            modules |= _imported_modules(ast.Module(node.orelse, []), known)
+        elif isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            modules |= names & known or {node.module}
+        else:
+            modules |= _imported_modules(node, known)
+    return modules & known
+
+
+def _circles(imports: dict[str, set[str]]) -> list[set[str]]:
+    """The groups of modules that reach each other by imports."""
+
+    def reached(start: str) -> set[str]:
+        found, todo = set[str](), [start]
+        while todo:
+            new = imports[todo.pop()] - found
+            found |= new
+            todo += new
+        return found
+
+    reach = {name: reached(name) for name in imports}
+    circles: list[set[str]] = []
+    for name in sorted(imports):
+        circle = {other for other in reach[name] if name in reach[other]}
+        if circle and circle not in circles:
+            circles.append(circle)
+    return circles
+
+
+def test_modules_do_not_import_each_other() -> None:
+    trees = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): tree
+        for path, tree in _parsed().items()
+    }
+    imports = {name: _imported_modules(tree, set(trees)) - {name} for name, tree in trees.items()}
+    assert [circle for circle in _circles(imports) if circle not in ALLOWED_CIRCLES] == []
+
+
+def test_a_circle_of_imports_is_found() -> None:
+    known = {"hades.a", "hades.b", "hades.c"}
+    inside = ast.parse("def f():\n    from hades import b")
+    typed = ast.parse("if TYPE_CHECKING:\n    import hades.c\nelse:\n    import hades.b")
+    assert _imported_modules(inside, known) == _imported_modules(typed, known) == {"hades.b"}
+    chain = {"hades.a": {"hades.b"}, "hades.b": {"hades.c"}, "hades.c": set[str]()}
+    assert _circles(chain) == []
+    assert _circles(chain | {"hades.c": {"hades.a"}}) == [known]
 
 
 def test_a_class_name_is_one_thing() -> None:
@@ -124,7 +183,17 @@ def test_every_public_name_command_and_setting_has_a_sentence() -> None:
 def test_links_in_the_docs_lead_somewhere() -> None:
     lost = []
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
-        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
-            if "://" not in target and not (page.parent / target).exists():
-                lost.append(f"{page.relative_to(ROOT)} links to {target}")
+        for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+            target, _, anchor = link.partition("#")
+            place = page.parent / target if target else page
+            if "://" in link or (place.exists() and (not anchor or anchor in _anchors(place))):
+                continue
+            lost.append(f"{page.relative_to(ROOT)} links to {link}")
     assert not lost, "\n".join(lost)
+
+
+@cache
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -225,7 +225,7 @@ def test_a_summary_is_nobody_elses_to_write(memory: hades.Memory, clock: HeldClo
     assert memory.get("summary/2024-W10").content == "My own week."
     with pytest.raises(hades.Conflict, match="is a summary"):
         memory.remember("summary/2024-03", "Mine.")
-    with pytest.raises(hades.InvalidInput, match="no summary"):
+    with pytest.raises(hades.InvalidInput, match="not a summary"):
         memory.originals("price")
 
 

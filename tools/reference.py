@@ -74,9 +74,9 @@ def _all_commands() -> Iterator[tuple[str, Any]]:
 
 def _commands() -> Iterator[str]:
     yield f"# Commands\n\n{NOTE}"
-    yield "Every command on a memory takes `--memory PATH`, `--space NAME` and `--json`; those"
-    yield "that read a time take `--at` and `--known`. A refusal is one sentence on standard"
-    yield "error and exit code 2.\n"
+    yield "Every command on a memory takes `--memory PATH`, `--space NAME` and `--json`. Commands"
+    yield "that can look back take `--at` and `--known`. An error is one sentence on standard"
+    yield "error, and the exit code is 2.\n"
     for name, command in _all_commands():
         words = [f"hades {name}"]
         for parameter in command.params:
@@ -100,9 +100,9 @@ def _commands() -> Iterator[str]:
 
 def _settings() -> Iterator[str]:
     yield f"# Settings\n\n{NOTE}"
-    yield "Settings come from `config.yaml` in the user's configuration folder (or the file"
-    yield "`HADES_CONFIG` names), then from the environment, then from what a call says."
-    yield "`hades settings` shows those in force.\n"
+    yield "Settings come from `config.yaml` in the user's configuration folder, or from the file"
+    yield "named by `HADES_CONFIG`. The environment overrides the file, and the arguments of a"
+    yield "call override both. `hades settings` shows the settings in force.\n"
     yield "| in the file | in the environment | default | meaning |\n|---|---|---|---|"
     for name, field in Settings.model_fields.items():
         default = "" if field.default is None else f"`{field.default}`"
@@ -112,8 +112,8 @@ def _settings() -> Iterator[str]:
 def _rest() -> Iterator[str]:
     commands = {name for name, _ in _all_commands()}
     yield f"# REST\n\n{NOTE}"
-    yield "Addresses of operations are below `/v1/spaces/SPACE`. The role is the least that may"
-    yield "call it. What a call takes and gives is in `/openapi.json` of a server.\n"
+    yield "Paths are below `/v1/spaces/SPACE`. The role is the lowest one that may make the call."
+    yield "`/openapi.json` of a server describes arguments and results.\n"
     yield "| call | role | command | Python | meaning |\n|---|---|---|---|---|"
     for one in OPERATIONS.values():
         command = one.command or one.name.replace("_", "-")

@@ -14,10 +14,13 @@ import typer
 
 from hades import __version__
 from hades.cli import commands
+from hades.cli.panels import PanelGroup
 
 app = typer.Typer(
     name="hades",
-    help="Long-term memory for AI agents: every version kept, every answer explained.",
+    cls=PanelGroup,
+    help="Long-term memory for AI agents: every version kept, every answer explained.\n\n"
+    "`hades COMMAND --help` shows the options of a command.",
     no_args_is_help=True,
     invoke_without_command=True,
     add_completion=False,

@@ -11,16 +11,16 @@ from hades.cli.render import clean, flat, printable
 from hades.context.pack import held_days
 from hades.domain.answer import (
     Answer,
+    Diagnostic,
     Fact,
     Intent,
     Interval,
-    Note,
     Passage,
     Path,
     Recall,
     StageReport,
     Subgraph,
-    WorkingSet,
+    WorkingMemory,
     unlabelled,
 )
 from hades.domain.context import BudgetedContext
@@ -70,7 +70,7 @@ def _time(console: Console, found: Recall) -> None:
         console.print(f"[cyan]{flat(str(found.time))}[/]")
 
 
-def _reasons(console: Console, notes: Sequence[Note], *, explain: bool = False) -> None:
+def _reasons(console: Console, notes: Sequence[Diagnostic], *, explain: bool = False) -> None:
     """What affects the answer in plain words; with `explain` every reason as it is recorded."""
     told = [str(note) if explain else note.plain for note in notes]
     for line in dict.fromkeys(told):
@@ -173,7 +173,7 @@ def subgraph(console: Console, found: Subgraph) -> None:
         console.print(f"[yellow]{found.left_out:,} more nodes next to these[/]")
 
 
-def working_set(console: Console, found: WorkingSet) -> None:
+def working_memory(console: Console, found: WorkingMemory) -> None:
     """What to have in mind, as a model reads it, then what had to stay out."""
     console.file.write(printable(found.context) + "\n")
     console.print(f"[dim]{found.tokens:,} tokens of {found.budget:,}[/]")

@@ -17,7 +17,7 @@ from hades.store.records import Progress
 
 GROUPS = {
     "review": "Approve or reject proposed changes.",
-    "core": "Core blocks, which a model always sees.",
+    "core": "Edit core blocks: text that a model always sees.",
 }
 """What the commands with a first word in common are about."""
 
@@ -121,7 +121,7 @@ def as_option(parameter: Parameter, *, optional: bool = False) -> inspect.Parame
 _YES = inspect.Parameter(
     "yes",
     inspect.Parameter.KEYWORD_ONLY,
-    annotation=Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")],
+    annotation=Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")],
     default=False,
 )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _WAIT_S = 10.0
 
-db_app = typer.Typer(help="A memory in PostgreSQL.", no_args_is_help=True)
+db_app = typer.Typer(help="Manage a memory in PostgreSQL.", no_args_is_help=True)
 app.add_typer(db_app, name="db")
 
 
@@ -27,10 +27,10 @@ def init(
     invocation: Invocation,
     address: Annotated[str, typer.Argument(help="postgresql://user@host/database")],
     schema: Annotated[
-        str | None, typer.Option("--schema", help="Where its tables lie (else hades).")
+        str | None, typer.Option("--schema", help="The schema of the tables (default: hades).")
     ] = None,
 ) -> None:
-    """Make the tables of a memory in a database; nothing happens where they are."""
+    """Create the tables of a memory if they do not exist."""
     if schema is not None:
         address += f"{'&' if '?' in address else '?'}schema={schema}"
     made = False
@@ -47,7 +47,7 @@ def init(
 
 @command(db_app, "status", spaced=False)
 def status(invocation: Invocation) -> None:
-    """Show the server, its connections, the size of each table and how far indexing is."""
+    """Show the server, connections, table sizes and indexing."""
     from hades.store.postgres.status import status as find_status
 
     with closing(_opened(_address(invocation))) as database:
@@ -72,12 +72,16 @@ def status(invocation: Invocation) -> None:
 @command(db_app, "grant")
 def grant(
     invocation: Invocation,
-    role: Annotated[str, typer.Argument(help="A role of the server that exists.")],
-    read: Annotated[bool, typer.Option("--read", help="It may read.")] = False,
-    write: Annotated[bool, typer.Option("--write", help="It may read and write.")] = False,
-    none: Annotated[bool, typer.Option("--none", help="It may nothing any more.")] = False,
+    role: Annotated[str, typer.Argument(help="An existing role of the database server.")],
+    read: Annotated[bool, typer.Option("--read", help="The role may read.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="The role may read and write.")] = False,
+    none: Annotated[bool, typer.Option("--none", help="Take all rights back.")] = False,
 ) -> None:
-    """Say what a role may: in the whole memory, or with --space in that space and those before."""
+    """Set what a database role may do.
+
+    Without --space it counts for the whole memory. With --space it adds that space to the
+    spaces granted before.
+    """
     from hades.store.postgres.address import read_server_address
     from hades.store.postgres.grants import grant as grant_right
 
@@ -85,7 +89,7 @@ def grant(
     space = invocation.space or os.environ.get("HADES_SPACE")
     if len(rights) != 1 or (none and space):
         raise InvalidInput(
-            "Say one of --read, --write and --none; --none takes all spaces back, not one of them."
+            "Give one of --read, --write and --none. --none takes back all spaces: no --space."
         )
     address = read_server_address(_address(invocation))
     spaces = grant_right(address, role, rights[0], space)
@@ -97,7 +101,10 @@ def grant(
 
 @command(db_app, "distribute", spaced=False)
 def distribute(invocation: Invocation) -> None:
-    """Let Citus place the memory on one of its workers; to do it again changes nothing."""
+    """Have Citus place the memory on one of its workers.
+
+    Running it again changes nothing.
+    """
     from hades.store.postgres.distribute import distribute as place_memory
 
     address = _address(invocation)

@@ -34,7 +34,7 @@ def evaluate(
     folder: Annotated[
         Path,
         typer.Argument(
-            help="A set: questions.jsonl, and corpus, turns, events, facts or sessions.jsonl."
+            help="A set: questions.jsonl and corpus, turns, events, facts or sessions.jsonl."
         ),
     ],
     questions: Annotated[
@@ -42,41 +42,45 @@ def evaluate(
     ] = None,
     systems: Annotated[
         str | None,
-        typer.Option("--systems", help="Of dense,words,hybrid,ppr,tiers,full; else all."),
+        typer.Option(
+            "--systems", help="Some of dense,words,hybrid,ppr,fusion,full (default: all)."
+        ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", help="Only the first so many questions.")
+        int | None, typer.Option("--limit", "-n", help="Ask only the first N questions.")
     ] = None,
     fold: Annotated[
-        int | None, typer.Option("--fold", help="0 or 1: only this half of the questions.")
+        int | None, typer.Option("--fold", help="Ask only half 0 or half 1 of the questions.")
     ] = None,
     triples: Annotated[
-        bool, typer.Option("--triples", help="Take in the set's triples.jsonl as well.")
+        bool, typer.Option("--triples", help="Also read the triples.jsonl of the set.")
     ] = False,
     held_out: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
             "--held-out",
-            help="Two rankers: one that has not seen half 0, one that has not seen half 1.",
+            help="Two rankers: the first was not trained on half 0, the second not on half 1.",
         ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", help="Write a page and its data here.")
+        Path | None,
+        typer.Option("--report", help="Write a report page and its data to this folder."),
     ] = None,
     answers: Annotated[
-        bool, typer.Option("--answers", help="Measure `ask` instead: do its sentences answer?")
+        bool, typer.Option("--answers", help="Measure the sentences of `ask` instead.")
     ] = False,
     notes: Annotated[
         str | None,
-        typer.Option("--notes", help="Cut everyday sets to memories of so many: 10,30,100,all."),
+        typer.Option("--notes", help="Measure everyday sets cut to N notes: 10,30,100,all."),
     ] = None,
     show: Annotated[
-        str | None, typer.Option("--show", help="Also the misses of a type of question, or `all`.")
+        str | None,
+        typer.Option("--show", help="Also show the misses of a question type, or of `all`."),
     ] = None,
 ) -> None:
-    """Measure how well the questions of a set are answered, by system or type of question.
+    """Measure how well the questions of a set are answered.
 
-    The memory of a corpus or of turns is made once and kept in the cache (HADES_CACHE).
+    The memory of a corpus or of conversations is built once and cached (HADES_CACHE).
     """
     from hades.errors import InvalidInput
     from hades.evals import load_set, measure_everyday, measure_sessions
@@ -206,15 +210,16 @@ def _show_table(table: Sequence[Sequence[str]], out: Console) -> None:
 @command(app, "train-ranker", of_memory=False)
 def train_ranker(
     invocation: Invocation,
-    folders: Annotated[list[Path], typer.Argument(help="Sets to learn from.")],
-    to: Annotated[Path, typer.Option("--to", help="The file of weights to write.")],
+    folders: Annotated[list[Path], typer.Argument(help="The sets to train on.")],
+    to: Annotated[Path, typer.Option("--to", help="The weights file to write.")],
     fold: Annotated[
-        int | None, typer.Option("--fold", help="0 or 1: learn from this half of the questions.")
+        int | None, typer.Option("--fold", help="Train on half 0 or half 1 of the questions.")
     ] = None,
 ) -> None:
-    """Learn the ranker's weights from question sets; `ranker` in the settings uses them.
+    """Train the ranker on question sets.
 
-    Report only on questions it has not seen: the other half, or other sets.
+    The setting `ranker` uses the weights. Report results only on questions it was not trained
+    on: the other half, or other sets.
     """
     from hades.evals.sets import load_set
     from hades.evals.train import train

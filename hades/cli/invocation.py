@@ -36,18 +36,20 @@ MEMORY = Annotated[
         "--memory",
         "-m",
         metavar="PATH",
-        help="The memory file, or a server's address (else HADES_PATH, else your own).",
+        help="The memory file or address (default: HADES_PATH, else your own).",
     ),
 ]
-SPACE = Annotated[str | None, typer.Option("--space", "-s", help="The space (else HADES_SPACE).")]
+SPACE = Annotated[
+    str | None, typer.Option("--space", "-s", help="The space (default: HADES_SPACE).")
+]
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 AT = Annotated[
-    str | None, typer.Option("--at", help="As of this time in the world: 2024-03, yesterday …")
+    str | None, typer.Option("--at", help="As the world was at this time: 2024-03, yesterday …")
 ]
-KNOWN = Annotated[str | None, typer.Option("--known", help="As we knew it at this time.")]
+KNOWN = Annotated[str | None, typer.Option("--known", help="As the memory knew it at this time.")]
 
 READ_ONLY = Annotated[
-    bool, typer.Option("--read-only", help="Write nothing: ask what is indexed already.")
+    bool, typer.Option("--read-only", help="Write nothing: use only what is indexed.")
 ]
 
 _PIPE_WIDTH = 4000
@@ -72,7 +74,7 @@ class Invocation:
     @contextmanager
     def opened(self, *, create: bool = False, read_only: bool = False) -> Iterator[Memory]:
         """The memory the options name."""
-        from hades.memory import open as open_memory
+        from hades.opening import open as open_memory
         from hades.settings import load_settings
 
         settings = load_settings()
@@ -102,7 +104,7 @@ class Invocation:
         path = self.memory or load_settings().ready_path()
         if is_address(path):
             where = read_address(str(path)).text
-            raise InvalidInput(f"{where} is where another server listens: name a memory file.")
+            raise InvalidInput(f"{where} is the address of a server: name a memory file.")
         return path
 
     @contextmanager
@@ -178,7 +180,7 @@ class Invocation:
         if yes:
             return
         if not sys.stdin.isatty():
-            raise InvalidInput(f"{question} Nobody is here to ask: pass --yes.")
+            raise InvalidInput(f"{question} Nobody can confirm it here: pass --yes.")
         typer.confirm(question, abort=True)
 
 

@@ -17,7 +17,7 @@ from hades.errors import InvalidInput, NotFound
 from hades.operations.declare import OPERATIONS
 from hades.store.records import Problem
 
-YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 spaces_app = typer.Typer(help="Create, list and drop spaces.", no_args_is_help=True)
 app.add_typer(spaces_app, name="spaces")
@@ -33,9 +33,9 @@ def list_spaces(invocation: Invocation) -> None:
 
 @command(spaces_app, "create")
 def create_space(
-    invocation: Invocation, name: Annotated[str, typer.Argument(help="Its name.")]
+    invocation: Invocation, name: Annotated[str, typer.Argument(help="The name of the space.")]
 ) -> None:
-    """Make a new, empty space."""
+    """Create an empty space."""
     with invocation.opened(create=True) as memory:
         space = memory.create_space(name)
     invocation.show_result(space, Space)
@@ -43,7 +43,9 @@ def create_space(
 
 @command(spaces_app, "drop")
 def drop_space(
-    invocation: Invocation, name: Annotated[str, typer.Argument(help="Its name.")], yes: YES = False
+    invocation: Invocation,
+    name: Annotated[str, typer.Argument(help="The name of the space.")],
+    yes: YES = False,
 ) -> None:
     """Erase a space with everything in it."""
     with invocation.opened() as memory:
@@ -61,9 +63,9 @@ def export(
         str, typer.Option("--format", help="jsonl, node-link, graphml, arango or neo4j.")
     ] = "jsonl",
 ) -> None:
-    """Write the memory for safekeeping or for another tool.
+    """Export the memory, or its graph for another tool.
 
-    jsonl is everything, of all spaces and times; the others are one space's graph at a time.
+    jsonl holds all spaces and times. The other formats hold one space's graph at one time.
     """
     with invocation.viewed() as view:
         view.export(sys.stdout if path == "-" else path, format)
@@ -77,7 +79,7 @@ def import_(
     path: Annotated[Path, typer.Argument(help="A .jsonl export or a node-link .json file.")],
     into: Annotated[str | None, typer.Option("--into", help="The space to put it in.")] = None,
 ) -> None:
-    """Take in what `export` wrote; all or nothing."""
+    """Import what `export` wrote, all or nothing."""
     with invocation.opened(create=True) as memory:
         counts = memory.import_(path, into=into)
     invocation.show_result(counts, dict[str, int])
@@ -87,7 +89,7 @@ def import_(
 def backup(
     invocation: Invocation, path: Annotated[Path, typer.Argument(help="The new file.")]
 ) -> None:
-    """Copy the memory while others read and write it."""
+    """Copy the memory to a file while others use it."""
     with invocation.opened(read_only=True) as memory, invocation.progress() as progress:
         memory.backup(path, progress)
     invocation.show({"path": str(path)}, lambda out: out.print(f"backed up to {path}"))
@@ -99,7 +101,7 @@ def restore(
     path: Annotated[Path, typer.Argument(help="The backup.")],
     yes: YES = False,
 ) -> None:
-    """Put back a backup over the memory."""
+    """Replace the memory with a backup."""
     if not path.is_file():
         raise InvalidInput(f"There is no backup at {path}.")
     with invocation.opened(create=True) as memory:
@@ -115,7 +117,10 @@ def copy(
     source: Annotated[str, typer.Argument(metavar="FROM", help="A file, or postgresql://…")],
     target: Annotated[str, typer.Argument(metavar="TO", help="A new file, or postgresql://…")],
 ) -> None:
-    """Copy a whole memory between files and databases; what was stopped goes on."""
+    """Copy a whole memory between files and databases.
+
+    Run the same command again to continue a copy that was stopped.
+    """
     from hades.store.copy import copy as copy_memory
 
     with invocation.progress() as progress:
@@ -127,10 +132,13 @@ def copy(
 def check(
     invocation: Invocation,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Repair what can be derived again.")
+        bool, typer.Option("--repair", help="Repair what can be computed again.")
     ] = False,
 ) -> None:
-    """Look for damage, and say how to repair it. Exit code 1 when there is any."""
+    """Look for damage and say how to repair it.
+
+    The exit code is 1 when there is damage.
+    """
     with invocation.opened(read_only=not repair) as memory, invocation.progress() as progress:
         problems = memory.repair(progress) if repair else memory.check(progress)
     invocation.show_result(problems, list[Problem])
@@ -140,9 +148,9 @@ def check(
 
 @extended(app, OPERATIONS["models"])
 def models(invocation: Invocation, given: dict[str, Any]) -> None:
-    """The language models of the settings, and what this process or server used of each.
+    """List the language models of the settings and their use.
 
-    Exit code 1 when one of them does not answer `--check`.
+    The exit code is 1 when a model does not answer `--check`.
     """
     with invocation.viewed() as view:
         found = view.models(**given)
@@ -153,7 +161,7 @@ def models(invocation: Invocation, given: dict[str, Any]) -> None:
 
 @command(app, "settings")
 def settings(invocation: Invocation) -> None:
-    """Show the settings in force, and the variables that set them."""
+    """Show the settings in force and their variables."""
     from hades.cli.render import clean, table
     from hades.settings import PREFIX, load_settings
 
@@ -175,9 +183,10 @@ def settings(invocation: Invocation) -> None:
 
 @command(app, "warm")
 def warm(invocation: Invocation) -> None:
-    """Compile the kernels, once on a machine, and read the indexes of the memory in.
+    """Load kernels, encoder and indexes before questions.
 
-    Questions are answered without it too, only the first few take longer.
+    The first run on a machine compiles the kernels. Questions work without it; the first few
+    take longer.
     """
     from hades.recall.warming import load_kernels, timed
 

@@ -23,11 +23,11 @@ ToolSet = Literal["core", "memgpt", "all"]
 def mcp(
     invocation: Invocation,
     read_only: Annotated[
-        bool, typer.Option("--read-only", help="Offer no tool that writes.")
+        bool, typer.Option("--read-only", help="Offer only tools that read.")
     ] = False,
     tools: Annotated[
         ToolSet,
-        typer.Option("--tools", help="Offer core tools alone, those of MemGPT, or all."),
+        typer.Option("--tools", help="The tools to offer: core, memgpt or all."),
     ] = "all",
     install: Annotated[
         str | None,
@@ -39,14 +39,14 @@ def mcp(
         ),
     ] = None,
     here: Annotated[
-        bool, typer.Option("--here", help="With --install: for the project in this folder only.")
+        bool, typer.Option("--here", help="With --install: only for the project in this folder.")
     ] = False,
     name: Annotated[
-        str, typer.Option("--name", help="With --install: the server's name there.")
+        str, typer.Option("--name", help="With --install: the name of the server there.")
     ] = "hades",
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before writing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")] = False,
 ) -> None:
-    """Serve the memory to an agent over standard input and output (MCP).
+    """Serve the memory to an agent over MCP (stdin, stdout).
 
     With --space, only that space can be used. With a server's address for --memory, that
     server is used, with your key (HADES_KEY).

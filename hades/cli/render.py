@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 from rich.markup import escape
 from rich.table import Table
 
-from hades.domain.answer import Answer, Neighbour, Path, Recall, Subgraph, Usage, WorkingSet
+from hades.domain.answer import Answer, Neighbour, Path, Recall, Subgraph, Usage, WorkingMemory
 from hades.domain.compare import commit_of
 from hades.domain.context import BudgetedContext, CoreBlock
 from hades.domain.extraction import Extraction
@@ -488,7 +488,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
         Answer: answers.answer,
         Recall: answers.recall,
         Subgraph: answers.subgraph,
-        WorkingSet: answers.working_set,
+        WorkingMemory: answers.working_memory,
         BudgetedContext: answers.budgeted,
         dict[str, int]: numbers,
         dict[str, float]: numbers,

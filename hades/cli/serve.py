@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hades.serve.auth.keys import Keys
     from hades.serve.running import Started
 
-keys_app = typer.Typer(help="Make, list and revoke the server's API keys.", no_args_is_help=True)
+keys_app = typer.Typer(help="Create, list and revoke API keys of the server.", no_args_is_help=True)
 app.add_typer(keys_app, name="keys")
 
 _FOR = {"ro": "for reading", "rw": "for reading and writing", "admin": "for operators"}
@@ -28,12 +28,15 @@ _FOR = {"ro": "for reading", "rw": "for reading and writing", "admin": "for oper
 def serve(
     invocation: Invocation,
     host: Annotated[
-        str | None, typer.Option(help="Where to listen for TCP (else 127.0.0.1).")
+        str | None, typer.Option(help="The TCP address to listen on (default: 127.0.0.1).")
     ] = None,
-    port: Annotated[int | None, typer.Option(help="The TCP port (else 8674).")] = None,
-    tcp: Annotated[bool, typer.Option("--tcp/--no-tcp", help="Whether to listen for TCP.")] = True,
+    port: Annotated[int | None, typer.Option(help="The TCP port (default: 8674).")] = None,
+    tcp: Annotated[
+        bool, typer.Option("--tcp/--no-tcp", help="Listen on TCP, or only on sockets.")
+    ] = True,
     remote: Annotated[
-        bool, typer.Option("--remote", help="Let other machines reach it: --host 0.0.0.0.")
+        bool,
+        typer.Option("--remote", help="Allow connections from other machines: --host 0.0.0.0."),
     ] = False,
     ro_socket: Annotated[
         Path | None, typer.Option(help="A unix socket for reading only (mode 0660).")
@@ -47,24 +50,24 @@ def serve(
     socket_group: Annotated[
         str | None, typer.Option(help="The group that may use the read-only socket.")
     ] = None,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Write nothing, whoever asks.")
-    ] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every write.")] = False,
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="A name requests may be for; may be repeated.")
+        list[str] | None, typer.Option(help="A host name to accept in requests; may be repeated.")
     ] = None,
     request_mb: Annotated[int, typer.Option(min=1, help="The largest request, in MB.")] = 32,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds after which a call is given up on.")
+        float, typer.Option(min=0.1, help="The time limit of a call, in seconds.")
     ] = 30.0,
-    readers: Annotated[int, typer.Option(min=1, help="Threads that read.")] = 2,
-    grace: Annotated[float, typer.Option(min=0, help="Seconds to finish when told to stop.")] = 10,
+    readers: Annotated[int, typer.Option(min=1, help="The number of reading threads.")] = 2,
+    grace: Annotated[
+        float, typer.Option(min=0, help="Seconds to finish open requests on shutdown.")
+    ] = 10,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:
-    """Serve the memory to agents, applications and operators until stopped.
+    """Serve the memory over MCP, REST and GraphQL.
 
-    Unix sockets are for whoever may open them; by TCP a key is needed (`hades keys create`).
-    For TLS, and against slow or greedy clients, put a reverse proxy before it:
+    File permissions control who may use a unix socket; TCP needs a key (`hades keys create`).
+    For TLS and for protection from slow or greedy clients, put a reverse proxy in front:
     deploy/nginx.conf is an example.
     """
     require_extra("fastapi", "uvicorn", "uvloop", "prometheus_client")
@@ -107,14 +110,19 @@ def serve(
 @command(keys_app, "create", spaced=False)
 def create_key(
     invocation: Invocation,
-    name: Annotated[str, typer.Argument(help="What to call it: the audit log does.")],
+    name: Annotated[str, typer.Argument(help="The name of the key in the audit log.")],
     role: Annotated[str, typer.Option(help="reader, writer or admin.")] = "reader",
     space: Annotated[
         list[str] | None,
-        typer.Option("--space", "-s", help="A space it may use; may be repeated (else all)."),
+        typer.Option(
+            "--space", "-s", help="A space the key may use; may be repeated (default: all)."
+        ),
     ] = None,
 ) -> None:
-    """Make an API key; it is shown this once. A running server knows it at once."""
+    """Create an API key and print it once.
+
+    A running server accepts it at once.
+    """
     from hades.serve.auth.keys import role_named
 
     key, token = _keys(invocation).create(name, role_named(role), space)
@@ -128,16 +136,22 @@ def create_key(
 
 @command(keys_app, "list", spaced=False)
 def list_keys(invocation: Invocation) -> None:
-    """List the keys: name, role, spaces, when made and last used; never the keys themselves."""
+    """List the keys with role, spaces and dates.
+
+    The keys themselves are never shown.
+    """
     found = [key.shown() for key in _keys(invocation).listed()]
     invocation.show(found, lambda out: _show_keys(out, found))
 
 
 @command(keys_app, "revoke", spaced=False)
 def revoke_key(
-    invocation: Invocation, name: Annotated[str, typer.Argument(help="Its name, or its id.")]
+    invocation: Invocation, name: Annotated[str, typer.Argument(help="The name or id of the key.")]
 ) -> None:
-    """Let a key be good for nothing, at once also in a running server."""
+    """Revoke a key.
+
+    A running server rejects it at once.
+    """
     gone = _keys(invocation).revoke(name).shown()
     invocation.show(gone, lambda out: out.print(f"revoked {gone['name']}", markup=False))
 

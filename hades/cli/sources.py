@@ -29,46 +29,56 @@ PHASES = ("nodes", "chunks", "edges", "embeddings")
 def ingest(
     invocation: Invocation,
     paths: Annotated[list[Path], typer.Argument(help="Files, folders, chat exports, corpora.")],
-    prefix: Annotated[str | None, typer.Option(help="Put their topics below this name.")] = None,
-    id_field: Annotated[str | None, typer.Option("--id", help="Records: the field of ids.")] = None,
-    title: Annotated[str | None, typer.Option("--title", help="Records: the title field.")] = None,
-    text: Annotated[str | None, typer.Option("--text", help="Records: the text field.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="Put the topics below this name.")] = None,
+    id_field: Annotated[str | None, typer.Option("--id", help="For records: the id field.")] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", help="For records: the title field.")
+    ] = None,
+    text: Annotated[str | None, typer.Option("--text", help="For records: the text field.")] = None,
     phase: Annotated[
         list[str] | None,
-        typer.Option("--phase", help="Only this: nodes, chunks, edges, embeddings; repeatable."),
+        typer.Option(
+            "--phase",
+            help="Run only this phase: nodes, chunks, edges, embeddings; may be repeated.",
+        ),
     ] = None,
-    edges: Annotated[int, typer.Option("--edges", help="0: leave names and links out.")] = 1,
+    edges: Annotated[int, typer.Option("--edges", help="0: do not look for names and links.")] = 1,
     history: Annotated[
-        bool, typer.Option("--history", help="Git repositories: a state for every commit.")
+        bool, typer.Option("--history", help="Read a git repository: one state per commit.")
     ] = False,
     follow_links: Annotated[
-        bool, typer.Option("--follow-links", help="Also links that lead out of the folder.")
+        bool, typer.Option("--follow-links", help="Follow links that lead out of the folder.")
     ] = False,
     in_process: Annotated[
-        bool, typer.Option("--in-process", help="Debugging: read files here, without limits.")
+        bool,
+        typer.Option(
+            "--in-process", help="For debugging: read files in this process, without limits."
+        ),
     ] = False,
     ray: Annotated[
         str | None,
         typer.Option(
             "--ray",
             metavar="ADDRESS",
-            help="Have Ray workers read and encode: local, or a cluster's host:port.",
+            help="Use Ray workers: local, or the host:port of a cluster.",
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would change.")
+    ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Name every file that was skipped, and why.")
+        bool, typer.Option("--verbose", "-v", help="Name every skipped file and the reason.")
     ] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on: look for changes every two seconds.")
+        bool, typer.Option("--watch", help="Keep running: look for changes every two seconds.")
     ] = False,
 ) -> None:
-    """Take in files and folders, and bring them up to date.
+    """Read in files and folders, or update what was read.
 
-    Words and names answer before the vectors are made. Stopped by Ctrl-C it keeps what it made,
-    and goes on the next time, or by `hades index`.
+    Searches by words and names work before the vectors are ready. Ctrl-C keeps what is done;
+    the next `hades ingest` or `hades index` continues.
 
-    Exit code 1 if a file that was named itself, or a line of it, was skipped.
+    The exit code is 1 if a file you named, or a line in it, was skipped.
     """
     from hades.cli.render import summary as show_summary
 
@@ -117,7 +127,10 @@ def ingest(
 
 @command(app, "index")
 def index(invocation: Invocation) -> None:
-    """Index what waits, and make all vectors. Stopped by Ctrl-C, it goes on the next time."""
+    """Index new notes and compute missing vectors.
+
+    Ctrl-C keeps what is done; the next run continues.
+    """
     with (
         invocation.opened(create=False) as memory,
         _telling_what_waits(invocation, memory),
@@ -145,7 +158,7 @@ def _to_look(invocation: Invocation) -> Iterator[Memory]:
         try:
             memory = stack.enter_context(invocation.opened(create=False))
         except NotFound:
-            from hades.memory import open as open_memory
+            from hades.opening import open as open_memory
 
             folder = stack.enter_context(TemporaryDirectory())
             memory = stack.enter_context(open_memory(Path(folder) / "none.hades"))
@@ -155,9 +168,12 @@ def _to_look(invocation: Invocation) -> Iterator[Memory]:
 @command(app, "import-triples")
 def import_triples(
     invocation: Invocation,
-    path: Annotated[Path, typer.Argument(help="JSON lines or CSV of facts.")],
+    path: Annotated[Path, typer.Argument(help="A file of facts: JSON lines or CSV.")],
 ) -> None:
-    """Take in facts: subject, predicate, object. Exit code 1 if any line was skipped."""
+    """Import facts: subject, predicate, object.
+
+    The exit code is 1 if a line was skipped.
+    """
     with invocation.opened(create=True) as memory, invocation.progress() as progress:
         summary = memory.import_triples(path, progress)
         memory.index(progress)
@@ -171,7 +187,10 @@ def reembed(
     invocation: Invocation,
     encoder: Annotated[str, typer.Argument(help="minilm, folder:/path, openai:URL#MODEL.")],
 ) -> None:
-    """Move to another encoder; searches go on with the old one until it is done."""
+    """Compute all vectors again with another encoder.
+
+    Searches use the old vectors until all new ones are ready.
+    """
     with invocation.opened() as memory, invocation.progress() as progress:
         made = memory.reembed(encoder, progress)
     done = {"encoder": encoder, "vectors": made}

@@ -27,12 +27,12 @@ def remember(
     given: dict[str, Any],
     file: Annotated[
         Path | None,
-        typer.Option("--file", "-f", help="Read the content from a file (- for stdin)."),
+        typer.Option("--file", "-f", help="Read the text from a file (- for stdin)."),
     ] = None,
 ) -> None:
-    """Write what is known of a topic: a new version, unless nothing changed.
+    """Store what you know about a topic as a new version.
 
-    Without content or --file it is read from standard input.
+    The same text again adds no version. Without CONTENT or --file, standard input is read.
     """
     given["content"] = _content(given["content"], file)
     with invocation.opened(create=True) as memory, invocation.progress() as progress:
@@ -57,9 +57,9 @@ def remember(
 def get(
     invocation: Invocation,
     given: dict[str, Any],
-    raw: Annotated[bool, typer.Option("--raw", help="The content alone, byte for byte.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Print only the text, byte for byte.")] = False,
 ) -> None:
-    """Show a topic: now, as of a time, or one version."""
+    """Show a topic now, as of a time, or at one version."""
     with invocation.viewed() as view:
         state = view.get(**given)
     if raw:
@@ -73,13 +73,13 @@ def recall(
     invocation: Invocation,
     given: dict[str, Any],
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show the stages and what each score is made of.")
+        bool, typer.Option("--explain", help="Show the stages and the parts of each score.")
     ] = False,
     context: Annotated[
         bool, typer.Option("--context", help="Print only the text for a model.")
     ] = False,
 ) -> None:
-    """What is known about a question: facts, passages, paths, how sure, and why these."""
+    """Collect facts, passages and paths about a question."""
     with invocation.asked() as (view, progress):
         found = call(_RECALL, view, given, progress)
     from hades.cli import answers, render

@@ -43,7 +43,7 @@ from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
     from hades.ingest.summary import Summary
-    from hades.lifecycle.working_set import Focus
+    from hades.lifecycle.focus import Focus
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_RETRIES = 4
@@ -104,7 +104,7 @@ class RemoteView(View):
 
     def focus(self, topic: str, *, bytes_at_most: int | None = None) -> Focus:
         """Not over a server: to ask whether something changed takes as long as to ask."""
-        raise Unavailable("A working set is kept beside the memory's file: use working_memory.")
+        raise Unavailable("A focus is kept beside the memory's file: use working_memory.")
 
     def spaces(self) -> list[Space]:
         """Every space of the memory that you may use."""
@@ -226,7 +226,7 @@ class Client(RemoteView, Memory):
 
     def once(self, key: str, request: str, do: Callable[[], Any]) -> tuple[Any, bool]:
         """Not over a server: every write of a client is done once as it is."""
-        raise Unavailable("A client sends each write with a key of its own: just write.")
+        raise Unavailable("A client sends each write with its own key: call the write itself.")
 
     # Spaces
 
@@ -276,7 +276,9 @@ class Client(RemoteView, Memory):
         options |= {"phase": list(phases)}
         if source is not None:
             if len(paths) != 1 or Path(source).is_absolute():
-                raise InvalidInput("A source names one file or folder, and is no path itself.")
+                raise InvalidInput(
+                    "A source name is for one file or folder and must not be a path."
+                )
             options["source"] = source
         return ingest_from_here(
             self._connection, self._space, paths, options, on_progress, follow_links

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from hades.context.tokens import ELLIPSIS, count, cut, cut_words
-from hades.domain.answer import Citation, Fact, Note, Passage, Path, unlabelled
+from hades.domain.answer import Citation, Diagnostic, Fact, Passage, Path, unlabelled
 from hades.domain.graph import Reason
 from hades.domain.names import own_heading
 from hades.domain.topics import State
@@ -63,7 +63,7 @@ class Packed:
     facts: tuple[Fact, ...]
     passages: tuple[Passage, ...]
     paths: tuple[Path, ...]
-    notes: tuple[Note, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +113,17 @@ def pack(
     facts: Sequence[Fact] = (),
 ) -> Packed:
     """The context for a question; `facts` and `passages` come best first, paths in any order."""
-    notes: list[Note] = []
-    asked = _question(question, budget, notes)
+    diagnostics: list[Diagnostic] = []
+    asked = _question(question, budget, diagnostics)
     room = budget - sum(count([asked, _FACTS, _PATHS, _PASSAGES]))
-    told = _facts(facts, int(budget * LEDGER_SHARE_AT_MOST), notes)
-    lines = _ledger(paths, paths_at_most, budget, notes)
+    told = _facts(facts, int(budget * LEDGER_SHARE_AT_MOST), diagnostics)
+    lines = _ledger(paths, paths_at_most, budget, diagnostics)
     parts = _Parts(asked, told, lines, [])
-    parts.passages = _fill(passages, passages_at_most, room - parts.evidence_tokens, notes)
-    return _fitted(parts, budget, notes)
+    parts.passages = _fill(passages, passages_at_most, room - parts.evidence_tokens, diagnostics)
+    return _fitted(parts, budget, diagnostics)
 
 
-def _facts(facts: Sequence[Fact], room: int, notes: list[Note]) -> list[_Shown[Fact]]:
+def _facts(facts: Sequence[Fact], room: int, diagnostics: list[Diagnostic]) -> list[_Shown[Fact]]:
     """The facts that fit, best first."""
     said = [unlabelled(" ".join(fact.text.split())) for fact in facts]
     texts = [f"[F{number}] {text}" for number, text in enumerate(said, 1)]
@@ -131,37 +131,41 @@ def _facts(facts: Sequence[Fact], room: int, notes: list[Note]) -> list[_Shown[F
     for fact, text, tokens in zip(facts, texts, count(texts), strict=True):
         room -= tokens
         if room < 0:
-            notes.append(Note(Reason.EVICTED, STAGE, f"{len(facts) - len(lines)} facts"))
+            diagnostics.append(
+                Diagnostic(Reason.EVICTED, STAGE, f"{len(facts) - len(lines)} facts")
+            )
             break
         lines.append(_Shown(fact, text, tokens))
     return lines
 
 
-def _question(question: str, budget: int, notes: list[Note]) -> str:
+def _question(question: str, budget: int, diagnostics: list[Diagnostic]) -> str:
     asked = _QUESTION + " ".join(question.split())
     limit = int(budget * QUESTION_SHARE_AT_MOST)
     line = cut(asked[:QUESTION_CHARACTERS_AT_MOST], limit)
     if line != asked:
-        notes.append(Note(Reason.CUT_QUESTION, STAGE, f"to {count([line])[0]} tokens"))
+        diagnostics.append(Diagnostic(Reason.CUT_QUESTION, STAGE, f"to {count([line])[0]} tokens"))
     return line
 
 
 def _ledger(
-    paths: Sequence[Path], at_most: int, budget: int, notes: list[Note]
+    paths: Sequence[Path], at_most: int, budget: int, diagnostics: list[Diagnostic]
 ) -> list[_Shown[Path]]:
     """The paths that are shown, best first, each within its own limit and all within theirs."""
     ranked: dict[str, Path] = {}
     for path in sorted(paths, key=lambda one: (-one.reliability, -one.score, str(one))):
         ranked.setdefault(str(path), path)  # of those alike the most reliable
     if len(ranked) > at_most:
-        notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(ranked) - at_most} paths"))
+        diagnostics.append(Diagnostic(Reason.CAP_EXCEEDED, STAGE, f"{len(ranked) - at_most} paths"))
     room = min(LEDGER_TOKENS_AT_MOST, int(budget * LEDGER_SHARE_AT_MOST))
     wanted = list(ranked.values())[:at_most]
     lines: list[_Shown[Path]] = []
     for number, path in enumerate(wanted, 1):
         line = _line(number, path, min(room, PATH_TOKENS_AT_MOST))
         if line is None:
-            notes.append(Note(Reason.EVICTED, STAGE, f"{len(wanted) - len(lines)} paths"))
+            diagnostics.append(
+                Diagnostic(Reason.EVICTED, STAGE, f"{len(wanted) - len(lines)} paths")
+            )
             break
         room -= line.tokens
         lines.append(line)
@@ -185,11 +189,13 @@ def _line(number: int, path: Path, room: int) -> _Shown[Path] | None:
 
 
 def _fill(
-    passages: Sequence[Passage], at_most: int, room: int, notes: list[Note]
+    passages: Sequence[Passage], at_most: int, room: int, diagnostics: list[Diagnostic]
 ) -> list[_Shown[Passage]]:
     """The passages that fit, best first; the one that no longer does is cut."""
     if len(passages) > at_most:
-        notes.append(Note(Reason.CAP_EXCEEDED, STAGE, f"{len(passages) - at_most} passages"))
+        diagnostics.append(
+            Diagnostic(Reason.CAP_EXCEEDED, STAGE, f"{len(passages) - at_most} passages")
+        )
     wanted = [_block(number, passage) for number, passage in enumerate(passages[:at_most], 1)]
     blocks: list[_Shown[Passage]] = []
     for block in wanted:
@@ -197,11 +203,13 @@ def _fill(
         if block.tokens > room:
             # Of the best, any part is worth showing.
             is_worth = room >= PART_TOKENS_AT_LEAST or (not blocks and room > 0)
-            part = _cut(block, room, notes) if is_worth else None
+            part = _cut(block, room, diagnostics) if is_worth else None
             blocks += [part] if part else []
             if left := wanted[len(blocks) :]:
                 tokens = sum(one.tokens for one in left)
-                notes.append(Note(Reason.EVICTED, STAGE, f"{len(left)} passages, {tokens} tokens"))
+                diagnostics.append(
+                    Diagnostic(Reason.EVICTED, STAGE, f"{len(left)} passages, {tokens} tokens")
+                )
             break
         room -= block.tokens
         blocks.append(block)
@@ -217,13 +225,15 @@ def _block(number: int, passage: Passage) -> _Shown[Passage]:
     return _Shown(passage, text, tokens, head, count([head])[0])
 
 
-def _cut(block: _Shown[Passage], room: int, notes: list[Note]) -> _Shown[Passage] | None:
+def _cut(
+    block: _Shown[Passage], room: int, diagnostics: list[Diagnostic]
+) -> _Shown[Passage] | None:
     text = cut(block.text, room)
     if not text:
         return None
     tokens = count([text])[0]
     detail = f"{block.item.id} cut to {tokens} of {block.tokens} tokens"
-    notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, detail))
+    diagnostics.append(Diagnostic(Reason.BUDGET_EXHAUSTED, STAGE, detail))
     return replace(block, text=text, tokens=tokens)
 
 
@@ -284,14 +294,14 @@ def read_cite(cite: str) -> tuple[str, int | None, int | None]:
     return cited[1], int(cited[2]), None if cited[3] is None else int(cited[3])
 
 
-def _fitted(parts: _Parts, budget: int, notes: list[Note]) -> Packed:
+def _fitted(parts: _Parts, budget: int, diagnostics: list[Diagnostic]) -> Packed:
     """The context; where question, facts and paths fill a small budget, more must go."""
     while (tokens := parts.tokens) > budget:
         held = (("path", parts.paths), ("passage", parts.passages), ("fact", parts.facts))
         for what, shown in held:
             if shown:
                 shown.pop()
-                notes.append(Note(Reason.EVICTED, STAGE, f"a {what}"))
+                diagnostics.append(Diagnostic(Reason.EVICTED, STAGE, f"a {what}"))
                 break
         else:
             parts.asked = cut_words(parts.asked, budget)
@@ -303,7 +313,7 @@ def _fitted(parts: _Parts, budget: int, notes: list[Note]) -> Packed:
         facts=tuple(one.item for one in parts.facts),
         passages=tuple(one.item for one in parts.passages),
         paths=tuple(one.item for one in parts.paths),
-        notes=tuple(notes),
+        diagnostics=tuple(diagnostics),
     )
 
 

@@ -155,7 +155,7 @@ NEAREST = "cl100k"
 TENTHS = {"claude": 20, "llama3": 11, "qwen": 11}
 """Families whose tokenizer is not at hand, and how many tokens they have at most for ten of the
 nearest. Measured against those of Claude 2, Llama 3 and Qwen on twenty kinds of text
-(docs/context.md): they need at most 19 and 10, and Qwen 10 and one more for each digit."""
+(docs/lab/measurements.md): they need at most 19 and 10, and Qwen 10 and one more for each digit."""
 
 
 def _estimated(family: str, texts: Sequence[str]) -> list[int]:
@@ -191,7 +191,7 @@ def token_family(name: str = "minilm", *, files: bool = True) -> TokenFamily:
         if begins is None:
             own = " or file:/path/tokenizer.json" if files else ""
             known = f"{', '.join(FAMILIES)}, a model such as gpt-4o{own}"
-            raise InvalidInput(f"It is not known how {name!r} counts tokens: use {known}.")
+            raise InvalidInput(f"Tokens of {name!r} cannot be counted: use {known}.")
         model = _MODELS[begins] or begins
     return _named(model)
 

@@ -1,4 +1,6 @@
-"""The context window: what a model sees now, within a hard limit of tokens (MemGPT; seed 000, §4).
+"""The context window: what a model sees now, within a hard limit of tokens.
+
+It follows MemGPT and source document 000, §4.
 
 Five sections in this order: core blocks, what was paged out (in short), the working set, evidence
 with the best at both ends, and the conversation. Above 90 % the window is compacted: what has the

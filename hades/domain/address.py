@@ -61,11 +61,13 @@ def read_address(text: str) -> Address:
     PosixPath('/run/hades/rw.sock')
     """
     if not is_address(text):
-        raise InvalidInput(f"{text} is no address: write http://host:8674 or unix:///path.sock.")
+        raise InvalidInput(
+            f"{text} is not an address: write http://host:8674 or unix:///path.sock."
+        )
     scheme, _, rest = text.partition("://")
     if scheme.lower() == "unix":
         if not rest.startswith("/"):
-            raise InvalidInput(f"{text} is no socket: write unix:// and its whole path.")
+            raise InvalidInput(f"{text} is not a socket: write unix:// and its full path.")
         return Address(text, "http://hades", Path(unquote(rest)))
     try:
         parts = urlsplit(text)
@@ -73,7 +75,7 @@ def read_address(text: str) -> Address:
     except ValueError as error:
         raise InvalidInput(f"{text} cannot be read as an address: {error}.") from error
     if not host or parts.query or parts.fragment:
-        raise InvalidInput(f"{text} is no address: write http://host:8674.")
+        raise InvalidInput(f"{text} is not an address: write http://host:8674.")
     place = f"[{host}]" if ":" in host else host
     root = f"{scheme.lower()}://{place}" + (f":{port}" if port else "") + parts.path.rstrip("/")
     return Address(root, root, key=unquote(key) if key else None)
@@ -83,6 +85,6 @@ def shown_key(key: str) -> str:
     """A key as it goes along with every request; InvalidInput when it cannot be one."""
     if not key.isascii() or not key.isprintable() or " " in key:
         raise InvalidInput(
-            "Your key (HADES_KEY) holds a space, a line break or a letter no key has: copy it anew."
+            "Your key (HADES_KEY) contains a character that no key has: copy it again."
         )
     return f"Bearer {key}"

@@ -268,7 +268,7 @@ class WorkingItem:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkingSet:
+class WorkingMemory:
     """What to have in mind when working on a topic, within a budget of tokens."""
 
     topic: str
@@ -278,7 +278,7 @@ class WorkingSet:
     tokens: int
     """How many tokens the context has."""
     budget: int
-    reasons: tuple[Note, ...] = ()
+    reasons: tuple[Diagnostic, ...] = ()
     """What had to stay out, and why."""
 
 
@@ -309,7 +309,7 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class Diagnostic:
     """Something that was trimmed, stopped or done another way."""
 
     reason: Reason
@@ -405,7 +405,7 @@ class Recall:
     citations: tuple[Citation, ...]
     plan: Mapping[str, Any]
     """The plan as it was executed."""
-    reasons: tuple[Note, ...]
+    reasons: tuple[Diagnostic, ...]
     telemetry: tuple[StageReport, ...]
     ms: float
     belief: Interval

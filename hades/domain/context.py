@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from hades.domain.answer import Intent, Note
+from hades.domain.answer import Diagnostic, Intent
 
 CORE_PREFIX = "core/"
 
@@ -111,5 +111,5 @@ class BudgetedContext:
     sections: tuple[ContextSection, ...]
     text: str
     """The text for a model."""
-    reasons: tuple[Note, ...] = ()
+    reasons: tuple[Diagnostic, ...] = ()
     """What was cut or left out, and why."""

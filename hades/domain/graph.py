@@ -239,5 +239,5 @@ class Reason(StrEnum):
     ENCODER_FAILED = "encoder_failed"
     CUT_QUESTION = "cut_question"
     NO_HIERARCHY = "no_hierarchy"
-    WORKING_SET = "working_set"
+    FOCUS = "focus"
     ARCHIVE_LOST = "archive_lost"

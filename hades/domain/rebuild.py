@@ -30,7 +30,7 @@ def rebuild(kind: type[Made], value: Any) -> Made:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "it"
         name = getattr(kind, "__name__", kind)
-        raise InvalidInput(f"This is no {name}: {where}: {first['msg']}.") from error
+        raise InvalidInput(f"This is not a valid {name}: {where}: {first['msg']}.") from error
     if isinstance(made, Diff):
         # What differs are fields of states, so their types are there.
         types = get_type_hints(State)

@@ -38,7 +38,7 @@ def clean_number(number: int | None, what: str, least: int = 0) -> int | None:
     if isinstance(number, bool) or not isinstance(number, int):
         raise InvalidInput(f"The {what} is a whole number, not {number!r}.")
     if not least <= number < 1 << 62:
-        raise InvalidInput(f"The {what} is a whole number from {least} on, not {number}.")
+        raise InvalidInput(f"The {what} is a whole number of at least {least}, not {number}.")
     return number
 
 

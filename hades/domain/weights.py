@@ -2,7 +2,7 @@
 
 w = σ(α·sim + β·type_prior + γ·evidence + δ·freshness). Each part is kept on the edge, so
 that a weight can be explained, aged or learned anew. What is not known is left out.
-`PathScoring` is how whole paths are scored by their edges (seeds 000 and 002).
+`PathScoring` is how whole paths are scored by their edges (source documents 000 and 002).
 """
 
 from __future__ import annotations
@@ -110,14 +110,14 @@ class PathScoring:
     """
 
     decay_rate: float = 0.85
-    """What each edge leaves of a path (seed 000)."""
+    """What each edge leaves of a path (source document 000)."""
     pruning_threshold: float = 0.01
-    """A path with a lower score is left out (seed 000)."""
+    """A path with a lower score is left out (source document 000)."""
     length_correction: float = 0.0
-    """λ: how much of their length is forgiven to long paths; seed 002 has .3. It divides sums
-    of negative logarithms, so a strong detour comes before a weak direct edge."""
+    """λ: how much of their length is forgiven to long paths; source document 002 has .3. It
+    divides sums of negative logarithms, so a strong detour comes before a weak direct edge."""
     hub_demotion: float = 0.005
-    """deg_alpha of seed 002."""
+    """deg_alpha of source document 002."""
     boosts: Mapping[str, float] = field(default_factory=dict)
     """What a relation counts, 0 to 1; one that is not named counts in full."""
 

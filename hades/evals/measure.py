@@ -1,7 +1,7 @@
 """Measuring: every question asked of every system, and what came of it.
 
 The ladder of systems goes from one retriever to everything: `dense` (vectors), `words` (BM25),
-`hybrid` (both), `ppr` (walks through the graph from there), `tiers` (these and belief, weighed by
+`hybrid` (both), `ppr` (walks through the graph from there), `fusion` (these and belief, weighed by
 the mode of the question), `full` (the ranker over all of it). `full` is also asked for a whole
 recall, as a caller would: that is what its time, its context and its beliefs are taken from.
 """

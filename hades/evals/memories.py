@@ -23,10 +23,10 @@ from hades.domain.topics import Chunk
 from hades.errors import InvalidInput, Unavailable
 from hades.evals.sets import CORPUS, LADDER_KINDS, TRIPLES, EvalSet, Question, read_rows
 from hades.memory import DEFAULT_SPACE, Memory, View
-from hades.memory import open as open_memory
+from hades.opening import open as open_memory
 from hades.store.records import Progress
 
-FORMAT = 3
+FORMAT = 4
 """Part of every hash: raised when the same corpus should give another memory, or the file of a
 memory has another version."""
 PREFIX = "passage"

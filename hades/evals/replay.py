@@ -18,7 +18,7 @@ from hades.domain.answer import Answer
 from hades.errors import InvalidInput, NotFound
 from hades.evals.sets import Question, moment, read_rows, texts
 from hades.memory import Memory, View
-from hades.memory import open as open_memory
+from hades.opening import open as open_memory
 from hades.store.records import Progress
 
 _NEEDED = {

@@ -9,7 +9,6 @@ from pathlib import Path
 from hades.errors import Unavailable
 from hades.evals.by_type import ByType, cell
 from hades.evals.measure import METRICS, Measured, Scores
-from hades.evals.published import PUBLISHED
 
 Table = list[list[str]]
 """Rows of cells; the first is the head."""
@@ -29,11 +28,12 @@ def write_report(measured: Measured | ByType, folder: Path) -> list[Path]:
 
 
 def to_markdown(measured: Measured | ByType) -> str:
-    """The page: what was measured, the ladder or the tables by type, what others reached."""
+    """The page: what was measured, the ladder or the tables by type."""
     lines = [f"# {measured.dataset}\n"]
     if isinstance(measured, ByType):
         lines.append("Shares in per cent.")
-        tables = type_tables(measured)
+        for name, table in type_tables(measured).items():
+            lines += [f"\n## {name}\n", *_markdown(table)]
     else:
         first, *wrong = measured.sentences()
         lines.append(
@@ -42,9 +42,6 @@ def to_markdown(measured: Measured | ByType) -> str:
         )
         lines += [f"{one}\n" for one in wrong]
         lines += _markdown(ladder_table(measured, errors=True))
-        tables = {"Published": _beside(measured)} if measured.dataset in PUBLISHED else {}
-    for name, table in tables.items():
-        lines += [f"\n## {name}\n", *_markdown(table)]
     return "\n".join(lines) + "\n"
 
 
@@ -72,18 +69,6 @@ def type_tables(measured: ByType) -> dict[str, Table]:
         ]
         for name, rows in measured.tables().items()
     }
-
-
-def _beside(measured: Measured) -> Table:
-    """What others reached on a set, and the best system measured."""
-    others = PUBLISHED[measured.dataset]
-    table = [["system", *map(_label, others.metrics), "note"]]
-    for system, values in others.values.items():
-        shown = (_UNKNOWN if one is None else f"{one:.1f}" for one in values)
-        table.append([system, *shown, others.note])
-    name, scores = list(measured.systems.items())[-1]
-    ours = [_per_cent(scores.values[metric]) for metric in others.metrics]
-    return [*table, [f"**HADES, {name}**", *ours, ""]]
 
 
 def _markdown(table: Table) -> Iterator[str]:

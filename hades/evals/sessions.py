@@ -12,7 +12,7 @@ from pathlib import Path
 from hades.evals.by_type import ByType, Outcome
 from hades.evals.sets import EvalSet, Question, read_rows
 from hades.memory import Memory
-from hades.memory import open as open_memory
+from hades.opening import open as open_memory
 from hades.store.records import Progress
 
 COLUMNS = ("any@5", "all@5")

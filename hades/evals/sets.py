@@ -127,7 +127,7 @@ def load_set(folder: str | Path, questions: str | Path | None = None) -> EvalSet
         raise InvalidInput(f"There is no folder {folder} with a question set.")
     kind = kind_of(folder)
     if kind is None:
-        raise InvalidInput(f"{folder} has none of {', '.join(FILES.values())}: it is no set.")
+        raise InvalidInput(f"{folder} has none of {', '.join(FILES.values())}: it is not a set.")
     path = folder / QUESTIONS if questions is None else Path(questions).expanduser()
     if not path.is_file():
         raise InvalidInput(f"There is no file of questions at {path}.")

@@ -56,8 +56,8 @@ class Reader:
             raise InvalidInput(f"{self._path} is empty.")
         if self._format == FORMAT and end != count:
             raise InvalidInput(
-                f"{self._path} is no whole export, it was cut off: {count:,} records came, and the "
-                "end that counts them did not. Export it again; nothing was imported."
+                f"{self._path} is incomplete: it has {count:,} records, fewer or more than were "
+                "exported. Export it again; nothing was imported."
             )
 
     def _record(self, line: str) -> dict[str, Any]:

@@ -117,7 +117,7 @@ def read(path: Path) -> Read:
         raise InvalidInput(f"{path} is not node-link JSON: it has no list of nodes.")
     links = data.get("edges") or data.get("links") or []
     if not isinstance(links, list):
-        raise InvalidInput(f"{path} is not node-link JSON: its edges are no list.")
+        raise InvalidInput(f"{path} is not node-link JSON: its edges are not a list.")
     found = Read()
     names: dict[Any, str] = {}
     for number, node in enumerate(data["nodes"]):

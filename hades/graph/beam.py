@@ -1,4 +1,4 @@
-"""Beam search: a few good paths from the seeds, within hard limits (seed document 001).
+"""Beam search: a few good paths from the seeds, within hard limits (source document 001).
 
 Every hop widens the newest paths of the beam by their best neighbours, by the weight of the arc
 and the words they say; the best paths of all hops together stay. What is barred is pruned

@@ -5,16 +5,12 @@ weights of its arcs; each node is reached in one layer only. A node that would g
 neighbour less than θ passes nothing on, so at most 1/((1−α)θ) arcs are followed behind the
 source's own, however large the graph. The reliability of a path is what its nodes hold
 together, divided by its number of arcs.
-
-`score="decay"` is seed document 000's own: what arrives is weakened by the arc's weight and
-by .85 to the power of the step, with no split; the reliability is the mean along the path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
-from typing import Literal
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
@@ -23,12 +19,11 @@ from hades.graph.flow_paths import Field, Scoring, best_between
 from hades.graph.row_cache import RowCache
 from hades.graph.trims import Trim, Trims
 
-Score = Literal["paper", "decay"]
 Deadline = Callable[[], bool]
 
-ALPHA = {"paper": 0.8, "decay": 0.85}
-THETA = {"paper": 0.05, "decay": 0.01}
-"""PathRAG's values, and seed document 000's."""
+ALPHA = 0.8
+THETA = 0.05
+"""PathRAG's values."""
 NODES = 40
 KEEP = 15
 LONGEST_ARCS = 5
@@ -41,7 +36,7 @@ class FlowPath:
     nodes: tuple[int, ...]
     reliability: float
     parts: tuple[float, ...]
-    """What each node holds (paper), or what arrives over each arc (decay)."""
+    """What each node holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +51,10 @@ def flow(
     graph: Neighbours,
     source: int,
     *,
-    alpha: float | None = None,
-    theta: float | None = None,
+    alpha: float = ALPHA,
+    theta: float = THETA,
     nodes: int = NODES,
     longest: int = LONGEST_ARCS,
-    score: Score = "paper",
     ends: Set[int] = frozenset(),
     trims: Trims | None = None,
 ) -> Field:
@@ -68,8 +62,6 @@ def flow(
 
     It reaches at most `nodes` nodes, those in `ends` not counted.
     """
-    alpha = ALPHA[score] if alpha is None else alpha
-    theta = THETA[score] if theta is None else theta
     if not 0 <= source < len(graph) or not theta > 0:
         raise InvalidInput("a flow needs a source in the graph and theta above 0")
     trims = trims or Trims()
@@ -84,15 +76,13 @@ def flow(
             targets, weights, total = rows[node]
             held = made.holds[node]
             # The source always carries; others not when each neighbour would get too little.
-            each = held / (max(1, len(targets)) if score == "paper" else 1)
-            if node != source and (not targets or each < theta):
+            if node != source and (not targets or held / len(targets) < theta):
                 continue
             made.carry(node, targets, weights)
-            passed = alpha * held / total if score == "paper" and total else held * alpha**depth
+            passed = alpha * held / total if total else 0.0
             for other, weight in zip(targets, weights, strict=True):
                 if other not in made.holds:
-                    here, before = passed * weight, arriving.get(other, 0.0)
-                    arriving[other] = before + here if score == "paper" else max(before, here)
+                    arriving[other] = arriving.get(other, 0.0) + passed * weight
         layer, used = _strongest(arriving, max(0, nodes - 1 - counted), ends)
         trims.add(Reason.CAP_EXCEEDED, "nodes", len(arriving) - len(layer))
         made.holds.update((node, arriving[node]) for node in layer)
@@ -106,16 +96,13 @@ def best_paths(
     *,
     keep: int = KEEP,
     per_pair: int = 1,
-    score: Score = "paper",
-    alpha: float | None = None,
-    theta: float | None = None,
+    alpha: float = ALPHA,
+    theta: float = THETA,
     nodes: int = NODES,
     longest: int = LONGEST_ARCS,
     deadline: Deadline | None = None,
 ) -> FlowPaths:
     """The best paths of each pair, and of these the best `keep`, best first."""
-    alpha = ALPHA[score] if alpha is None else alpha
-    theta = THETA[score] if theta is None else theta
     targets: dict[int, dict[int, None]] = {}
     for source, target in pairs:
         if source != target:
@@ -126,19 +113,16 @@ def best_paths(
             trims.add(Reason.TIMEOUT, "sources", len(targets) - number)
             break
         field = flow(
-            graph, source, alpha=alpha, theta=theta, nodes=nodes, longest=longest, score=score,
+            graph, source, alpha=alpha, theta=theta, nodes=nodes, longest=longest,
             ends=ends.keys(), trims=trims,
         )  # fmt: skip
-        scoring = Scoring(field, decay=alpha if score == "decay" else None)
+        scoring = Scoring(field)
         for done, target in enumerate(ends):
             if done and deadline and deadline():
                 trims.add(Reason.TIMEOUT, "targets", len(ends) - done)
                 break
             found += best_between(field, target, scoring, per_pair, longest, trims)
     paths = [FlowPath(nodes, reliability, parts) for reliability, nodes, parts in found]
-    if score == "decay":
-        # Only here θ is a bound on whole paths: the split of the other score has pruned before.
-        paths = [path for path in paths if path.reliability >= theta]
     paths.sort(key=lambda path: (-round(path.reliability, 12), path.nodes))
     trims.add(Reason.CAP_EXCEEDED, "paths", len(paths) - keep)
     return FlowPaths(tuple(paths[:keep]), trims.all())

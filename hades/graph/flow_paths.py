@@ -52,46 +52,31 @@ class Field:
 
 
 class Scoring:
-    """The two scores of a path, and how good a prefix can still become."""
+    """The score of a path, and how good a prefix can still become."""
 
-    def __init__(self, flowed: Field, decay: float | None) -> None:
-        self._field, self._decay = flowed, decay
+    def __init__(self, flowed: Field) -> None:
+        self._holds = flowed.holds
         inner = [node for node in flowed.arcs if node != flowed.source]
         self._most_held = max((flowed.holds[node] for node in inner), default=0.0)
-        self._most_weight = max(
-            (w for arcs in flowed.arcs.values() for w in arcs.values()), default=0
-        )
 
-    def start(self) -> tuple[float, ...]:
-        """The parts of a path that has not left its source."""
-        return () if self._decay else (1.0,)
-
-    def step(self, parts: tuple[float, ...], node: int, other: int) -> tuple[float, ...]:
+    def step(self, parts: tuple[float, ...], other: int) -> tuple[float, ...]:
         """The parts after one more arc."""
-        if not self._decay:
-            return (*parts, self._field.holds[other])
-        before = parts[-1] if parts else 1.0
-        return (*parts, before * self._field.arcs[node][other] * self._decay ** len(parts))
+        return (*parts, self._holds[other])
 
     def reliability(self, parts: tuple[float, ...]) -> float:
-        """The score of a whole path."""
-        return sum(parts) / (len(parts) if self._decay else len(parts) - 1)
+        """The score of a whole path: what its nodes hold, divided by its number of arcs."""
+        return sum(parts) / (len(parts) - 1)
 
     def at_most(self, parts: tuple[float, ...], target: int, least: int, longest: int) -> float:
         """The best score of any continuation by at least so many arcs."""
-        done = len(parts) if self._decay else len(parts) - 1
-        total, best = sum(parts), 0.0
-        arriving = parts[-1] if parts else 1.0
-        for arcs in range(1, longest - done + 1):
-            if self._decay:
-                arriving *= self._most_weight * self._decay ** (done + arcs - 1)
-                total += arriving
-                reach = total
-            else:
-                reach = total + (arcs - 1) * self._most_held + self._field.holds[target]
-            if arcs >= least:
-                best = max(best, reach / (done + arcs))
-        return best
+        done, total = len(parts) - 1, sum(parts)
+        return max(
+            (
+                (total + (arcs - 1) * self._most_held + self._holds[target]) / (done + arcs)
+                for arcs in range(max(1, least), longest - done + 1)
+            ),
+            default=0.0,
+        )
 
 
 def best_between(
@@ -103,7 +88,7 @@ def best_between(
     hops = flowed.hops_to(target)
     heap: list[tuple[float, tuple[int, ...], tuple[float, ...]]] = []
     if hops.get(flowed.source, longest + 1) <= longest:
-        heap.append((-1.0, (flowed.source,), scoring.start()))
+        heap.append((-1.0, (flowed.source,), (1.0,)))
     found: list[Found] = []
     steps = 0
     while heap and len(found) < keep:
@@ -122,7 +107,7 @@ def best_between(
             fits = len(nodes) + left <= longest and (last or other in flowed.arcs)
             if other in nodes or other not in flowed.holds or not fits:
                 continue
-            longer = scoring.step(parts, node, other)
+            longer = scoring.step(parts, other)
             bound = (
                 scoring.reliability(longer)
                 if last

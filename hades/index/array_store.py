@@ -68,8 +68,8 @@ class ArrayStore:
         self._folder = folder
         self._name = name
 
-    def load(self, stand: dict[str, Any], now: int) -> tuple[int, dict[str, Array]] | None:
-        """The change and the arrays that were saved for this stand; None when there are none.
+    def load(self, revision: dict[str, Any], now: int) -> tuple[int, dict[str, Array]] | None:
+        """The change and the arrays that were saved for this revision; None when there are none.
 
         What stands at a later change than `now` is of a file that was put back since. A
         damaged file is set aside.
@@ -79,7 +79,7 @@ class ArrayStore:
             with path.open("rb") as file:
                 header, arrays, first = _mapped(file)
             change = int(header["change"])
-            wanted = {"kind": self._name, **stand}
+            wanted = {"kind": self._name, **revision}
             if change > now or any(header[key] != value for key, value in wanted.items()):
                 return None
             verify({path: (first, header["bytes"], header["checksum"])}, self._folder)
@@ -91,9 +91,9 @@ class ArrayStore:
             return None
 
     def save(
-        self, stand: dict[str, Any], change: int, arrays: Mapping[str, Array | Sequence[Array]]
+        self, revision: dict[str, Any], change: int, arrays: Mapping[str, Array | Sequence[Array]]
     ) -> dict[str, Array]:
-        """Save arrays for a stand at a change, in place of older ones; as mapped arrays."""
+        """Save arrays for a revision at a change, in place of older ones; as mapped arrays."""
         body, places, end = [], {}, 0
         for name, given in arrays.items():
             # In parts as they come: joined in memory they would be there twice.
@@ -107,7 +107,7 @@ class ArrayStore:
         checksum = 0
         for part in body:
             checksum = zlib.crc32(part.data, checksum)
-        header = {"kind": self._name, **stand, "change": change, "arrays": places}
+        header = {"kind": self._name, **revision, "change": change, "arrays": places}
         text = json.dumps({**header, "bytes": end, "checksum": checksum}).encode()
         text += b" " * (-(_HEAD.size + len(text)) % _ALIGNED)
         draft = self._folder / f"{self._name}-{secrets.token_hex(6)}"
@@ -193,7 +193,7 @@ def verify(bodies: Bodies, folder: Path | None = None) -> None:
     def look() -> None:
         with kept:
             if why := _damage(files, bodies):
-                _LOG.warning("the index %s is damaged (%s): it is made anew", folder, why)
+                _LOG.warning("the index %s is damaged (%s): rebuilding it", folder, why)
                 _late[folder] += 1
 
     _verifying[:] = [one for one in _verifying if one.is_alive()]
@@ -220,7 +220,7 @@ def checksum(file: BinaryIO, first: int = 0) -> int:
 
 def set_aside(path: Path, why: object) -> None:
     """Say that a derived file cannot be used, and remove it: it is made anew."""
-    _LOG.warning("the index %s is damaged (%s): it is made anew", path, why)
+    _LOG.warning("the index %s is damaged (%s): rebuilding it", path, why)
     remove_path(path)
 
 

@@ -41,9 +41,9 @@ class Derived:
         self._forget("")
         if not saved:
             return
-        generation, now = store.changefeed.stand()
+        generation, now = store.changefeed.revision()
         with locked(folder):
-            found = self._files.load(self._stand(generation), now)
+            found = self._files.load(self._revision(generation), now)
         try:
             if found is not None:
                 self._take(found[1])
@@ -91,10 +91,10 @@ class Derived:
             arrays.update(part.arrays(name))
         try:
             with locked(self.folder):
-                self._take(self._files.save(self._stand(self._generation), self.change, arrays))
+                self._take(self._files.save(self._revision(self._generation), self.change, arrays))
         except OSError as error:
             _LOG.warning("the index %s cannot be written: %s", self.folder / self.NAME, error)
 
-    def _stand(self, generation: str) -> dict[str, Any]:
+    def _revision(self, generation: str) -> dict[str, Any]:
         """Which memory and which format the files are of."""
         return {"format": self.FORMAT, "generation": generation}

@@ -33,7 +33,7 @@ from hades.index.longest import CAPITAL_SHARE, counting
 from hades.index.tables import TableChanges, Tables
 
 WEIGHT_TITLE, WEIGHT_NAME, WEIGHT_NEXT, WEIGHT_RELATION = 1.0, 0.3, 0.5, 0.3
-"""Measured on the development questions of five sets (docs/recall.md)."""
+"""Measured on the development questions of five sets (docs/lab/recall.md)."""
 ROOM_TO_GROW, ROOM_AT_LEAST = 1.25, 1_000
 REPAIRED_SHARE_AT_MOST = 0.1
 """When more of the chunks than this must be read again, all are."""

@@ -108,7 +108,7 @@ class GraphCache:
     def _saved(self, space: int) -> tuple[GraphView, int, TableChanges] | None:
         """The graph of now as it was saved, with what changed since; None: there is none."""
         with locked(self._folder):
-            saved = self._files(space).load(self._stand(), self.tables.change)
+            saved = self._files(space).load(self._revision(), self.tables.change)
         # What changed is known since the tables were read; an older graph cannot be repaired.
         if saved is None or saved[0] < self.tables.read_at:
             return None
@@ -120,13 +120,15 @@ class GraphCache:
 
     def _save(self, graph: GraphView) -> None:
         with locked(self._folder):
-            self._files(graph.moment.space).save(self._stand(), self.tables.change, _arrays(graph))
+            self._files(graph.moment.space).save(
+                self._revision(), self.tables.change, _arrays(graph)
+            )
 
     def _files(self, space: int) -> ArrayStore:
         return ArrayStore(self._folder, f"graph{space}")
 
-    def _stand(self) -> dict[str, Any]:
-        return {"format": FORMAT, "generation": self._store.changefeed.stand()[0]}
+    def _revision(self) -> dict[str, Any]:
+        return {"format": FORMAT, "generation": self._store.changefeed.revision()[0]}
 
     def _order(self, space: int, valid: int, known: int) -> tuple[Ints, Ints, Ints, Flags]:
         rows = self._store.changefeed.order(space, valid, known)

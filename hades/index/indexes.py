@@ -89,7 +89,7 @@ class Indexes(Derived):
 
         Rebuild when this is another memory's index.
         """
-        generation, change = self.store.changefeed.stand()
+        generation, change = self.store.changefeed.revision()
         if (generation, change) != (self._generation, self.change):
             self._catch_up(generation, change)
         self._space = space
@@ -313,8 +313,8 @@ class Indexes(Derived):
         self.vectors, self.facts = Vectors(self._dims), Vectors(self._dims)
         self._parts |= {"vectors": self.vectors, "facts": self.facts}
 
-    def _stand(self, generation: str) -> dict[str, Any]:
-        return {**super()._stand(generation), "encoder": self._encoder}
+    def _revision(self, generation: str) -> dict[str, Any]:
+        return {**super()._revision(generation), "encoder": self._encoder}
 
 
 def usable(folder: Path) -> Path:

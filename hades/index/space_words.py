@@ -50,7 +50,7 @@ _LOCKS = shutil.ignore_patterns("*.lock")
 _LOG = logging.getLogger(__name__)
 
 _Files = Mapping[str, Sequence[int]]
-_Stand = dict[str, Any]
+_Revision = dict[str, Any]
 """Which memory's words these are (`generation`), up to which `change`, in which `folder`,
 length and checksum of each of its `files`, and how many passages of how many words it took in
 (`lengths`)."""
@@ -61,7 +61,7 @@ class _Open:
     """The words of a space, and the change up to which nothing of it is missing in them."""
 
     words: Words
-    stand: _Stand
+    revision: _Revision
     """Of the index; what came since is beside it."""
     generation: str
     seen: int
@@ -108,17 +108,19 @@ class SpaceWords:
         purged = held.seen != change and self._store.changefeed.since("purged", held.seen)
         if purged or held.generation != generation or held.seen > change:
             return False
-        stand = self._stand(space)
+        revision = self._revision(space)
         # Another process may have merged more than this question sees.
-        return stand == held.stand or int(stand.get("change", 0)) > change
+        return revision == held.revision or int(revision.get("change", 0)) > change
 
     def _opened(self, space: int, generation: str, change: int, held: _Open | None) -> _Open:
         """The index as it is on disk; an empty one when there is none that can be used."""
-        stand = self._stand(space)
-        words, since = self._verified(space, stand, held), int(stand.get("change", 0))
-        is_of_it = stand.get("generation") == generation and since <= change and "lengths" in stand
+        revision = self._revision(space)
+        words, since = self._verified(space, revision, held), int(revision.get("change", 0))
+        is_of_it = (
+            revision.get("generation") == generation and since <= change and "lengths" in revision
+        )
         if words is not None and is_of_it and not self._store.changefeed.since("purged", since):
-            return _Open(words, stand, generation, since)
+            return _Open(words, revision, generation, since)
         # Segments keep the words of what was purged until they are written anew.
         for old in self._folder.glob(f"{space}.*"):
             remove_path(old)
@@ -145,18 +147,18 @@ class SpaceWords:
 
         Each time in a new folder: a process that is killed meanwhile leaves the old one as it was.
         """
-        old, noted = held.stand, self._folder / f"{space}.json"
+        old, noted = held.revision, self._folder / f"{space}.json"
         folder = self._folder / f"{space}.{secrets.token_hex(6)}"
         if old:
             last = self._folder / old["folder"]
             shutil.copytree(last, folder, ignore=_LOCKS, copy_function=_link)
         words = Words(folder, old.get("lengths", (0, 0))).put(presences)
-        stand = {"generation": held.generation, "change": change, "folder": folder.name}
-        stand |= {"files": _files(folder, old.get("files", {})), "lengths": list(words.lengths)}
-        write_json(noted, stand)
+        revision = {"generation": held.generation, "change": change, "folder": folder.name}
+        revision |= {"files": _files(folder, old.get("files", {})), "lengths": list(words.lengths)}
+        write_json(noted, revision)
         for path in {*self._folder.glob(f"{space}.*")} - {folder, noted}:
             remove_path(path)
-        return _Open(words, stand, held.generation, change)
+        return _Open(words, revision, held.generation, change)
 
     def _merge(self, space: int, held: _Open) -> None:
         """Bring what is beside the index into it, beside the questions; a thread of its own."""
@@ -164,7 +166,7 @@ class SpaceWords:
         try:
             with locked(self.folder):
                 # Another process may have done it, the file may be another, some may be purged.
-                if not self._is_current(held, space, *self._store.changefeed.stand()):
+                if not self._is_current(held, space, *self._store.changefeed.revision()):
                     return
                 merged = self._written(space, held, held.seen, presences)
         except HadesError:
@@ -175,19 +177,19 @@ class SpaceWords:
         with self._lock:
             self._open[space] = merged
 
-    def _verified(self, space: int, stand: _Stand, held: _Open | None) -> Words | None:
-        """The words of a stand as they are now; None when there are none, or damaged ones."""
-        known = held.stand.get("files", {}) if held is not None else {}
+    def _verified(self, space: int, revision: _Revision, held: _Open | None) -> Words | None:
+        """The words of a revision as they are now; None when there are none, or damaged ones."""
+        known = held.revision.get("files", {}) if held is not None else {}
         try:
-            folder = self._folder / stand["folder"]
-            verify(_bodies(folder, stand["files"], known), self.folder)
-            return Words(folder, stand.get("lengths", (0, 0)))
+            folder = self._folder / revision["folder"]
+            verify(_bodies(folder, revision["files"], known), self.folder)
+            return Words(folder, revision.get("lengths", (0, 0)))
         except UNREADABLE as error:
-            if stand:
+            if revision:
                 set_aside(self._folder / f"{space}.json", error)
             return None
 
-    def _stand(self, space: int) -> _Stand:
+    def _revision(self, space: int) -> _Revision:
         path = self._folder / f"{space}.json"
         try:
             return read_json(path)
@@ -217,9 +219,9 @@ def words_on_disk(store: Store, space: int) -> tuple[Words, int]:
     """
     folder = store.index_folder / "spaces"
     with suppress(*UNREADABLE):
-        stand = read_json(folder / f"{space}.json")
-        own, change = folder / str(stand["folder"]), int(stand["change"])
-        if stand["generation"] == store.changefeed.stand()[0] and own.is_dir():
+        revision = read_json(folder / f"{space}.json")
+        own, change = folder / str(revision["folder"]), int(revision["change"])
+        if revision["generation"] == store.changefeed.revision()[0] and own.is_dir():
             return _opened(own, change), change
     return Words(), 0
 
@@ -245,8 +247,8 @@ def damaged(folder: Path) -> dict[Path, str]:
         for path in (*own_files(folder), *folder.glob("spaces/*.json")):
             try:
                 if path.suffix == ".json":
-                    stand = read_json(path)
-                    verify(_bodies(path.parent / stand["folder"], stand["files"], {}))
+                    revision = read_json(path)
+                    verify(_bodies(path.parent / revision["folder"], revision["files"], {}))
                 elif path.name != "spaces":
                     verify_arrays(path)
             except UNREADABLE as error:

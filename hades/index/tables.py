@@ -130,7 +130,7 @@ class Tables(Derived):
 
         Returns None when nothing was written. `chunks` are the chunks of the whole memory.
         """
-        generation, change = self.store.changefeed.stand()
+        generation, change = self.store.changefeed.revision()
         changed, new = None, 0
         if (generation, change) != (self._generation, self.change):
             changed, new = self._catch_up(generation, change, chunks["id"], on_progress)

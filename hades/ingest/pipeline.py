@@ -74,7 +74,7 @@ class Pipeline:
             if not isinstance(path, str | Path) or not str(path):
                 raise InvalidInput(f"A path is a non-empty string, not {path!r}.")
         if source is not None and (len(paths) != 1 or history or Path(source).is_absolute()):
-            raise InvalidInput("A source names one file or folder, and is no path itself.")
+            raise InvalidInput("A source name is for one file or folder and must not be a path.")
         roots = [root_of(Path(path), prefix, fields, source, follow_links) for path in paths]
         if not any(root.path.exists() for root in roots):
             raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")

@@ -30,7 +30,8 @@ from hades.ingest.history import batches
 from hades.ingest.readers.text import RAW_BYTES_AT_MOST, one_line
 from hades.ingest.reading import Task
 from hades.ingest.workers import LOOK_EVERY_S, Answer, Workers
-from hades.models.encoder import Encoder, Vectors, load_encoder
+from hades.models.encoder import Encoder, load_encoder
+from hades.models.onnx_encoder import Vectors
 from hades.settings import cores, load_settings
 
 LOCAL = "local"
@@ -66,7 +67,7 @@ class RayWorkers:
     def __init__(self, address: str, still_wanted: Callable[[], None]) -> None:
         host, _, port = address.rpartition(":")
         if address != LOCAL and not (host and port.isdecimal()):
-            raise InvalidInput(f"{address} is no Ray cluster: give local, or its host:port.")
+            raise InvalidInput(f"{address} is not a Ray cluster: give local, or its host:port.")
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         if address == LOCAL:
             # Ray reads this when it is imported: its node then is 127.0.0.1 on every system.
@@ -107,7 +108,7 @@ class RayWorkers:
             if isinstance(cause, HadesError):
                 raise cause from error
             why = one_line(str(cause or error))
-            raise Unavailable(f"Ray failed ({why}): ingest again, and it goes on.") from error
+            raise Unavailable(f"Ray failed ({why}): ingest again to continue.") from error
 
     @cached_property
     def _work(self) -> Callable[..., Any]:

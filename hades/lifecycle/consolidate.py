@@ -1,4 +1,4 @@
-"""Consolidation: summaries of days, weeks and months that are over (seed 003, §5).
+"""Consolidation: summaries of days, weeks and months that are over (source document 003, §5).
 
 A day with enough states gets a summary, a week with enough of those another, a month likewise.
 Each is made of the largest parts below that lie in it, and of the states themselves of
@@ -158,7 +158,7 @@ class Consolidator:
         draft = Draft(content, metadata=metadata, level=period.level, valid_from=period.until)
         with self.store.write(self.actor, ACTION, self.space) as write:
             if not self.store.summaries.are_there(made_of, told):
-                raise Conflict("Something it is made of was purged meanwhile: consolidate again.")
+                raise Conflict("One of its sources was purged meanwhile: consolidate again.")
             state, appended = self.store.topics.add(write, self.space, period.topic, draft)
             self.store.topics.set_kind(write, self.space, period.topic, KIND)
             row = self.store.summaries.put(self.space, period.topic, state.version, made_of)

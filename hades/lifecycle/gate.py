@@ -123,9 +123,9 @@ def nothing_new(
     `valid_from` is given where the caller said since when it holds.
     """
     if is_talk(text):
-        return "it is empty talk"
+        return "it looks like small talk"
     if is_context(text):
-        return "it is a context that HADES made"
+        return "it looks like output of HADES"
     own = sentences_of(text)
     notes = [one for one in similar if not _is_of_another_day(one, topic, valid_from)]
     said: dict[str, None] = {}

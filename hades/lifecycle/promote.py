@@ -31,7 +31,7 @@ from hades.domain.topics import PROMOTION, State
 from hades.errors import InvalidInput, NotFound
 from hades.ingest.document import Block, pack_document
 from hades.ingest.phases import note_document, under
-from hades.lifecycle import facts, gate, review
+from hades.lifecycle import fact_changes, gate, review
 from hades.lifecycle.authority import is_told
 from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements
 from hades.lifecycle.synthesis import (
@@ -249,7 +249,7 @@ class Promoter:
         closed: list[Edge] = []
         opened: list[Edge] = []
         for edge in self.found.closing:
-            done = facts.change_fact(
+            done = fact_changes.change_fact(
                 *(self.store, self.write, self.space, self.found.topic, edge.relation, [edge]),
                 at=self._at,
                 to=None,

@@ -24,7 +24,7 @@ from hades.domain.settled import settled
 from hades.domain.times import NOW, from_micros, iso, to_micros
 from hades.domain.topics import State
 from hades.errors import InvalidInput
-from hades.lifecycle import facts, gate
+from hades.lifecycle import fact_changes, gate
 from hades.lifecycle.authority import may_change, said_by, told_by
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of
 from hades.recall.question.periods import said_moment
@@ -253,7 +253,7 @@ def _may_write(store: Store, space: int, found: _Finding, actor: str) -> bool:
         source, target = (store.entities.node(space, found.fields[e]) for e in ("source", "target"))
         draft = EdgeDraft(source or 0, found.fields["relation"], target or 0)
         try:
-            changed += facts.changed_by(store, space, draft, found.at, exclusive=True)
+            changed += fact_changes.changed_by(store, space, draft, found.at, exclusive=True)
         except InvalidInput:  # it cannot be written, so it waits
             return False
     return may_change(store, space, actor, changed)
@@ -264,12 +264,12 @@ def _written(store: Store, write: Write, space: int, found: _Finding) -> bool:
     fields, node = found.fields, store.entities.ensure
     try:
         if found.kind == "unrelate":
-            facts.unrelate(store, write, found.ends[0], found.at, mistake=False)
+            fact_changes.unrelate(store, write, found.ends[0], found.at, mistake=False)
         else:
             ends = [node(write, space, fields[end], "concept") for end in ("source", "target")]
             said = {name: fields[name] for name in ("evidence", "metadata")}
             draft = EdgeDraft(ends[0], fields["relation"], ends[1], valid_from=found.at, **said)
-            facts.relate(store, write, space, draft, exclusive="exclusive" in fields)
+            fact_changes.relate(store, write, space, draft, exclusive="exclusive" in fields)
     except InvalidInput:
         return False
     return True

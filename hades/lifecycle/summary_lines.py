@@ -43,7 +43,7 @@ DECIDED, CHANGED, NEW = "Decided", "Changed", "New"
 _DECISION, _FACT, _TELLING = 1.0, 1.1, 0.1
 _USUAL, _KIND = 1.0, 1.0
 """What speaks for a line, beside the importance of its state, and what speaks against it: that
-many lines have its words, and that many are of its kind of topics (docs/summaries.md)."""
+many lines have its words, and that many are of its kind of topics (docs/lab/measurements.md)."""
 USED_BY = 3
 """What so many lines say is not usual yet: of an accident three notes may tell."""
 _KIND_OF_TOPIC = re.compile(r"[/\s:.\d_-]")

@@ -174,7 +174,9 @@ class _Endpoint:
         self._setting = setting
         self._key = setting.read_key()
         if self._key and not (self._key.isascii() and self._key.isprintable()):
-            raise Denied(f"The key of the model {setting.name} has characters that no key has.")
+            raise Denied(
+                f"The key of the model {setting.name} contains characters that a key cannot have."
+            )
 
     def ask(
         self, instructions: str, texts: Sequence[str], max_tokens: int, **more: Any
@@ -218,11 +220,11 @@ class _Endpoint:
             trouble = type(error.__cause__ or error).__name__
             raise Unavailable(f"{self._address} did not answer: {trouble}.") from None
         except (ValueError, RecursionError):
-            raise UnusableReply(f"{self._address} answered something else than JSON.") from None
+            raise UnusableReply(f"{self._address} did not answer with JSON.") from None
         text = _text_of(done)[: max_tokens * TOKEN_CHARACTERS_AT_MOST]
         usage = self._used(done, [instructions, *texts], text, time.monotonic() - begun)
         if not text.strip():
-            raise UnusableReply(f"{self._address} answered nothing that can be read.")
+            raise UnusableReply(f"{self._address} sent an empty or unreadable reply.")
         return text, usage
 
     def ask_json(

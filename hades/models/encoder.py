@@ -13,13 +13,8 @@ from pathlib import Path
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-import numpy as np
-import numpy.typing as npt
-
 from hades.errors import InvalidInput
-from hades.models.onnx_encoder import FolderEncoder
-
-Vectors = npt.NDArray[np.float32]
+from hades.models.onnx_encoder import FolderEncoder, Vectors
 
 MINILM_FOLDER = Path(__file__).parent / "minilm"
 MINILM_MODEL = "all-MiniLM-L6-v2-int8-1"

@@ -6,7 +6,7 @@ it is the end of another ("Lee" beside "Ann Lee"), since a thing that matters st
 sentence somewhere. Dates, times and amounts end a name.
 
 Measured against spaCy's recogniser on three sets of multi-hop questions it leads to the same
-recall or better (docs/recall.md), at many times the speed (docs/benchmarks.md).
+recall or better (docs/lab/recall.md), at many times the speed (docs/lab/benchmarks.md).
 """
 
 from __future__ import annotations

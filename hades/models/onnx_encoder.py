@@ -2,7 +2,7 @@
 
 Texts run one at a time and never share a batch. A dynamically quantised graph gives a text
 another vector in other company; alone it is always the same, and needs no padding. Speed is
-not lost: passages run faster than in batches, also of like length (docs/benchmarks.md), short
+not lost: passages run faster than in batches, also of like length (docs/lab/benchmarks.md), short
 texts 5 to 10 % slower. Many texts run side by side on one thread each, which uses all cores
 best; one alone, such as a question, gets several cores, which answers soonest.
 """
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hades.errors import InvalidInput, NotFound
 from hades.settings import cores
@@ -26,8 +27,7 @@ from hades.settings import cores
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-    from hades.models.encoder import Vectors
-
+Vectors = npt.NDArray[np.float32]
 GRAPH_NAMES = (
     "model.onnx",
     "onnx/model.onnx",

@@ -20,7 +20,7 @@ from hades.errors import Denied, InvalidInput, Unavailable
 from hades.models.event_loop import run_async
 
 if TYPE_CHECKING:
-    from hades.models.encoder import Vectors
+    from hades.models.onnx_encoder import Vectors
 
 KEY_VARIABLE = "HADES_EMBEDDINGS_KEY"
 BATCH_TEXTS = 64

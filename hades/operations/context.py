@@ -1,8 +1,8 @@
 """The context of a model: a question answered within a budget by sections, and core blocks.
 
 A question is not searched for here: recall finds, working memory adds what is around the best
-topics, and each section gets its share (seed 003, §6, algorithm 6). A section that needs less
-leaves the rest to the next.
+topics, and each section gets its share (source document 003, §6, algorithm 6). A section that
+needs less leaves the rest to the next.
 
 Core blocks are topics `core/NAME`, so they have versions, times and erasure like all others.
 """
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from hades.context.pack import PART_TOKENS_AT_LEAST, held_days, indented, read_cite, shown_cite
 from hades.context.tokens import TokenFamily, count, token_family
-from hades.domain.answer import Intent, Note, Recall, unlabelled
+from hades.domain.answer import Diagnostic, Intent, Recall, unlabelled
 from hades.domain.context import (
     CORE_PREFIX,
     BudgetedContext,
@@ -42,7 +42,8 @@ SHARES = {"latest": 0.3, "summaries": 0.3, "details": 0.3, "reserve": 0.1}
 TITLES = {"latest": "Latest states:", "summaries": "Summaries:", "details": "Details:"}
 LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
 LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION), 0)
-"""Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (seed 003)."""
+"""Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (source document
+003)."""
 OTHER_LEVEL = 2
 SUMMARIES = {1: "????-??-??", 2: "????-W??", 3: "????-??"}
 """The topics of each level: `summary/2026-11-03`, `…/2026-W45`, `…/2026-11`."""
@@ -60,7 +61,7 @@ AddedText = Annotated[
     str, Param("What to add.", example="Likes tea.", characters=TEXT_CHARACTERS_AT_MOST)
 ]
 OldText = Annotated[
-    str, Param("The very text to replace.", example="tea", characters=TEXT_CHARACTERS_AT_MOST)
+    str, Param("The exact text to replace.", example="tea", characters=TEXT_CHARACTERS_AT_MOST)
 ]
 NewText = Annotated[
     str, Param("What comes instead.", example="coffee", characters=TEXT_CHARACTERS_AT_MOST)
@@ -79,7 +80,7 @@ def retrieve_within_budget(
     max_tokens: Annotated[
         int,
         Param(
-            "Tokens at most, the reserve included.",
+            "How many tokens at most, including the reserve.",
             flag="--max-tokens/-b",
             least=CONTEXT_TOKENS_AT_LEAST,
             most=TOKENS_AT_MOST,
@@ -92,12 +93,12 @@ def retrieve_within_budget(
     ] = None,
     on_progress: Progress | None = None,
 ) -> BudgetedContext:
-    """What a model should read to answer, within a budget of tokens, by sections (seed 003).
+    """Build a context for a model, section by section.
 
-    `latest` are the current states of the topics that were found; `summaries` those of the
-    level the question asks for; `details` facts, paths, passages, recent states and related
-    topics; `reserve` stays free for reasoning. What a section leaves goes to the next. `tokens`
-    is a family (minilm, cl100k, o200k, claude, llama3, qwen) or a model's name.
+    `latest` holds the current states of the topics that were found, `summaries` the summaries
+    that fit the question, `details` facts, paths, passages, recent states and related topics.
+    `reserve` stays free for the reply. Tokens that a section does not need go to the next.
+    `tokens` is a family (minilm, cl100k, o200k, claude, llama3, qwen) or the name of a model.
     """
     clean_number(max_tokens, "budget", least=CONTEXT_TOKENS_AT_LEAST)
     family = token_family(tokens, files=False)
@@ -109,7 +110,7 @@ def retrieve_within_budget(
     allowed = {name: int(max_tokens * shares[name]) for name in TITLES}
     packing = _Sections(family, max_tokens - reserve, question)
     packing.fill("latest", allowed, _latest(view, found, family, allowed["latest"]))
-    packing.fill("summaries", allowed, _summaries(view, found, level, packing.notes))
+    packing.fill("summaries", allowed, _summaries(view, found, level, packing.diagnostics))
     packing.fill("details", allowed, _details(view, found, budget))
     text = "".join(packing.parts)
     return BudgetedContext(
@@ -122,7 +123,7 @@ def retrieve_within_budget(
         tokens=family.count([text])[0],
         sections=tuple(packing.sections),
         text=text,
-        reasons=(*(one for one in found.reasons if one.stage != "pack"), *packing.notes),
+        reasons=(*(one for one in found.reasons if one.stage != "pack"), *packing.diagnostics),
     )
 
 
@@ -135,7 +136,7 @@ def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
         if type(share) not in (int, float) or not 0 <= share <= 1:
             raise InvalidInput(f"The share of {name} is a number from 0 to 1, not {share!r}.")
     if sum(said.values()) > 1:
-        raise InvalidInput("The shares of the sections are more than 1 together.")
+        raise InvalidInput("The shares of the sections add up to more than 1.")
     rest = sum(share for name, share in SHARES.items() if name not in said)
     left = 1 - sum(said.values())
     scale = min(1.0, left / rest) if rest else 1.0
@@ -164,7 +165,9 @@ def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> Ite
                     yield ContextItem(one.id, "latest", held_days(state), one.chunk.text)
 
 
-def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iterator[ContextItem]:
+def _summaries(
+    view: View, found: Recall, level: int, diagnostics: list[Diagnostic]
+) -> Iterator[ContextItem]:
     """The lines that answer an overview; else the summaries of the time asked about, the latest
     first, and where there are none those of another level, finer ones first."""
     if found.level:
@@ -173,7 +176,9 @@ def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iter
             yield ContextItem(name, "summary", held_days(one), one.chunk.text)
         return
     if level == 0:
-        notes.append(Note(Reason.SWITCHED_OFF, "summaries", f"a question of {found.intent.value}"))
+        diagnostics.append(
+            Diagnostic(Reason.SWITCHED_OFF, "summaries", f"a question of {found.intent.value}")
+        )
         return
     times = (found.time.since, found.time.until) if found.time else (None, None)
     # A summary holds from the end of its time on.
@@ -185,7 +190,9 @@ def _summaries(view: View, found: Recall, level: int, notes: list[Note]) -> Iter
             yield ContextItem(state.id, "summary", held_days(state), state.content)
         if there:
             return
-    notes.append(Note(Reason.NO_HIERARCHY, "summaries", "nothing of that time is consolidated"))
+    diagnostics.append(
+        Diagnostic(Reason.NO_HIERARCHY, "summaries", "nothing of that time is consolidated")
+    )
 
 
 def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:
@@ -216,7 +223,7 @@ class _Sections:
         self._spare = self._numbers = 0
         self._shown: dict[tuple[str, int | None], str] = {}
         self.sections: list[ContextSection] = []
-        self.notes: list[Note] = []
+        self.diagnostics: list[Diagnostic] = []
 
     def fill(self, name: str, shares: Mapping[str, int], drafts: Iterator[ContextItem]) -> None:
         """Put in what fits, best first; of what does not, the beginning where it is worth it."""
@@ -229,7 +236,9 @@ class _Sections:
             if draft.text.strip() in self._shown.get(state, ""):
                 continue  # a passage of a state that is shown, or the state of a passage
             if room < PART_TOKENS_AT_LEAST:
-                self.notes.append(Note(Reason.BUDGET_EXHAUSTED, name, f"from {draft.cite} on"))
+                self.diagnostics.append(
+                    Diagnostic(Reason.BUDGET_EXHAUSTED, name, f"from {draft.cite} on")
+                )
                 break
             item = self._item(draft, room)
             if item is None:
@@ -242,7 +251,7 @@ class _Sections:
             self._shown[state] = f"{self._shown.get(state, '')}\n\n{item.text}"
             room -= item.tokens
         if left_out:
-            self.notes.append(Note(Reason.EVICTED, name, f"{left_out} did not fit"))
+            self.diagnostics.append(Diagnostic(Reason.EVICTED, name, f"{left_out} did not fit"))
         used = title_tokens + sum(one.tokens for one in items) if items else 0
         self._spare, self._room = allowed - used, self._room - used
         self.sections.append(ContextSection(name, allowed, used, tuple(items)))
@@ -258,7 +267,9 @@ class _Sections:
         if not part:
             return None
         if part != whole.text:
-            self.notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, f"{draft.cite} was cut"))
+            self.diagnostics.append(
+                Diagnostic(Reason.BUDGET_EXHAUSTED, STAGE, f"{draft.cite} was cut")
+            )
         return replace(whole, text=part, tokens=tokens(part))
 
 
@@ -269,9 +280,9 @@ def _shown_item(number: int, item: ContextItem) -> str:
 
 @operation("GET", "/core", command="core list", timed=True)
 def core(
-    view: View, name: Annotated[str | None, Param("This block only.", example="human")] = None
+    view: View, name: Annotated[str | None, Param("Only this block.", example="human")] = None
 ) -> list[CoreBlock]:
-    """The core blocks, which a model always sees, with their size and limit."""
+    """List the core blocks with their size and limit."""
     if name is not None:
         return [_block(view.get(_topic(name)))]
     return [_block(view.get(one.name)) for one in view.topics(f"{CORE_PREFIX}*")]
@@ -279,10 +290,10 @@ def core(
 
 @operation("POST", "/core/{name}/append", role=Role.WRITER, command="core append")
 def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBlock:
-    """Add a line to a core block; a block that is not there is made.
+    """Add a line to a core block, or create the block.
 
-    Refused where the block would exceed its limit. The limit, `pinned` and `description` are
-    metadata of the topic `core/NAME`: `remember` sets them.
+    The call is refused if the block would exceed its limit. The limit, `pinned` and
+    `description` are metadata of the topic `core/NAME`; `remember` sets them.
     """
     clean_content(content)
     with memory.batch():  # no edit of another writer comes between
@@ -294,9 +305,9 @@ def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBloc
 
 @operation("POST", "/core/{name}/replace", role=Role.WRITER, command="core replace")
 def core_replace(memory: Memory, name: BlockName, old: OldText, new: NewText) -> CoreBlock:
-    """Replace a text in a core block, wherever it stands there.
+    """Replace every occurrence of a text in a core block.
 
-    Refused where the text is not there, or where the block would exceed its limit.
+    The call is refused if the text is not there, or if the block would exceed its limit.
     """
     clean_content(new)
     with memory.batch():

@@ -17,7 +17,7 @@ from hades.domain.rules import (
 )
 from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import Conflict, InvalidInput, NotFound
-from hades.lifecycle import facts
+from hades.lifecycle import fact_changes
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     Evidence,
@@ -50,23 +50,24 @@ EdgeNumber = Annotated[int, Param("The number of the edge.", example=1, least=0,
 def edges(
     view: View,
     name: Annotated[
-        str | None, Param("Of this topic or entity.", example="design/approach_x")
+        str | None, Param("Only facts about this topic or entity.", example="design/approach_x")
     ] = None,
     *,
-    relation: Annotated[str | None, Param("Of this relation.", flag="--relation/-r")] = None,
+    relation: Annotated[str | None, Param("Only this relation.", flag="--relation/-r")] = None,
     direction: WhichWay = "both",
-    all: Annotated[bool, Param("Also those that no longer hold or not yet.", flag="--all")] = False,
-    after: Annotated[Place | None, Param("Only edges after this place.")] = None,
+    all: Annotated[
+        bool, Param("Include facts that have ended or have not begun.", flag="--all")
+    ] = False,
+    after: Annotated[Place | None, Param("Only edges after this place in the list.")] = None,
     limit: PageLimit = None,
 ) -> list[Edge]:
-    """The edges that hold at the time asked about, of one topic or entity or of all.
+    """List the facts that hold, about one name or about all.
 
-    First those that were told (`relate`), then those that texts state: `contains`,
-    `imports`, `cites` and the like hold as long as the passage they were read in, and
-    `documents` leads from prose to the code it names. Their numbers are not above 0.
-    The end of a symbol's name or of a file's path is enough where it means one thing.
-    `all=True` also gives those that no longer hold or do not hold yet. `limit` and
-    `after` (`edge_place` of the last edge seen) page through a long list.
+    Facts that were told (`relate`) come first. Then come edges that texts state (`contains`,
+    `imports`, `cites` …), which hold as long as the passage that states them; their numbers are
+    0 or less. The end of a symbol's name or of a file's path is enough if it is unambiguous.
+    `all=True` includes facts that have ended or have not begun. `limit` and `after`
+    (`edge_place` of the last edge seen) page through a long list.
     """
     clean_direction(direction)
     if relation is not None:
@@ -86,7 +87,7 @@ def edges(
 
 @operation("GET", "/edges/{edge}", command="edge", timed=True)
 def edge(view: View, edge: EdgeNumber) -> list[Edge]:
-    """Everything believed about one edge up to the time asked about, oldest first."""
+    """Show everything believed about one edge, oldest first."""
     clean_number(edge, "edge")
     return view._store.edges.beliefs(view._space_id, edge, view.as_of)
 
@@ -98,18 +99,23 @@ def when_changed(
     before: Annotated[str, Param("The relation that ended.", example="rejected_because")],
     after: Annotated[str | None, Param("The relation that began.")] = None,
 ) -> RelationChange:
-    """When one relation of a topic or entity gave way to another, most recently."""
+    """Show when one relation last gave way to another."""
     for relation in (before, after):
         if relation is not None:
             clean_name(relation, "relation")
     with view._store.snapshot():
         node = view._named_node(name)
-        return facts.when_changed(view._store, view._space_id, node, before, after, view.as_of)
+        return fact_changes.when_changed(
+            view._store, view._space_id, node, before, after, view.as_of
+        )
 
 
 @operation("GET", "/inverses", command="inverses")
 def inverses(view: View) -> dict[str, str]:
-    """Which relation takes over when a fact changes; the same in all spaces."""
+    """List the relations that take over when a fact changes.
+
+    They are the same in all spaces.
+    """
     return view._store.edges.inverses()
 
 
@@ -128,11 +134,12 @@ def relate(
     metadata: Metadata = None,
     kind: NewKind = "concept",
 ) -> Edge:
-    """Say that one thing stands in a relation to another, from now or `valid_from` on.
+    """Store a fact: source, relation, target.
 
-    A name that is no topic becomes an entity of that `kind`. The weight is 1 unless
-    given. Saying a fact again updates what is said, and stretches it over the time
-    said. An `exclusive` relation has one target at a time: the new fact ends the old.
+    It holds from `valid_from` on, by default from now. A name that is not a topic becomes an
+    entity of that `kind`. The weight is 1 unless given. Storing a fact again updates its weight
+    and evidence and extends its time. An `exclusive` relation has one target at a time: the new
+    fact ends the old one.
     """
     for name, what in ((source, "topic"), (relation, "relation"), (target, "topic")):
         clean_name(name, what)
@@ -151,7 +158,7 @@ def relate(
             evidence=clean_content(evidence),
             metadata=clean_metadata(metadata) or {},
         )
-        edge, is_news = facts.relate(store, write, space, draft, exclusive=exclusive)
+        edge, is_news = fact_changes.relate(store, write, space, draft, exclusive=exclusive)
         write.cancelled = not is_news
     return edge
 
@@ -167,11 +174,12 @@ def unrelate(
     target: Annotated[str | None, Param("Where it leads.")] = None,
     *,
     at: When = None,
-    mistake: Annotated[bool, Param("It was never true.", flag="--mistake")] = False,
+    mistake: Annotated[bool, Param("Say that it was never true.", flag="--mistake")] = False,
 ) -> list[Edge]:
-    """End the edges between two things, or one edge by its number, now or `at` a time.
+    """End a fact, by its names or by its number.
 
-    `mistake=True` says it was never true: from now on no time shows it.
+    It ends now, or at the time `at`. `mistake=True` says that it was never true: from now on it
+    is shown at no time.
     """
     ends = memory._time(at)
     store, space = memory._store, memory._space_id
@@ -189,7 +197,7 @@ def unrelate(
             when = ends or from_micros(write.at)
             if edge.valid_to is not None and edge.valid_to <= when and not (ends or mistake):
                 raise Conflict(f"Edge {edge.id} ended already: give `at` to say otherwise.")
-            facts.unrelate(store, write, edge, when, mistake=mistake)
+            fact_changes.unrelate(store, write, edge, when, mistake=mistake)
         write.subject = store.entities.node(space, found[0].source.name, NOW)
     return [store.edges.beliefs(space, edge.id, NOW)[-1] for edge in found]
 
@@ -199,26 +207,25 @@ def change_fact(
     memory: Memory,
     subject: Source,
     relation: Relation,
-    target: Annotated[str | None, Param("Only the edge to this one.")] = None,
+    target: Annotated[str | None, Param("Only the edge to this target.")] = None,
     *,
     to: Annotated[
         str | None, Param("Where the new edge leads.", flag="--to", example="refactoring/q1")
     ] = None,
     new_relation: Annotated[
-        str | None, Param("The new relation (else its inverse).", flag="--new-relation")
+        str | None, Param("The new relation (default: the inverse).", flag="--new-relation")
     ] = None,
     content: OptionalContent = None,
     evidence: Evidence = "",
     at: When = None,
 ) -> FactChange:
-    """A fact changed: close what no longer holds and open what holds instead.
+    """End a fact and store the one that replaces it.
 
-    The subject's edges of that relation (to `target`, or to all) end; an edge of the
-    inverse relation (`inverses`, or `new_relation`) begins, to `to` or to the old
-    target; each old edge is superseded by the new one. A relation without an inverse
-    keeps its name with a new target, and without one only ends. Where nothing of that
-    relation holds yet, the edge to `to` is opened: nothing is `closed`. `content`
-    becomes the subject's new state. All in one write.
+    The subject's edges of that relation (to `target`, or all) end. An edge of the inverse
+    relation (`inverses`, or `new_relation`) begins, to `to` or to the old target, and supersedes
+    them. A relation without an inverse keeps its name with a new target, and only ends without
+    one. If no edge of that relation holds yet, the edge to `to` is stored and nothing is
+    `closed`. `content` becomes the subject's new state. All of it is one write.
     """
     from hades.lifecycle import review
 
@@ -236,7 +243,7 @@ def change_fact(
         hint = "" if to else " To open one, give `to`."
         closing = _holding(memory, subject, relation, target, when, may_lack=opens, hint=hint)
         new_target = None if to is None else store.entities.ensure(write, space, to, "concept")
-        change = facts.change_fact(
+        change = fact_changes.change_fact(
             store,
             write,
             space,
@@ -267,7 +274,10 @@ def set_inverse(
     relation: Relation,
     inverse: Annotated[str, Param("The relation that takes over.", example="viable_after_fix")],
 ) -> dict[str, str]:
-    """Say which relation takes over when a fact of this relation changes, in all spaces."""
+    """Set the relation that takes over when a fact changes.
+
+    It counts in all spaces.
+    """
     clean_name(relation, "relation")
     clean_name(inverse, "relation")
     with memory._write("set_inverse"):

@@ -30,7 +30,7 @@ def entities(
     after: Annotated[tuple[str, int] | None, Param("Only entities after this name and id.")] = None,
     limit: PageLimit = None,
 ) -> list[Entity]:
-    """The entities there are, by name, with their aliases and what was merged into them.
+    """List entities with their aliases and merged names.
 
     `limit` and `after` (name and id of the last one seen) page through a long list.
     """
@@ -44,7 +44,7 @@ def entities(
 
 @operation("GET", "/entity/{name}", command="entity", timed=True)
 def entity(view: View, name: EntityName) -> Entity:
-    """One entity, by any of its names."""
+    """Show one entity, by any of its names."""
     clean_name(name, "entity")
     with view._store.snapshot():
         view._require_space()
@@ -53,7 +53,7 @@ def entity(view: View, name: EntityName) -> Entity:
 
 @operation("GET", "/related/{name}", command="related", asks=True)
 def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
-    """What is mentioned together with an entity at the time asked about, most often first."""
+    """List names mentioned together with one, most often first."""
     clean_number(limit, "limit")
     view._bring_up_to_date(None)
     with view._store.snapshot():
@@ -64,7 +64,7 @@ def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
 
 @operation("GET", "/mentions/{name}", command="mentions", asks=True)
 def mentions(view: View, name: Name, limit: Most = 100) -> list[Mentioned]:
-    """The passages that mention an entity by any of its names, and where they do."""
+    """List the passages that mention an entity, and where."""
     clean_number(limit, "limit")
     view._bring_up_to_date(None)
     store = view._store
@@ -89,7 +89,7 @@ def add_alias(
     name: EntityName,
     alias: Annotated[str, Param("Another name for it.", example="Timothy Walter Burton")],
 ) -> Entity:
-    """Let an entity be found under another name too."""
+    """Add another name to an entity."""
     clean_name(name, "entity")
     clean_name(alias, "alias")
     with memory._write("add_alias") as write:
@@ -103,7 +103,7 @@ def set_kind(
     name: EntityName,
     kind: Annotated[str, Param("person, method, place …", example="person")],
 ) -> Entity:
-    """Say what kind of thing an entity is: person, method, place …"""
+    """Set the kind of an entity: person, method, place …"""
     clean_name(name, "entity")
     clean_name(kind, "kind")
     with memory._write("set_kind") as write:
@@ -115,9 +115,9 @@ def set_kind(
 def merge(
     memory: Memory,
     keep: Annotated[str, Param("The entity that stays.", example="Tim Burton")],
-    *others: Annotated[str, Param("Those that are the same.", example=["T. Burton"])],
+    *others: Annotated[str, Param("The entities to merge into it.", example=["T. Burton"])],
 ) -> Entity:
-    """From now on the others are `keep`; `split` takes any of them out again."""
+    """Merge entities that are the same; `split` undoes it."""
     if not others:
         raise InvalidInput("Name at least two entities to merge.")
     for name in (keep, *others):
@@ -133,7 +133,7 @@ def split(
     memory: Memory,
     name: Annotated[str, Param("A merged entity or an alias.", example="T. Burton")],
 ) -> Entity:
-    """Undo a merge, or make an alias an entity of its own."""
+    """Undo a merge, or turn an alias into an entity."""
     clean_name(name, "entity")
     with memory._write("split") as write:
         memory._store.entities.split(write, memory._space_id, name)
@@ -144,15 +144,15 @@ def split(
 def resolve(
     memory: Memory,
     *,
-    dry_run: Annotated[bool, Param("Only say what would be done.", "--dry-run")] = False,
+    dry_run: Annotated[bool, Param("Only show what would be done.", "--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> Resolution:
-    """Find entities that are one under two spellings, and names near in meaning.
+    """Merge names spelled alike, and link similar names.
 
-    Names spelled nearly alike are merged, where nothing speaks against it; `split` undoes
-    it, and what was split is not merged again. Names near in meaning get an edge
-    `similar_to`. Only the more frequent names and titles get a vector for that. A second
-    run finds nothing to do; one that was stopped goes on. A `dry_run` writes nothing.
+    Names spelled nearly alike are merged if nothing speaks against it. `split` undoes a merge,
+    and such a pair is not merged again. Names near in meaning get an edge `similar_to`; only
+    frequent names and titles are compared. A second run finds nothing to do, and a stopped run
+    continues. A `dry_run` writes nothing.
     """
     from hades.lifecycle.resolve import EntityResolver
 

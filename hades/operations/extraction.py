@@ -23,7 +23,7 @@ from hades.domain.rules import clean_name, clean_share
 from hades.domain.times import NOW, iso
 from hades.domain.topics import State
 from hades.errors import Conflict, InvalidInput, NotFound
-from hades.lifecycle import facts
+from hades.lifecycle import fact_changes
 from hades.lifecycle.authority import is_told, may_change
 from hades.lifecycle.review import ENDS_OF_EDGE, against, ends_of
 from hades.operations.declare import Param, Role, operation
@@ -45,18 +45,19 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 def extract(
     memory: Memory,
     topic: Annotated[
-        str | None, Param("Only this topic; else all.", example="design/approach_x")
+        str | None, Param("Only this topic (default: all).", example="design/approach_x")
     ] = None,
     *,
     glob: TopicGlob = None,
     model: ModelName = None,
     threshold: Annotated[
-        float, Param("Confidence from which a fact is applied, not proposed.", flag="--threshold")
+        float,
+        Param("The confidence from which a fact is stored, not proposed.", flag="--threshold"),
     ] = 0.9,
     dry_run: Annotated[bool, Param("Only show what would be done.", flag="--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> Extraction:
-    """Turn facts in notes and documents ("Maya works at Acme since May") into edges.
+    """Turn sentences of notes and documents into facts.
 
     A fact with at least `threshold` confidence becomes an edge. A new value of a relation with one
     value at a time ends the old edge, and a denial ends the edge that it denies, if the old edge
@@ -286,7 +287,7 @@ class _Run:
             return []
         draft = EdgeDraft(source, fact.relation, target or 0, valid_to=fact.valid_to)
         exclusive = fact.exclusive and fact.valid_to is None
-        return facts.changed_by(store, space, draft, fact.valid_from, exclusive=exclusive)
+        return fact_changes.changed_by(store, space, draft, fact.valid_from, exclusive=exclusive)
 
     def _ended_by(self, fact: ExtractedFact) -> list[Edge]:
         """Return the edges of other relations that a fact ends."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.answer import Neighbour, Path, Subgraph, WorkingSet
+from hades.domain.answer import Neighbour, Path, Subgraph, WorkingMemory
 from hades.domain.rules import clean_direction, clean_name, clean_number, clean_share
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
@@ -23,7 +23,7 @@ from hades.operations.parameters import (
 from hades.store.records import Direction
 
 if TYPE_CHECKING:
-    from hades.lifecycle.working_set import Focus
+    from hades.lifecycle.focus import Focus
     from hades.memory import View
     from hades.recall.paths.edge_walk import EdgeChoice
 
@@ -39,20 +39,27 @@ def paths(
     limit: Limit = 5,
     *,
     hops: Hops = 3,
-    decay_rate: Annotated[float, Param("What an edge leaves of a path.", "--decay-rate")] = 0.85,
-    pruning_threshold: Annotated[float, Param("The least score.", "--pruning-threshold")] = 0.01,
+    decay_rate: Annotated[
+        float, Param("The factor that each edge puts on a path's score.", "--decay-rate")
+    ] = 0.85,
+    pruning_threshold: Annotated[
+        float, Param("The lowest score a path may have.", "--pruning-threshold")
+    ] = 0.01,
     length_correction: Annotated[
-        float, Param("How much of its length a path is forgiven.", "--length-correction")
+        float, Param("How much less the length of a path counts.", "--length-correction")
     ] = 0.0,
-    hub_demotion: Annotated[float, Param("How far hubs are demoted.", "--hub-demotion")] = 0.005,
+    hub_demotion: Annotated[
+        float, Param("How much names with many edges count less.", "--hub-demotion")
+    ] = 0.005,
     boost: Annotated[
-        Iterable[str] | None, Param("What a relation counts: cites=0.6.", "--boost", characters=300)
+        Iterable[str] | None,
+        Param("Multiply the weight of a relation: cites=0.6.", "--boost", characters=300),
     ] = None,
 ) -> list[Path]:
-    """The best paths between two topics or entities, best first.
+    """Find the best paths between two topics or entities.
 
-    How they are scored, from 0 to 1, is said at `PathScoring`. Relations that somebody or some
-    text states weigh more than being mentioned together.
+    `PathScoring` explains the score, from 0 to 1. A relation that a person or a text states
+    counts more than being mentioned together.
     """
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
@@ -65,7 +72,7 @@ def paths(
     )
     view._bring_up_to_date(None)
     ends = view._meant_node(source), view._meant_node(target)
-    with view._engine.query_context(view._where(), nodes=ends) as query:
+    with view._engine.query_context(view._scope(), nodes=ends) as query:
         return neighbourhood.paths(query, *ends, scoring, limit=limit, hops=hops)
 
 
@@ -80,10 +87,10 @@ def neighbours(
     direction: WhichWay = "both",
     least_weight: LeastWeight = 0.0,
 ) -> list[Neighbour]:
-    """What a topic or entity is joined with in the graph, nearest first.
+    """List what a name is linked to, nearest first.
 
-    `relation` (one or several), `direction` (of each edge, as it is met) and `least_weight`
-    choose edges: then only these are followed, as `edges` lists them, and no mentions in texts.
+    `relation` (one or several), `direction` (of each edge) and `least_weight` choose edges. Then
+    only these are followed, and no mentions in texts.
     """
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
@@ -92,7 +99,7 @@ def neighbours(
 
     view._bring_up_to_date(None)
     node = view._meant_node(name)
-    with view._engine.query_context(view._where(), nodes=[node]) as query:
+    with view._engine.query_context(view._scope(), nodes=[node]) as query:
         if chosen is not None:
             return edge_walk.neighbours(query, node, chosen, limit=limit, hops=hops)
         return neighbourhood.neighbours(query, node, limit=limit, hops=hops)
@@ -103,14 +110,14 @@ def subgraph(
     view: View,
     *names: Annotated[str, Param("The topics or entities.", example=["design/approach_x"])],
     hops: Annotated[
-        int, Param("So many edges away at most.", flag="--hops", least=0, most=HOPS_AT_MOST)
+        int, Param("How many edges away at most.", flag="--hops", least=0, most=HOPS_AT_MOST)
     ] = 1,
     limit: Limit = 100,
     relation: Relations = None,
     direction: WhichWay = "both",
     least_weight: LeastWeight = 0.0,
 ) -> Subgraph:
-    """The part of the graph around some topics or entities, to be drawn.
+    """Return the graph around some names, for drawing.
 
     At most `limit` nodes, nearest first, with every edge among them. `relation`,
     `direction` and `least_weight` choose edges as for `neighbours`.
@@ -124,7 +131,7 @@ def subgraph(
 
     view._bring_up_to_date(None)
     nodes = [view._meant_node(name) for name in names]
-    with view._engine.query_context(view._where(), nodes=nodes) as query:
+    with view._engine.query_context(view._scope(), nodes=nodes) as query:
         if chosen is not None:
             return edge_walk.subgraph(query, nodes, chosen, limit=limit, hops=hops)
         return neighbourhood.subgraph(query, nodes, limit=limit, hops=hops)
@@ -138,17 +145,17 @@ def working_memory(
     budget: Annotated[
         int,
         Param(
-            "Tokens at most.",
+            "How many tokens at most.",
             flag="--budget/-b",
             least=BUDGET_TOKENS_AT_LEAST,
             most=TOKENS_AT_MOST,
         ),
     ] = BUDGET_TOKENS,
-) -> WorkingSet:
-    """What to have in mind when working on a topic, within a budget of tokens.
+) -> WorkingMemory:
+    """Collect what to know before working on a topic.
 
-    Its latest state, those before it, those that were important, and the topics the
-    graph joins it with. What had to stay out is in `reasons`.
+    The result holds its latest state, earlier and important states, and linked topics, within a
+    budget of tokens. `reasons` says what was left out.
     """
     clean_name(topic)
     clean_number(budget, "budget", least=BUDGET_TOKENS_AT_LEAST)
@@ -156,24 +163,24 @@ def working_memory(
 
     near = _near(view, topic)
     with view._store.snapshot():
-        return gather(view._store, view._where(), topic, near, budget)
+        return gather(view._store, view._scope(), topic, near, budget)
 
 
 def focus(view: View, topic: str, *, bytes_at_most: int | None = None) -> Focus:
-    """A working set around a topic: `with memory.focus("project/alpha") as working_set:`.
+    """A focus on a topic: `with memory.focus("project/alpha") as focus:`.
 
     What `working_memory` shows is loaded into memory: the topic with its last and important
     states, and the topics the graph joins it with. `get`, `history`, `search` and `recall` of
-    the set answer from there where they can, else from the memory, and what was found joins
-    the set; see `docs/strength.md`. It holds `bytes_at_most` (16 MiB).
+    the focus answer from there where they can, else from the memory, and what was found joins
+    it; see `docs/strength.md`. It holds `bytes_at_most` (16 MiB).
     """
-    from hades.lifecycle.working_set import BYTES_AT_MOST, Focus
+    from hades.lifecycle.focus import BYTES_AT_MOST, Focus
 
     most = BYTES_AT_MOST if bytes_at_most is None else bytes_at_most
     clean_name(topic)
     clean_number(most, "bytes", least=1)
     if not view.as_of.is_now:
-        raise InvalidInput("A working set is of how things are now: leave out `at`.")
+        raise InvalidInput("A focus shows the present: leave out `at`.")
     topics = [topic, *(name for name, _ in _near(view, topic))]
     return Focus(view._store, (view._space_id, view.space), view, topics, most)
 
@@ -185,7 +192,7 @@ def _near(view: View, topic: str) -> list[tuple[str, Path]]:
     from hades.recall.working import RELATED_AT_MOST
 
     node = view._named_node(topic)
-    with view._engine.query_context(view._where(), nodes=[node]) as query:
+    with view._engine.query_context(view._scope(), nodes=[node]) as query:
         return neighbourhood.related_topics(query, node, limit=RELATED_AT_MOST)
 
 

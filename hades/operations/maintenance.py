@@ -58,7 +58,7 @@ def drop_space(memory: Memory, name: str) -> None:
 
 @operation("GET", "/stats", command="stats")
 def stats(view: View) -> dict[str, int]:
-    """How much there is in this space, and how large the file is."""
+    """Show how much this space holds, and the file size."""
     with view._store.snapshot():
         view._require_space()
         return view._store.stats(view._space_id)
@@ -70,14 +70,15 @@ def log(
     limit: Most = 20,
     *,
     after: Annotated[
-        int, Param("Only changes before this one.", flag="--before", least=0, most=NUMBER_AT_MOST)
+        int,
+        Param("Only changes before this number.", flag="--before", least=0, most=NUMBER_AT_MOST),
     ] = 0,
-    upkeep: Annotated[bool, Param("Also what indexing wrote.", flag="--upkeep")] = False,
+    upkeep: Annotated[bool, Param("Include what indexing wrote.", flag="--upkeep")] = False,
 ) -> list[Change]:
-    """The last changes in this space, newest first: who did what, when, and what changed.
+    """List the latest changes: who changed what, and when.
 
-    `limit` and `after` (the number of the last one seen; 0: from the newest) page through it.
-    What indexing writes (cut, embed, link, match) is left out unless `upkeep` asks for it.
+    The newest change comes first. `limit` and `after` (the number of the last change seen; 0:
+    from the newest) page through the log. `upkeep` includes what indexing wrote.
     """
     if clean_number(limit, "limit") is None:
         raise InvalidInput("Say how many changes: the limit is a whole number.")

@@ -18,10 +18,12 @@ def models(
     *,
     check: Annotated[
         bool,
-        Param("Ask each for one word; this may cost.", flag="--check", calls_model=True),
+        Param(
+            "Ask each model for one word; this may cost money.", flag="--check", calls_model=True
+        ),
     ] = False,
 ) -> list[ModelReport]:
-    """The language models of the settings, and what this process or server used of each."""
+    """List the language models of the settings and their use."""
     from hades.settings import load_settings
 
     found = []

@@ -29,18 +29,19 @@ Relation = Annotated[
 ]
 Relations = Annotated[
     Iterable[str] | None,
-    Param("Along edges of this relation; may be repeated.", flag="--relation/-r", characters=200),
+    Param("Follow only this relation; may be repeated.", flag="--relation/-r", characters=200),
 ]
 WhichWay = Annotated[
     Direction, Param("out, in or both.", flag="--direction", choices=("out", "in", "both"))
 ]
 LeastWeight = Annotated[
-    float, Param("Along edges of at least this weight, 0 to 1.", flag="--least-weight", least=0)
+    float,
+    Param("Follow only edges of at least this weight, 0 to 1.", flag="--least-weight", least=0),
 ]
 Content = Annotated[
     str,
     Param(
-        "What is known.",
+        "The text to store.",
         example="Rejected: it triggers Bug Y.",
         characters=CONTENT_CHARACTERS_AT_MOST,
     ),
@@ -48,70 +49,94 @@ Content = Annotated[
 Question = Annotated[
     str,
     Param(
-        "What to ask.", example="Why was approach X rejected?", characters=TEXT_CHARACTERS_AT_MOST
+        "The question.", example="Why was approach X rejected?", characters=TEXT_CHARACTERS_AT_MOST
     ),
 ]
 Evidence = Annotated[
-    str, Param("Why it holds.", flag="--evidence", characters=TEXT_CHARACTERS_AT_MOST)
+    str,
+    Param("Why it is true, or who says so.", flag="--evidence", characters=TEXT_CHARACTERS_AT_MOST),
 ]
 Version = Annotated[
-    int | None, Param("This version.", flag="--version/-v", least=1, most=NUMBER_AT_MOST)
+    int | None, Param("The version number.", flag="--version/-v", least=1, most=NUMBER_AT_MOST)
 ]
 OptionalContent = Annotated[
     str | None,
-    Param("The new state.", flag="--content", characters=CONTENT_CHARACTERS_AT_MOST),
+    Param("The new text of the topic.", flag="--content", characters=CONTENT_CHARACTERS_AT_MOST),
 ]
 Tags = Annotated[
     Iterable[str] | None, Param("A tag; may be repeated.", flag="--tag/-t", example=["decision"])
 ]
 Metadata = Annotated[
-    Mapping[str, Any] | None, Param("A JSON object kept with it.", flag="--metadata", json=True)
+    Mapping[str, Any] | None, Param("A JSON object to store with it.", flag="--metadata", json=True)
 ]
-Confidence = Annotated[float | None, Param("How sure, 0 to 1.", flag="--confidence", least=0)]
-Importance = Annotated[float | None, Param("How important, 0 to 1.", flag="--importance", least=0)]
-Weight = Annotated[float | None, Param("How strong, 0 to 1.", flag="--weight", least=0)]
+Confidence = Annotated[float | None, Param("How sure it is, 0 to 1.", flag="--confidence", least=0)]
+Importance = Annotated[
+    float | None, Param("How important it is, 0 to 1.", flag="--importance", least=0)
+]
+Weight = Annotated[float | None, Param("How strong it is, 0 to 1.", flag="--weight", least=0)]
 ValidFrom = Annotated[
     TimeLike | None,
-    Param("Since when it is true.", flag="--valid-from", example="2024-01-10", characters=100),
+    Param("When it became true.", flag="--valid-from", example="2024-01-10", characters=100),
 ]
 ValidTo = Annotated[
-    TimeLike | None, Param("Until when it is true.", flag="--valid-to", characters=100)
+    TimeLike | None, Param("When it stopped being true.", flag="--valid-to", characters=100)
 ]
 ExpectVersion = Annotated[
     int | None,
-    Param("Fail unless the topic is at this version (0: new).", flag="--expect-version", least=0),
+    Param(
+        "Fail unless the topic is at this version (0: it is new).", flag="--expect-version", least=0
+    ),
 ]
-Exclusive = Annotated[bool, Param("One target at a time: ends the old one.", flag="--exclusive")]
-NewKind = Annotated[str, Param("What a new name is: person, method …", flag="--kind")]
-Glob = Annotated[str | None, Param("Which names, such as 'design/*'.", example="design/*")]
-TopicGlob = Annotated[str | None, Param("Topics like 'docs/*'.", flag="--glob")]
-Tag = Annotated[str | None, Param("Topics with this tag.", flag="--tag/-t")]
+Exclusive = Annotated[
+    bool, Param("Allow one target at a time: the new fact ends the old one.", flag="--exclusive")
+]
+NewKind = Annotated[str, Param("The kind of a new entity: person, method …", flag="--kind")]
+Glob = Annotated[str | None, Param("A name pattern, such as 'design/*'.", example="design/*")]
+TopicGlob = Annotated[
+    str | None, Param("Only topics whose name matches, such as 'docs/*'.", flag="--glob")
+]
+Tag = Annotated[str | None, Param("Only topics with this tag.", flag="--tag/-t")]
 TopicKind = Annotated[
-    str | None, Param(", ".join(TOPIC_KINDS) + ".", flag="--kind", choices=TOPIC_KINDS)
+    str | None,
+    Param(
+        "Only topics of this kind: " + ", ".join(TOPIC_KINDS) + ".",
+        flag="--kind",
+        choices=TOPIC_KINDS,
+    ),
 ]
-Limit = Annotated[int, Param("At most so many.", flag="--limit/-n", least=1, most=PAGE_AT_MOST)]
-Most = Annotated[int, Param("At most so many.", flag="--limit/-n", least=0, most=LIST_AT_MOST)]
+Limit = Annotated[
+    int, Param("How many to show at most.", flag="--limit/-n", least=1, most=PAGE_AT_MOST)
+]
+Most = Annotated[
+    int, Param("How many to show at most.", flag="--limit/-n", least=0, most=LIST_AT_MOST)
+]
 PageLimit = Annotated[
-    int | None, Param("At most so many.", flag="--limit/-n", least=0, most=PAGE_AT_MOST)
+    int | None, Param("How many to show at most.", flag="--limit/-n", least=0, most=PAGE_AT_MOST)
 ]
 Hops = Annotated[
-    int, Param("So many edges away at most.", flag="--hops", least=1, most=HOPS_AT_MOST)
+    int, Param("How many edges away at most.", flag="--hops", least=1, most=HOPS_AT_MOST)
 ]
 Budget = Annotated[
     int | None,
-    Param("Tokens of the context at most.", flag="--budget/-b", least=50, most=TOKENS_AT_MOST),
+    Param(
+        "How many tokens the context may have.", flag="--budget/-b", least=50, most=TOKENS_AT_MOST
+    ),
 ]
 Since = Annotated[
-    TimeLike | None, Param("What began at or after this time.", flag="--since", characters=100)
+    TimeLike | None,
+    Param("Only what became true at or after this time.", flag="--since", characters=100),
 ]
 Until = Annotated[
-    TimeLike | None, Param("What began before this time.", flag="--until", characters=100)
+    TimeLike | None,
+    Param("Only what became true before this time.", flag="--until", characters=100),
 ]
-When = Annotated[TimeLike | None, Param("When; else now.", flag="--when", characters=100)]
+When = Annotated[
+    TimeLike | None, Param("When it happened (default: now).", flag="--when", characters=100)
+]
 ModelName = Annotated[
     str | None,
     Param(
-        "The language model to ask: `default` or a name of the settings. Without it none is asked.",
+        "The language model to call: `default` or a name from the settings (default: none).",
         flag="--model",
         characters=100,
         calls_model=True,

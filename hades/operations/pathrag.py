@@ -1,13 +1,12 @@
-"""PathRAG as seed 000 has it: a class with its configuration, over `recall` and `paths`.
+"""PathRAG as source document 000 has it: a class with its configuration, over `recall`.
 
-Nothing is searched here. What the seed got wrong stays out: nothing is cached by the question
+Nothing is searched here. What the document got wrong stays out: nothing is cached by the question
 alone, and a version is a change or a time of this memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hades.domain.answer import Path, Recall
@@ -50,19 +49,13 @@ class PathRAG:
         time.
         """
         graph = {name: getattr(self.config, name) for name in ("decay_rate", "pruning_threshold")}
-        plan = {"paths": max_paths, "graph": {"score": "decay", **graph}}
+        plan = {"paths": max_paths, "graph": graph}
         then = _as_of(self.view, as_of_version)
         found = then.recall(query, plan=plan, **_narrowed(domain_filter))
         ranked = sorted(found.paths, key=lambda path: (-path.reliability, str(path)))
         paths = [_path(path) for path in ranked[:max_paths]]
         counts = {"count": len(paths), "pruned_from": _weighed(found)}
         return {"success": True, "query": query, "paths": paths, **counts}
-
-    def paths_between(self, source: str, target: str, max_paths: int = 5) -> list[dict[str, Any]]:
-        """The best paths between two topics or entities, by the whole configuration."""
-        said = asdict(self.config)
-        said["boost"] = [f"{relation}={share}" for relation, share in said.pop("boosts").items()]
-        return [_path(one) for one in self.view.paths(source, target, max_paths, **said)]
 
 
 def format_paths_for_prompt(paths: Sequence[Mapping[str, Any]], query: str) -> str:

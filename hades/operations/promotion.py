@@ -35,16 +35,16 @@ def promote(
     ],
     model: ModelName = None,
     expect_version: ExpectVersion = None,
-    dry_run: Annotated[bool, Param("Only tell what would be written.", flag="--dry-run")] = False,
+    dry_run: Annotated[bool, Param("Only show what would be written.", flag="--dry-run")] = False,
 ) -> Promotion:
-    """Write a new state of a note from its versions, its edges and what these lead to.
+    """Rewrite a note from its versions, facts and neighbours.
 
-    It says in plain sentences what holds, what held until when, and why. Edges to what is no
-    longer in the way are closed and their inverse opened where the reason or the note says so
-    by name, else that is proposed. Sources that disagree are named; the surer, then the later
-    one is taken, or it waits for review. Without a model its sentences are those of its
-    sources; with one, sentences of the model that their sources support. The state says in
-    its metadata which, and what it was made of. Promoting again without news changes nothing.
+    The new state says what holds, what held until when, and why. An edge to an obstacle is
+    closed and its inverse opened if the reason or the note says by name that the obstacle is
+    gone; otherwise that is proposed. Sources that disagree are named: the surer one counts, then
+    the later one, else it waits for review. Without a model the sentences are those of the
+    sources; with a model, only sentences that the sources support are kept. The metadata of the
+    state name its sources. Promoting again without news changes nothing.
     """
     clean_name(topic)
     if not words(clean_content(reason)):
@@ -58,7 +58,7 @@ def promote(
 
     store, space = memory._store, memory._space_id
     if (kind := store.topics.kind(space, topic)) not in (None, "note"):
-        raise InvalidInput(f"{topic!r} is a {kind}: only what is noted down is promoted.")
+        raise InvalidInput(f"{topic!r} is a {kind}: only notes can be promoted.")
     reply, asked_of = CheckedReply(), ""
     by_model: list[tuple[str, str]] = []
     if model is not None:
@@ -90,15 +90,15 @@ def promote(
 def suggest(
     view: View,
     topic: Annotated[
-        str | None, Param("Only what has to do with this topic.", example="design/approach_x")
+        str | None, Param("Only suggestions for this topic.", example="design/approach_x")
     ] = None,
     limit: Limit = 20,
     on_progress: Progress | None = None,
 ) -> list[Suggestion]:
-    """Topics that have to do with each other though no edge joins them, the likeliest first.
+    """Suggest topics that should be linked, likeliest first.
 
-    One names the other, both mention a name that few others do, they are near in meaning, or
-    a third is joined with both: the evidence says which, `command` would join them. The
+    Signs are: one names the other, both mention a rare name, they are near in meaning, or a
+    third topic is linked to both. `evidence` says which, and `command` would link them. The
     10,000 topics written last are compared.
     """
     clean_number(limit, "limit", least=1)
@@ -112,11 +112,11 @@ def suggest(
 
 @operation("GET", "/quality", command="quality", asks=True, long=True)
 def quality(view: View, on_progress: Progress | None = None) -> QualityReport:
-    """What could be better in this space, each kind with how many, examples and what to do.
+    """Report orphans, contradictions, duplicates and the like.
 
-    Orphans, contradictions that nobody has decided, what is stale, duplicates, facts that ended
-    with nothing in their place, and edges to what is gone. What was written since is indexed
-    first; of notes the 10,000 written last are compared.
+    It also reports stale topics, facts that ended without a replacement, and edges to what is
+    gone. Each kind has a count, examples and what to do. New notes are indexed first; the 10,000
+    notes written last are compared.
     """
     view._bring_up_to_date(on_progress, degrades=True)
     from hades.lifecycle.quality import quality_report

@@ -83,18 +83,18 @@ def proposals(
     ] = "waiting",
     *,
     after: Annotated[
-        int, Param("Only those with a higher number.", flag="--after", most=NUMBER_AT_MOST)
+        int, Param("Only proposals with a higher number.", flag="--after", most=NUMBER_AT_MOST)
     ] = 0,
     limit: PageLimit = None,
     since: Annotated[
         TimeLike | None, Param("What was proposed at or after this time.", flag="--since")
     ] = None,
 ) -> list[Proposal]:
-    """Changes that wait for approval, or that were `applied` or `rejected`; or `all`.
+    """List proposed changes: waiting, applied or rejected.
 
-    `refused` is what the write gate kept out.
-    Oldest first and as they stand now, whatever the time asked about. `after` and `limit`
-    page through a long list, `since` leaves out what was proposed before.
+    `refused` lists what the write gate kept out, `all` everything. Proposals come oldest first,
+    as they are now, whatever the time of the view. `after` and `limit` page through a long list;
+    `since` leaves out earlier ones.
     """
     if status not in STATUSES:
         raise InvalidInput(f"There is no status {status!r}: {', '.join(STATUSES)}.")
@@ -117,10 +117,11 @@ def propose(
     target: Annotated[str | None, Param("Where the edge leads.", example="refactoring/q1")] = None,
     *,
     confidence: Annotated[
-        float, Param("How sure, 0 to 1.", flag="--confidence", example=0.6, least=0)
+        float, Param("How sure it is, 0 to 1.", flag="--confidence", example=0.6, least=0)
     ] = 0.5,
     threshold: Annotated[
-        float, Param("From here on it is applied at once.", flag="--threshold", least=0)
+        float,
+        Param("The confidence from which it is applied at once.", flag="--threshold", least=0),
     ] = DEFAULT_THRESHOLD,
     content: OptionalContent = None,
     alias: Annotated[str | None, Param("Another name of the entity.", flag="--alias")] = None,
@@ -135,13 +136,12 @@ def propose(
     importance: Importance = None,
     expect_version: ExpectVersion = None,
 ) -> Proposal:
-    """Propose a change: applied at once from `threshold` on, else it waits for approval.
+    """Propose a change; below the threshold it waits.
 
-    With `relation` and `target` it is an edge (`relate`), with `content` a state of the
-    topic `subject` (`remember`), with `alias` another name of the entity, with `kind`
-    alone what kind of thing it is. What could not be written now is refused now. What
-    waits already is given back. An approved change holds from then on, unless
-    `valid_from` says otherwise.
+    `relation` and `target` propose an edge (`relate`), `content` a state of the topic `subject`
+    (`remember`), `alias` another name of the entity, `kind` alone the kind of thing it is. A
+    change that cannot be written is refused at once. If the same change waits already, that
+    proposal is returned. An approved change holds from the approval on, or from `valid_from`.
     """
     sure = clean_share(confidence, "confidence")
     needed = clean_share(threshold, "threshold")
@@ -192,14 +192,13 @@ def approve(
     memory: Memory,
     proposal: ProposalNumber,
     close: Annotated[
-        bool, Param("Also end the edges that lead to what changes.", flag="--close")
+        bool, Param("Also end the edges that point to what changes.", flag="--close")
     ] = False,
 ) -> Proposal:
-    """Apply a change that waits, or that the write gate refused.
+    """Apply a change that waits or was refused.
 
-    Conflict when somebody decided on it before. `close` also ends the edges that lead to what
-    an edge changes (`depends_on` and the like), which its reason lists: at the time from which
-    the change holds, or now where they began later or no time is said.
+    It raises Conflict if somebody decided on it before. `close` also ends the edges that point
+    to what changes, which the reason lists, at the time from which the change holds.
     """
     from hades.lifecycle.review import affected
 
@@ -232,7 +231,7 @@ def reject(
         ),
     ] = "",
 ) -> Proposal:
-    """Let a change that waits not be made, and say why."""
+    """Reject a change that waits, with a reason."""
     clean_content(why)
     with memory.batch():
         _waiting(memory, proposal)
@@ -333,5 +332,5 @@ def _json(answer: Any) -> str:
         text = json.dumps(answer, ensure_ascii=False, allow_nan=False)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"What is done once answers with plain JSON: {error}.") from error
+        raise InvalidInput(f"The answer of `once` must be plain JSON: {error}.") from error
     return text

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hades.recall.plan import Plan
 
 RETRIEVERS = ("meaning", "words", "names")
-SYSTEMS = ("dense", "words", "hybrid", "ppr", "tiers", "full")
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
 
 QuestionMode = Annotated[
     str | None,
@@ -67,22 +67,21 @@ def search(
     until: Until = None,
     on_progress: Progress | None = None,
 ) -> list[Hit]:
-    """The passages that fit a question best, at the time asked about.
+    """Find the passages that match a question best.
 
-    `retriever` is `meaning`, `words` or `names`; by default meaning and words together.
-    `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow
-    the topics; `since` and `until` leave what began to hold in that time. What was
-    remembered since the last search is indexed first, unless this memory is open for
-    reading only: then it waits for a writer, and `pending` counts it.
+    `retriever` is `meaning`, `words` or `names`; the default is meaning and words together.
+    `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow the
+    topics; `since` and `until` keep only what became true in that time. New notes are indexed
+    first, unless this memory is open for reading only; `pending` counts those that wait.
     """
     from hades.recall.find.finder import chosen_retrievers
 
     clean_number(limit, "limit", least=1)
     retrievers = chosen_retrievers(retriever)
-    where = view._where(tag, kind, glob, since, until)
+    scope = view._scope(tag, kind, glob, since, until)
     view._ready(question, on_progress)
     return view._finder.search(
-        where,
+        scope,
         question,
         limit=limit,
         retrievers=retrievers,
@@ -105,25 +104,24 @@ def recall(
     until: Until = None,
     on_progress: Progress | None = None,
 ) -> Recall:
-    """The few passages and paths that answer a question, packed for a model.
+    """Collect the passages and paths that answer a question.
 
-    `budget` is the most tokens the context may have. `mode` is `execution` (5 passages),
-    `planning` (10) or `brainstorming` (20); by default the question decides. `plan`
-    changes caps, budgets and stages: see `docs/answers.md`. A time in the words of the
-    question narrows notes and told facts to it, unless `since`, `until` or `at` say
-    another; `time` in the answer tells how it was understood. Everything that was trimmed
-    or done another way is in the answer's `reasons`.
+    `budget` is the most tokens that the packed context may have. `mode` is `execution` (5
+    passages), `planning` (10) or `brainstorming` (20); by default the question decides. `plan`
+    changes limits and stages: see `docs/answers.md`. A time in the words of the question narrows
+    notes and facts, unless `since`, `until` or `at` is given; `time` in the result says how it
+    was understood. `reasons` lists everything that was cut or done in another way.
     """
     clean_number(budget, "budget", least=50)
-    where = view._where(tag, kind, glob, since, until)
+    scope = view._scope(tag, kind, glob, since, until)
     engine = view._engine
     answered = engine.answers.answer(
-        (where, question, budget, mode, plan, *engine.answered_by),
+        (scope, question, budget, mode, plan, *engine.answered_by),
         lambda: engine.recall(
-            where, question, budget=budget, mode=mode, plan=plan, on_progress=on_progress
+            scope, question, budget=budget, mode=mode, plan=plan, on_progress=on_progress
         ),
         ready=lambda: view._ready(question, on_progress, degrades=True),
-        holds_until=lambda since: engine.holds_until(where, since),
+        holds_until=lambda since: engine.holds_until(scope, since),
     )
     used = ((one.chunk.topic, one.chunk.version, one.recorded_at) for one in answered.passages)
     view._store.uses.add(view._space_id, used)
@@ -145,25 +143,26 @@ def ask(
     until: Until = None,
     model: ModelName = None,
     keep_unsupported: Annotated[
-        bool, Param("Mark what the model cannot prove, and keep it.", flag="--keep-unsupported")
+        bool,
+        Param("Keep sentences that the sources do not support, marked.", flag="--keep-unsupported"),
     ] = False,
     dry_run: Annotated[
-        bool, Param("Only say what the model would take; nothing is sent.", flag="--dry-run")
+        bool, Param("Only estimate the tokens of the model; send nothing.", flag="--dry-run")
     ] = False,
     on_progress: Progress | None = None,
 ) -> Answer:
-    """The sentences that answer a question, each with the passage it stands in.
+    """Answer a question in sentences, each with its source.
 
-    With a `model` they are its own words, from the packed context alone; each is checked against
-    what it cites, and without one that holds the extracted sentences answer: `fallback` in the
-    answer says why. See `docs/models.md`.
+    With a `model` the answer is in its words, from the packed context alone. Each sentence is
+    checked against what it cites. If none passes, the extracted sentences answer, and `fallback`
+    says why. See `docs/models.md`.
     """
     from hades.models.chat import open_chat_model
     from hades.recall.answer.ask import answer
     from hades.recall.answer.ask_model import answer_by_model, room_for
 
     if model is None and (dry_run or keep_unsupported):
-        raise InvalidInput("A dry run, and keeping what is unsupported, need a model: name one.")
+        raise InvalidInput("dry_run and keep_unsupported need a model: name one.")
     chat = None if model is None else open_chat_model(model)
     asked = partial(recall, view, question, mode=mode, plan=plan, on_progress=on_progress)
     asked = partial(asked, tag=tag, kind=kind, glob=glob, since=since, until=until)
@@ -197,28 +196,28 @@ def rank(
     until: Until = None,
     on_progress: Progress | None = None,
 ) -> list[Hit]:
-    """Passages in the order of one system of the evaluation ladder, without a budget.
+    """Rank passages by one system of the evaluation ladder.
 
-    The systems are `dense`, `words`, `hybrid`, `ppr`, `tiers` and `full`.
+    The systems are `dense`, `words`, `hybrid`, `ppr`, `fusion` and `full`.
     """
     clean_number(limit, "limit", least=1)
-    where = view._where(tag, kind, glob, since, until)
+    scope = view._scope(tag, kind, glob, since, until)
     view._ready(question, on_progress)
-    return view._engine.rank(where, question, system, limit, on_progress)
+    return view._engine.rank(scope, question, system, limit, on_progress)
 
 
 def examine(view: View, question: str) -> tuple[list[Chunk], Any]:
     """The candidates for a question and the features a ranker sees of them."""
     view._ready(question, None)
-    return view._engine.examine(view._where(), question)
+    return view._engine.examine(view._scope(), question)
 
 
 @operation("POST", "/warm", asks=True, long=True)
 def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
-    """Do beforehand what a first question would wait for; the seconds of each part.
+    """Load kernels, encoder and indexes; return the seconds.
 
-    Kernels are compiled once on a machine and kept; the encoder and the indexes of this
-    memory are loaded for this process. A server does this before it answers.
+    Kernels are compiled once per machine. Encoder and indexes are loaded for this process. A
+    server does this before it answers.
     """
     from hades.recall.warming import load_kernels, timed
 
@@ -227,7 +226,7 @@ def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
 
     def indexes() -> None:
         view._finder.make_database_index(on_progress)
-        with view._engine.query_context(view._where(), on_progress):
+        with view._engine.query_context(view._scope(), on_progress):
             pass
 
     parts = {

@@ -83,10 +83,11 @@ def ingest(
 
 @operation("POST", "/index", role=Role.WRITER, own_route=True, long=True)
 def index(memory: Memory, on_progress: Progress | None = None) -> int:
-    """Index what waits, and make all vectors; how many states waited.
+    """Index new states and compute all missing vectors.
 
-    A question indexes by itself what was remembered since, but makes few vectors: where many
-    are missing, words and names answer until this is done. Stopped, it goes on the next time.
+    Return how many states waited. A question indexes new notes by itself but computes few
+    vectors; until they are complete, words and names answer. A stopped run continues the next
+    time.
     """
     waiting = memory.pending
     memory._index_pending(on_progress, for_question=False)
@@ -102,7 +103,7 @@ def import_triples(
     a topic, its passages mention both ends. A line that cannot be used is named in the
     summary and stops nothing.
     """
-    from hades.ingest.facts import ToldMentions, take_facts
+    from hades.ingest.fact_import import ToldMentions, take_facts
 
     told = ToldMentions(memory._store, memory._space_id)
 

@@ -18,7 +18,7 @@ from hades.domain.rules import (
 from hades.domain.times import iso
 from hades.domain.topics import Chunk, Diff, State, Topic
 from hades.errors import InvalidInput, NotFound, Refused
-from hades.lifecycle import facts
+from hades.lifecycle import fact_changes
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
@@ -53,7 +53,7 @@ AfterVersion = Annotated[
 
 @operation("GET", "/states/{topic}", timed=True, own_route=True)
 def get(view: View, topic: TopicName, version: Version = None) -> State:
-    """The state of a topic: current, as of the time asked about, or one version."""
+    """Return a topic now, as of a time, or at one version."""
     if version is not None:
         clean_number(version, "version", least=1)
         return view._store.topics.version(view._space_id, topic, version, view.as_of)
@@ -72,7 +72,7 @@ def get(view: View, topic: TopicName, version: Version = None) -> State:
 def history(
     view: View, topic: TopicName, *, after: AfterVersion = 0, limit: PageLimit = None
 ) -> list[State]:
-    """Every state of a topic in the order they were recorded, forgetting included.
+    """List every version of a topic, oldest first.
 
     `limit` and `after` (the version of the last one seen) page through a long history.
     """
@@ -96,7 +96,10 @@ def diff(
     ] = None,
     after: Annotated[int | None, Param("The later version.", least=1, most=NUMBER_AT_MOST)] = None,
 ) -> Diff:
-    """What changed between two versions; by default the last change."""
+    """Show what changed between two versions of a topic.
+
+    By default it is the last change.
+    """
     after = get(view, topic).version if after is None else after
     before = max(after - 1, 1) if before is None else before
     return compare(get(view, topic, before), get(view, topic, after))
@@ -114,7 +117,7 @@ def topics(
     after: Annotated[str | None, Param("Only names after this one.", flag="--after")] = None,
     limit: PageLimit = None,
 ) -> list[Topic]:
-    """The topics there are, by name.
+    """List topics by name.
 
     `glob` as in `design/*`; `tag` one of the state's tags; `kind` what they are;
     `since`/`until` bound the valid time of the state; `after` and `limit` page through a long
@@ -140,7 +143,7 @@ def topics(
 
 @operation("GET", "/chunks/{topic}", command="chunks", timed=True)
 def chunks(view: View, topic: TopicName, version: Version = None) -> list[Chunk]:
-    """The passages of a topic's state, current or of one version, once it is indexed."""
+    """List the indexed passages of a topic."""
     version = get(view, topic).version if version is None else version
     return view._store.chunks.chunks(view._space_id, topic, version)
 
@@ -168,17 +171,17 @@ def remember(
             choices=REMEMBERED_KINDS,
         ),
     ] = None,
-    gate: Annotated[bool, Param("Refuse what says nothing new.", flag="--gate")] = False,
+    gate: Annotated[bool, Param("Refuse text that says nothing new.", flag="--gate")] = False,
     apply_from: Annotated[
         float,
         Param(
-            "Confidence from which facts of your own notes change without review.",
+            "The confidence from which facts of your own notes change without review.",
             flag="--apply-from",
             least=0,
         ),
     ] = DEFAULT_THRESHOLD,
 ) -> State:
-    """Write what is known of a topic now: a new state, unless nothing changed.
+    """Store what is known about a topic as a new version.
 
     Tags, metadata and importance carry over from the last state unless given. The text is true
     since `valid_from` (default: now). With `expect_version`, raise Conflict if another writer was
@@ -201,7 +204,7 @@ def remember(
     )
     clean_name(topic)
     if kind is not None and kind not in REMEMBERED_KINDS:
-        raise InvalidInput(f"What is remembered is {' or '.join(REMEMBERED_KINDS)}, not {kind!r}.")
+        raise InvalidInput(f"The kind must be {' or '.join(REMEMBERED_KINDS)}, not {kind!r}.")
     sure = clean_share(apply_from, "apply_from")
     similar = _similar_notes(memory, topic, content, gate) if kind != "document" else []
     if gate and kind != "document":
@@ -254,7 +257,7 @@ def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[Curren
 
 @operation("DELETE", "/states/{topic}", role=Role.WRITER, command="forget", own_route=True)
 def forget(memory: Memory, topic: TopicName) -> State:
-    """Let a topic be gone from now on, with its edges. Its history is kept."""
+    """Mark a topic and its edges as gone; history is kept."""
     clean_name(topic)
     store, space = memory._store, memory._space_id
     with memory._write("forget") as write:
@@ -263,7 +266,7 @@ def forget(memory: Memory, topic: TopicName) -> State:
         state, _ = store.topics.add(write, space, topic, Draft(content=None))
         reconsider(store, write, space, topic, memory._actor)
         for node in store.entities.own_nodes(space, topic):
-            facts.end_edges_of(store, write, space, node, state.valid_from)
+            fact_changes.end_edges_of(store, write, space, node, state.valid_from)
         return state
 
 
@@ -275,13 +278,13 @@ def forget(memory: Memory, topic: TopicName) -> State:
     confirm="Erase {name!r} and all its history for good?",
 )
 def purge(memory: Memory, name: Name) -> dict[str, int]:
-    """Erase a topic or entity everywhere, history and all that was derived from it.
+    """Erase a topic or entity with its whole history.
 
-    Takes as long as copying the file: it is written anew, so that no byte is left.
-    Gives how many rows of each kind went, and `wiped`: 0 inside a batch, where that
-    happens at its end, and where it cannot be done now: another process reads, the disk is
-    full, an index may not be removed. Then it is owed, `check` says so, and the next opening
-    for writing, the next purge or `repair` does it. Names merged with this one stay.
+    Everything derived from it is erased too. The file is rewritten, so it takes as long as
+    copying the file. The result counts the rows of each kind. `wiped` is 0 inside a batch, where
+    it happens at the end, and if it cannot be done now (another process reads, the disk is full,
+    an index cannot be removed). Then `check` names it, and the next opening for writing, the
+    next purge or `repair` does it. Names merged with this one stay.
     """
     clean_name(name)
     gone: dict[str, int] = {}

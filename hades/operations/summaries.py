@@ -32,19 +32,22 @@ def consolidate(
         Param(f"One of {', '.join(LEVELS)} (else all).", "--level", choices=tuple(LEVELS)),
     ] = None,
     at_least: Annotated[
-        int, Param("States a day or month must have.", "--at-least", least=1, most=PAGE_AT_MOST)
+        int,
+        Param(
+            "How many states a day or month must have.", "--at-least", least=1, most=PAGE_AT_MOST
+        ),
     ] = 10,
     model: ModelName = None,
-    dry_run: Annotated[bool, Param("Only say what would be made.", "--dry-run")] = False,
+    dry_run: Annotated[bool, Param("Only show what would be made.", "--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> Consolidation:
-    """Make summaries of the days, weeks and months that are over.
+    """Summarise the days, weeks and months that are over.
 
-    Each is the state of a topic `summary/2026-11-03`, `summary/2026-W45` or `summary/2026-11`,
-    and is made anew when something of its time was written or changed since.
-    Questions about a longer time are answered from them, with their originals cited; others never
-    see them. With a `model` it writes them; a sentence that does not stand in what it cites is
-    dropped, and where most do not, the summary is made of sentences of the texts.
+    A summary is the state of a topic `summary/2026-11-03`, `summary/2026-W45` or
+    `summary/2026-11`. It is made again when something of its time was written or changed.
+    Questions about a longer time are answered from summaries, with the originals cited; other
+    questions never see them. With a `model` the model writes them; sentences that its sources do
+    not support are dropped, and if most are, the summary consists of sentences of the texts.
     """
     from hades.lifecycle.consolidate import Consolidator
 
@@ -53,7 +56,7 @@ def consolidate(
     clean_number(at_least, "at_least", least=1)
     first, last = memory._time(since), memory._time(until)
     if first is not None and last is not None and first > last:
-        raise InvalidInput(f"Nothing lies between: {since} is after {until}.")
+        raise InvalidInput(f"{since} is after {until}: give `since` and `until` in their order.")
     memory._require_space()
     if memory._store.in_transaction:
         raise InvalidInput("Consolidate before or after a batch or snapshot, not inside it.")
@@ -71,19 +74,24 @@ def originals(
     summary: Annotated[str, Param("The topic of a summary.", example="summary/2026-11")],
     version: Version = None,
     *,
-    every: Annotated[bool, Param("Down to the first states, not one level.", "--all")] = False,
-    after: Annotated[str | None, Param("Only those after this one: topic@version.")] = None,
+    every: Annotated[
+        bool, Param("Go down to the original states instead of one level.", "--all")
+    ] = False,
+    after: Annotated[str | None, Param("Only states after this one: topic@version.")] = None,
     limit: PageLimit = None,
 ) -> list[State]:
-    """What a summary was made of: one level down, or all the way to the first states.
+    """Show what a summary was made of.
 
-    They come in the order of time; `after` and `limit` page through a long list.
+    `every` goes down to the original states instead of one level. They come in the order of
+    time; `after` and `limit` page through a long list.
     """
     clean_number(limit, "limit")
     with view._store.snapshot():
         made = view.get(summary, version)
         if not made.level:
-            raise InvalidInput(f"{made.id} is no summary: `hades topics 'summary/*'` lists them.")
+            raise InvalidInput(
+                f"{made.id} is not a summary: `hades topics 'summary/*'` lists them."
+            )
         found = list(made.consolidated_from)
         if every:
             found = view._store.summaries.originals(view._space_id, summary, made.version)
@@ -93,9 +101,10 @@ def originals(
 
 @operation("GET", "/summaries/{topic}", command="summaries", timed=True)
 def summaries(view: View, topic: TopicName, version: Version = None) -> list[State]:
-    """The summaries that a version of a topic went into, or any of them, the daily ones first.
+    """List the summaries that a topic went into.
 
-    Those that were made anew are listed with all their versions: `history` shows how they differ.
+    Daily ones come first, each with all its versions; `history` shows how they differ. `version`
+    asks for one version of the topic.
     """
     clean_name(topic)
     with view._store.snapshot():

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.rules import clean_name, clean_number
+from hades.domain.rules import clean_number
 from hades.domain.tiers import Tier
 from hades.domain.times import TimeLike, parse_time, to_micros
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import NUMBER_AT_MOST, TopicGlob
+from hades.operations.parameters import NUMBER_AT_MOST
 from hades.store.owed import LOG, REWRITE, owe
 from hades.store.records import Progress
 
@@ -39,7 +39,7 @@ def archive(
     older_than: Annotated[
         TimeLike,
         Param(
-            "An age as 180d, 12w, 6m or 1y, or a time: what was recorded and held since before.",
+            "The least age of a version: 180d, 12w, 6m, 1y, or a time.",
             flag="--older-than",
             characters=100,
         ),
@@ -47,45 +47,44 @@ def archive(
     keep_versions: Annotated[
         int,
         Param(
-            "The last so many versions of a topic stay.",
+            "How many of the latest versions of a topic stay.",
             flag="--keep-versions",
             least=1,
             most=NUMBER_AT_MOST,
         ),
     ] = 10,
-    glob: TopicGlob = None,
     to: Annotated[
         str | None,
-        Param("A folder, s3://…, gs://… or az://…; it is remembered.", flag="--to", local=True),
+        Param(
+            "A folder, s3://…, gs://… or az://…; the memory remembers it.", flag="--to", local=True
+        ),
     ] = None,
     restore: Annotated[
-        bool, Param("Bring everything home into the store instead.", flag="--restore")
+        bool, Param("Move everything back into the store instead.", flag="--restore")
     ] = False,
-    dry_run: Annotated[bool, Param("Only count.", flag="--dry-run")] = False,
+    dry_run: Annotated[bool, Param("Only count what would move.", flag="--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Move the texts of old versions out of the store, compressed; how many states and bytes.
+    """Move texts of old versions to an archive, compressed.
 
     They come back by themselves whenever somebody reads them. What is latest or current never
     goes, nor what is still to be indexed (`not_indexed`: run `hades index`). `in_archive` counts
     all states that lie there now. It can be stopped at any moment and called again. The place is
     `to` or the setting `archive`, else a folder beside the file; the memory remembers it.
-    `restore` brings all home, of topics like `glob`.
+    `restore` brings all home.
     """
     from hades.settings import load_settings
     from hades.store import archiving
 
     clean_number(keep_versions, "keep_versions", least=1)
-    if glob is not None:
-        clean_name(glob, "pattern")
     memory._require_space()
     if memory._store.in_transaction:
         raise InvalidInput("Archive before or after a batch or snapshot, not inside it.")
     if restore:
-        return _bring_home(memory, glob, dry_run, on_progress)
+        return _bring_home(memory, dry_run, on_progress)
     topics, database = memory._store.topics, memory._store.database
     before = _before(memory, older_than)
-    found = archiving.old_versions(database, memory._space_id, glob, before, keep_versions)
+    found = archiving.old_versions(database, memory._space_id, before, keep_versions)
     pending = memory.pending
     if dry_run:
         counted = [length for versions in found.values() for length in versions.values()]
@@ -106,10 +105,10 @@ def archive(
 
 @operation("GET", "/tiers", command="tiers", whole_memory=True)
 def tiers(view: View) -> list[Tier]:
-    """Where answers and texts lie, from this process's memory to the archive.
+    """Show where answers and texts are kept, and how full.
 
-    Of each tier its size, its bound, and how often it had what was looked for. Nothing is
-    loaded for it: of a tier that holds nothing yet, `where` says why.
+    Each tier has its size, its limit and how often it had what was looked for. `where` says why
+    a tier is empty. Nothing is loaded for it.
     """
     found = [tier for engine in view._engines.values() for tier in engine.tiers()]
     found += view._store.tiers()
@@ -129,7 +128,7 @@ def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[st
             name, data = topics.archive.note(run)
         with memory._write("archive") as write:
             write.subject = run.topic << 3
-            write.cancelled = not topics.archive.move(topics, run, name, data)
+            write.cancelled = not topics.archive.move(run, name, data, topics.make_whole)
         if not write.cancelled:
             done["states"] += len(run.contents)
             done["bytes"] += sum(versions[one] for one in run.contents)
@@ -137,13 +136,11 @@ def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[st
             done["archived_bytes"] += len(data)
 
 
-def _bring_home(
-    memory: Memory, glob: str | None, dry_run: bool, on_progress: Progress | None
-) -> dict[str, int]:
+def _bring_home(memory: Memory, dry_run: bool, on_progress: Progress | None) -> dict[str, int]:
     from hades.store import archiving
 
     database, done = memory._store.database, {"states": 0, "objects": 0}
-    objects = archiving.objects_of(database, memory._space_id, glob)
+    objects = archiving.objects_of(database, memory._space_id)
     if dry_run:
         return {"states": sum(objects.values()), "objects": len(objects)}
     for number, name in enumerate(objects):

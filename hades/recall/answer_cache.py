@@ -49,7 +49,7 @@ class AnswerCache:
     def __init__(self, store: Store, bytes_at_most: int, shared: SharedAnswers | None) -> None:
         self._store, self.shared = store, shared
         self.kept = ByteCache[str, bytes](bytes_at_most)
-        self._stand: tuple[str, int] = "", 0
+        self._revision: tuple[str, int] = "", 0
         self.uses = {"kept": 0, "shared": 0, "made": 0}
 
     def answer(
@@ -66,46 +66,46 @@ class AnswerCache:
         one that was made since a moment holds while nothing is written.
         """
         begun = time.perf_counter()
-        stand, now = self._store.changefeed.stand(), self._store.now()
-        key = self._key(stand, asked)
-        found = None if key is None else self._find(stand, key, now)
+        revision, now = self._store.changefeed.revision(), self._store.now()
+        key = self._key(revision, asked)
+        found = None if key is None else self._find(revision, key, now)
         if found is not None:
             ms = 1000 * (time.perf_counter() - begun)
             return replace(found, ms=ms, telemetry=(StageReport("cache", ms),))
         ready()
-        stand = self._store.changefeed.stand()
+        revision = self._store.changefeed.revision()
         made = make()
         self.uses["made"] += 1
         is_whole = not _UNFINISHED & {note.reason for note in made.reasons}
-        key = self._key(stand, asked) if is_whole and made.time is None else None
+        key = self._key(revision, asked) if is_whole and made.time is None else None
         # Only where nothing was written meanwhile is it known what it was made of.
-        if key is not None and self._store.changefeed.stand() == stand:
+        if key is not None and self._store.changefeed.revision() == revision:
             until = min(holds_until(now), now + KEPT_S * 1_000_000)
             text = json.dumps({"until": until, "answer": plain(made)}).encode()
             if until > now and len(text) <= BYTES_AT_MOST:
-                self._drop_before(stand)
+                self._drop_before(revision)
                 self.kept.put(key, text, len(text))
                 if self.shared is not None:
-                    self.shared.put(stand[0], key, text)
+                    self.shared.put(revision[0], key, text)
         return made
 
-    def _key(self, stand: tuple[str, int], asked: tuple[Any, ...]) -> str | None:
+    def _key(self, revision: tuple[str, int], asked: tuple[Any, ...]) -> str | None:
         """Under what an answer is kept; None: it is not."""
         if not self.kept.bound or self._store.in_transaction:
             return None
         seen = self._store.database.embedded  # a role that sees less has a mark of its own
         try:
-            text = json.dumps(plain([__version__, *stand, seen, asked]), sort_keys=True)
+            text = json.dumps(plain([__version__, *revision, seen, asked]), sort_keys=True)
         except (TypeError, ValueError, RecursionError):
             return None  # whoever answers says what is wrong with it
         return blake2b(text.encode(), digest_size=20).hexdigest()
 
-    def _find(self, stand: tuple[str, int], key: str, now: int) -> Recall | None:
+    def _find(self, revision: tuple[str, int], key: str, now: int) -> Recall | None:
         """What is kept here or in Redis, unless its time is over."""
-        self._drop_before(stand)
+        self._drop_before(revision)
         text, tier = self.kept.get(key), "kept"
         if text is None and self.shared is not None:
-            text, tier = self.shared.get(stand[0], key), "shared"
+            text, tier = self.shared.get(revision[0], key), "shared"
         if text is None:
             return None
         try:
@@ -114,17 +114,17 @@ class AnswerCache:
                 return None
             found = rebuild(Recall, read["answer"])
         except (HadesError, ValueError, TypeError, KeyError, RecursionError) as error:
-            _log.warning("a kept answer cannot be read, and is made anew: %s", error)
+            _log.warning("a kept answer cannot be read and is computed again: %s", error)
             return None
         self.uses[tier] += 1
         if tier == "shared":
             self.kept.put(key, text, len(text))
         return found
 
-    def _drop_before(self, stand: tuple[str, int]) -> None:
+    def _drop_before(self, revision: tuple[str, int]) -> None:
         """What was kept of the memory as it was before is of no use."""
-        if stand != self._stand:
-            self._stand = stand
+        if revision != self._revision:
+            self._revision = revision
             self.kept.clear()
 
 
@@ -185,7 +185,7 @@ class SharedAnswers:
             return call()
         except self._failed as error:
             self._off_until = time.monotonic() + TRIED_AGAIN_S
-            _log.warning("Redis does not answer (%s): going on without it for a while", error)
+            _log.warning("Redis does not answer (%s): continuing without it for a while", error)
             return None
 
 
@@ -200,7 +200,9 @@ def _opened(url: str, secret: str) -> SharedAnswers | None:
     try:
         return SharedAnswers(url, secret)
     except (ImportError, ValueError) as error:
-        _log.warning("redis_url cannot be used (%s): install the extra `redis`, or mend it", error)
+        _log.warning(
+            "redis_url cannot be used (%s): install the extra `redis`, or correct it", error
+        )
         return None
 
 
@@ -208,7 +210,7 @@ def forget_shared(store: Store) -> bool:
     """Delete what Redis keeps of a memory, where there is one; whether that could be done."""
     url = load_settings().redis_url
     shared = None if url is None else _opened(url, "")  # to delete takes no secret
-    return shared is None or shared.forget(store.changefeed.stand()[0])
+    return shared is None or shared.forget(store.changefeed.revision()[0])
 
 
 def _prefix(generation: str) -> str:

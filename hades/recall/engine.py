@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from hades.domain.answer import Intent, Mode, Note, Recall, TimeKind, Wants
+from hades.domain.answer import Diagnostic, Intent, Mode, Recall, TimeKind, Wants
 from hades.domain.graph import Reason
 from hades.domain.tiers import Tier
 from hades.domain.times import FOREVER, from_micros
@@ -30,7 +30,7 @@ from hades.recall.answer import answering, overview, relations
 from hades.recall.answer_cache import AnswerCache, open_shared
 from hades.recall.find import beam as beaming
 from hades.recall.find import retrieve
-from hades.recall.find.finder import Finder, Where
+from hades.recall.find.finder import Finder, Scope
 from hades.recall.find.read_on import reading_on
 from hades.recall.find.signals import scaled
 from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan, sized
@@ -51,7 +51,7 @@ from hades.store.archive import LOST
 from hades.store.records import Progress
 from hades.store.store import Store
 
-SYSTEMS = ("dense", "words", "hybrid", "ppr", "tiers", "full")
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
 """The ladder of baselines, each with more of the recipe than the one before."""
 
 QUESTION_CHARACTERS_AT_MOST = 4_000
@@ -77,7 +77,7 @@ class RecallEngine:
 
     def recall(
         self,
-        where: Where,
+        scope: Scope,
         question: str,
         *,
         budget: int | None,
@@ -89,15 +89,15 @@ class RecallEngine:
         """The answer object for a question; without what the archive lost."""
         asked = (question, budget, mode, plan, on_progress, clock)
         try:
-            return self._recall(where, *asked)
+            return self._recall(scope, *asked)
         except LOST as error:
-            found = self._recall(replace(where, archived=False), *asked)
-            note = Note(Reason.ARCHIVE_LOST, "open", str(error))
+            found = self._recall(replace(scope, archived=False), *asked)
+            note = Diagnostic(Reason.ARCHIVE_LOST, "open", str(error))
             return replace(found, reasons=(note, *found.reasons))
 
     def _recall(
         self,
-        where: Where,
+        scope: Scope,
         question: str,
         budget: int | None,
         mode: str | None,
@@ -107,28 +107,28 @@ class RecallEngine:
     ) -> Recall:
         asked = question[:QUESTION_CHARACTERS_AT_MOST]
         intent, evidence = read_intent(asked)
-        relation = relations.relation_asked(self._store, where, asked)
+        relation = relations.relation_asked(self._store, scope, asked)
         if relation is not None:
             intent, evidence = Intent.RELATION, f"it asks for {relation}"
         chosen = choose_mode(asked) if mode is None else _mode(mode)
-        made, notes = _usual_plan(intent, chosen)
+        made, diagnostics = _usual_plan(intent, chosen)
         if mode is None and (relation is not None or asks_for_list(asked)):
-            made, notes = make_plan(made, {"final_context": PLANNING_PASSAGES})
+            made, diagnostics = make_plan(made, {"final_context": PLANNING_PASSAGES})
         usual = made.final_context
         if plan is not None:
-            made, notes = make_plan(made, plan)
+            made, diagnostics = make_plan(made, plan)
         if budget is not None:
             room = {"budget": {"tokens": budget}} if plan else sized(made, budget)
-            made, notes = make_plan(made, room)
-        run = Run(made, clock, self._store.within, list(notes))
-        said = (intent, evidence, chosen, where.space_name)
-        told = overview.overview(run, self._store, where, asked, said, usual)
+            made, diagnostics = make_plan(made, room)
+        run = Run(made, clock, self._store.within, list(diagnostics))
+        said = (intent, evidence, chosen, scope.space_name)
+        told = overview.overview(run, self._store, scope, asked, said, usual)
         if told is not None:
             return told
         encoded = retrieve.encoding(run, self.finder.encoder, asked)
         with ExitStack() as moment:
             with run.stage("open", reads_all=True) as stage:
-                query = moment.enter_context(self.query_context(where, on_progress, asked))
+                query = moment.enter_context(self.query_context(scope, on_progress, asked))
                 stage.found = int(query.mask.sum())
                 if not query.indexes.is_whole:
                     read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
@@ -138,47 +138,47 @@ class RecallEngine:
                 if encoded is not None:
                     # How long a model takes to load tells nothing of how late its answers come.
                     wait_until_loaded(self.finder.encoder)
-                asks = self.time(where, query, asked, made.retriever.time_words, stage)
-                if then := _source_moment(where, query, asks):
+                asks = self.time(scope, query, asked, made.retriever.time_words, stage)
+                if then := _source_moment(scope, query, asks):
                     query = moment.enter_context(self.query_context(then, on_progress, asked))
             found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
             related = None if relation is None else relations.lead(run, found, relation)
             return answering.answer(run, found, *said, self.finder.encoder, usual, related)
 
     def rank(
-        self, where: Where, question: str, system: str, limit: int, on_progress: Progress | None
+        self, scope: Scope, question: str, system: str, limit: int, on_progress: Progress | None
     ) -> list[Hit]:
         """The passages in the order of one system, best first, whatever it costs."""
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
-        with self.query_context(where, on_progress, question) as query:
-            found = self._found(where, query, question)
-            relation = relations.relation_asked(self._store, where, question)
+        with self.query_context(scope, on_progress, question) as query:
+            found = self._found(scope, query, question)
+            relation = relations.relation_asked(self._store, scope, question)
             if relation is not None:
                 relations.lead(Run(UNHURRIED), found, relation)
             scores = system_scores(found, system)
             order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
             order = order[np.isfinite(scores[order])]
             return self.finder.hits(
-                {int(query.graph.chunks[n]): float(scores[n]) for n in order}, where.as_of
+                {int(query.graph.chunks[n]): float(scores[n]) for n in order}, scope.as_of
             )
 
-    def examine(self, where: Where, question: str) -> tuple[list[Chunk], Table]:
+    def examine(self, scope: Scope, question: str) -> tuple[list[Chunk], Table]:
         """The candidates for a question and their features: what a ranker learns from."""
-        with self.query_context(where, None, question) as query:
-            found = self._found(where, query, question, read_intent(question)[0])
+        with self.query_context(scope, None, question) as query:
+            found = self._found(scope, query, question, read_intent(question)[0])
             ids = query.graph.chunks[found.numbers].tolist()
-            chunks = self._store.chunks.find(ids, where.as_of)
+            chunks = self._store.chunks.find(ids, scope.as_of)
             if found.features is None:
                 return [], np.zeros((0, len(FEATURES)), np.float32)
             return [chunks[one].chunk for one in ids], found.features
 
     def _found(
-        self, where: Where, query: QueryContext, question: str, intent: Intent = Intent.LOOKUP
+        self, scope: Scope, query: QueryContext, question: str, intent: Intent = Intent.LOOKUP
     ) -> retrieve.Retrieved:
         """All that can be found, whatever it costs."""
         asked = question[:QUESTION_CHARACTERS_AT_MOST]
-        asks = self.time(where, query, asked)
+        asks = self.time(scope, query, asked)
         return self.find(Run(UNHURRIED), query, asked, 10_000, None, intent, asks)
 
     def find(
@@ -198,7 +198,9 @@ class RecallEngine:
         if within is None:
             # What is near to it is shown all the same, and `ask` does not take it for an answer.
             said = asks.words.said if asks.words else "then"
-            run.notes.append(Note(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}"))
+            run.diagnostics.append(
+                Diagnostic(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}")
+            )
         found = retrieve.find_seeds(run, within or query, encoded, question, asks)
         with reading_on(run, found, self.finder.encoder), retrieve.walking(run, found):
             beaming.run_beam(run, found)
@@ -207,7 +209,7 @@ class RecallEngine:
 
     def time(
         self,
-        where: Where,
+        scope: Scope,
         query: QueryContext,
         question: str,
         read: bool = True,
@@ -218,9 +220,9 @@ class RecallEngine:
             question,
             self._store.now(),
             query.valid,
-            since=where.since,
-            until=where.until,
-            read=read and where.as_of.valid is None,
+            since=scope.since,
+            until=scope.until,
+            read=read and scope.as_of.valid is None,
         )
         words = asked.words
         if words is None or not words.event or words.kind is not TimeKind.SINCE:
@@ -243,7 +245,7 @@ class RecallEngine:
     @contextmanager
     def query_context(
         self,
-        where: Where,
+        scope: Scope,
         on_progress: Progress | None = None,
         question: str = "",
         nodes: Sequence[int] = (),
@@ -254,41 +256,44 @@ class RecallEngine:
         too large to hold, only what is around the question and the nodes is there.
         """
         with ExitStack() as moment:
-            with self.finder.around(moment, where, question, nodes, on_progress) as current:
+            with self.finder.around(moment, scope, question, nodes, on_progress) as current:
                 graphs = self.finder.graphs_of(current)  # read once: a purge may drop them
-                graphs.catch_up(current, where.space, on_progress)
-                graph = graphs.at(current, where.space, where.as_of)
-                earlier = current.earlier(where.space, where.as_of)
+                graphs.catch_up(current, scope.space, on_progress)
+                graph = graphs.at(current, scope.space, scope.as_of)
+                earlier = current.earlier(scope.space, scope.as_of)
                 indexes, terms = current.snapshot(), graphs.tables.terms.snapshot()
                 edges = graphs.tables["edges"].snapshot()
                 fact_terms = graphs.tables.fact_terms.snapshot()
-            topics = self.finder.topics(where)
+            topics = self.finder.topics(scope)
             mask = graph.visible | earlier if earlier.any() else graph.visible
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)
-            if not where.archived:
-                gone = self._store.chunks.archived(where.as_of)
+            if not scope.archived:
+                gone = self._store.chunks.archived(scope.as_of)
                 mask = mask & ~np.isin(indexes.chunks["id"], gone)
             yield QueryContext(
-                *(self._store, where.space, where.as_of, indexes, terms, graph, mask, topics),
+                *(self._store, scope.space, scope.as_of, indexes, terms, graph, mask, topics),
                 edges=edges,
                 fact_terms=fact_terms,
                 encoder=self.finder.encoder.model,
             )
 
-    def holds_until(self, where: Where, since: int) -> int:
+    def holds_until(self, scope: Scope, since: int) -> int:
         """Until when an answer given since then holds, while nothing is written: the next moment
         at which a passage, a planned state or an edge begins or ends."""
-        if where.as_of.valid is not None:
+        if scope.as_of.valid is not None:
             return FOREVER
         if not {"indexes", "graphs"} <= self.finder.__dict__.keys():
             return 0  # only an excerpt was read
-        stand = self._store.changefeed.stand()
-        if self._turns[0] != stand:
+        revision = self._store.changefeed.revision()
+        if self._turns[0] != revision:
             edges = self.finder.graphs.tables["edges"]
             planned = np.array(self._store.topics.planned(since), np.int64)
             all_turns = [edges["valid_from"], edges["valid_to"], self.finder.indexes.turns, planned]
-            self._turns = stand, np.unique(np.concatenate([one[one > since] for one in all_turns]))
+            self._turns = (
+                revision,
+                np.unique(np.concatenate([one[one > since] for one in all_turns])),
+            )
         turns = self._turns[1]
         at = int(np.searchsorted(turns, since, side="right"))
         return int(turns[at]) if at < len(turns) else FOREVER
@@ -345,12 +350,12 @@ def system_scores(retrieved: retrieve.Retrieved, system: str) -> Any:
             "hybrid": plain,
             # A walk reaches few: what it never came to follows by the prior.
             "ppr": np.where(walked > 0, 1 + walked, signals.prior * 1e-3),
-            "tiers": _tiers(retrieved),
+            "fusion": _fused(retrieved),
         }[system]
     return np.where(signals.mask, scores, -np.inf)
 
 
-def _source_moment(where: Where, query: QueryContext, asks: TimeAsked) -> Where | None:
+def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope | None:
     """The time in the words of a question, where sources said something else by then.
 
     Such is a memory of a history of commits, without notes. Other documents were taken in
@@ -359,21 +364,21 @@ def _source_moment(where: Where, query: QueryContext, asks: TimeAsked) -> Where 
     is_past = asks.words is not None and asks.is_timed and asks.until < query.valid
     if not is_past or not query.indexes.is_whole or (query.mask & query.notes).any():
         return None
-    then = replace(where, as_of=replace(where.as_of, valid=from_micros(asks.until)))
-    gone = query.indexes.visible(where.space, then.as_of) & ~query.graph.visible
+    then = replace(scope, as_of=replace(scope.as_of, valid=from_micros(asks.until)))
+    gone = query.indexes.visible(scope.space, then.as_of) & ~query.graph.visible
     return then if gone.any() else None
 
 
-def _tiers(retrieved: retrieve.Retrieved) -> Floats:
-    """The three tiers, weighed as the mode of the question says."""
+def _fused(retrieved: retrieve.Retrieved) -> Floats:
+    """The fusion of prior, walk and belief, weighed as the mode of the question says."""
     signals, believed = retrieved.signals, np.zeros(len(retrieved.signals.mask))
     believed[retrieved.numbers] = retrieved.belief
-    weights = _usual_plan(Intent.LOOKUP, choose_mode(retrieved.question))[0].reranker.tiers
-    return retrieve.tiers(signals.prior, signals.walked, believed, weights)
+    weights = _usual_plan(Intent.LOOKUP, choose_mode(retrieved.question))[0].reranker.fusion
+    return retrieve.fused(signals.prior, signals.walked, believed, weights)
 
 
 @cache
-def _usual_plan(intent: Intent, mode: Mode) -> tuple[Plan, tuple[Note, ...]]:
+def _usual_plan(intent: Intent, mode: Mode) -> tuple[Plan, tuple[Diagnostic, ...]]:
     return make_plan(default_plan(intent, mode), None)
 
 

@@ -1,4 +1,4 @@
-"""The plan: how much a question may cost, stage by stage (seed 001's contract).
+"""The plan: how much a question may cost, stage by stage (source document 001's contract).
 
 A plan is data. Values out of range are clamped and say so; unknown keys are an error. The
 limits in it are hard: no stage goes beyond them by more than one unit of work.
@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from hades.domain.answer import Note
+from hades.domain.answer import Diagnostic
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 
@@ -29,7 +29,8 @@ HOPS_AT_MOST = 5
 ARCS_A_HOP = 2
 """A hop leads from one passage to the next by way of a name."""
 USUAL_CAPS = {"graph.hops": 1, "final_context": 8}
-"""Seed 001's: two arcs and eight passages. More is done where it is asked for, with a reason."""
+"""The caps of source document 001: two arcs and eight passages. A caller may ask for more, and the
+answer says so."""
 TOKENS_AT_MOST = 200_000
 LATENCY_MS_AT_MOST = 600_000
 PASSAGES_AT_MOST = 400
@@ -63,14 +64,12 @@ class Graph(_PlanPart):
     walk: bool = Field(default=True, description="personalised PageRank")
     beam_search: bool = True
     flow: bool = Field(default=True, description="flow-pruned paths")
-    widen: int = Field(default=0, ge=0, le=3, description="hops around names to walk from, too")
     hops: int = Field(default=1, ge=0, le=HOPS_AT_MOST)
     fanout: int = Field(default=3, ge=1, le=3)
     beam: int = Field(default=16, ge=1, le=16, description="paths kept over all hops together")
     damping: float = Field(default=0.5, gt=0, lt=1)
-    score: Literal["paper", "decay"] = "paper"
-    decay_rate: float | None = Field(default=None, ge=1e-6, le=1, description="else .8, or .85")
-    pruning_threshold: float = Field(default=0.005, ge=1e-6, le=1, description="of flows, paths")
+    decay_rate: float = Field(default=0.8, ge=1e-6, le=1, description="what an arc passes on")
+    pruning_threshold: float = Field(default=0.005, ge=1e-6, le=1, description="of flows")
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 
@@ -78,7 +77,7 @@ class Reranker(_PlanPart):
     """The ranker over the candidates."""
 
     on: bool = True
-    tiers: tuple[Share, Share, Share] = Field(
+    fusion: tuple[Share, Share, Share] = Field(
         default=(0.4, 0.6, 0.0), description="prior, walk and belief, where it does not rank"
     )
     strength: float = Field(
@@ -122,19 +121,21 @@ class Plan(_PlanPart):
         """Clamp what is out of range; `reasons` say what was."""
         if not isinstance(data, Mapping):
             return validated(data)
-        repaired, notes = _merged({}, data), list[Note]()
+        repaired, diagnostics = _merged({}, data), list[Diagnostic]()
         while True:
             try:
                 return validated(repaired)
             except ValidationError as error:
                 for problem in error.errors():
-                    _clamp(repaired, dict(problem), notes)
-                told = (*data.get("reasons", ()), *(str(note) for note in notes))
+                    _clamp(repaired, dict(problem), diagnostics)
+                told = (*data.get("reasons", ()), *(str(note) for note in diagnostics))
                 repaired["reasons"] = tuple(dict.fromkeys(told))
 
 
-def make_plan(base: Plan, wanted: Plan | Mapping[str, Any] | None) -> tuple[Plan, tuple[Note, ...]]:
-    """The base plan with what the caller wants, within the limits; each clamp is a note."""
+def make_plan(
+    base: Plan, wanted: Plan | Mapping[str, Any] | None
+) -> tuple[Plan, tuple[Diagnostic, ...]]:
+    """The base plan with what the caller wants, within the limits; each clamp is a diagnostic."""
     if wanted is None:
         return _consistent(base)
     if isinstance(wanted, Plan):
@@ -170,7 +171,7 @@ _CLAMPED = f"plan: {Reason.CLAMPED.value} ("
 _BOUNDS = {"less_than_equal": "le", "greater_than_equal": "ge"}
 
 
-def _clamp(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> None:
+def _clamp(data: dict[str, Any], problem: dict[str, Any], diagnostics: list[Diagnostic]) -> None:
     """Clamp what is out of range; anything else wrong with a plan is an error."""
     where = [str(part) for part in problem["loc"]]
     name = ".".join(where)
@@ -179,24 +180,24 @@ def _clamp(data: dict[str, Any], problem: dict[str, Any], notes: list[Note]) -> 
     bound = _BOUNDS.get(problem["type"])
     if bound is None or not isinstance(problem["loc"][-1], str):  # one of several values
         raise InvalidInput(f"The plan's {name} cannot be used: {problem['msg']}.")
-    _set(data, name, problem["ctx"][bound], notes)
+    _set(data, name, problem["ctx"][bound], diagnostics)
 
 
-def _set(data: dict[str, Any], name: str, limit: Any, notes: list[Note]) -> None:
+def _set(data: dict[str, Any], name: str, limit: Any, diagnostics: list[Diagnostic]) -> None:
     """Set what is out of range to its limit, and note it."""
     *outer, last = name.split(".")
     inner = data
     for part in outer:
         inner = inner[part]
-    notes.append(Note(Reason.CLAMPED, "plan", f"{name} {inner[last]} to {limit}"))
+    diagnostics.append(Diagnostic(Reason.CLAMPED, "plan", f"{name} {inner[last]} to {limit}"))
     inner[last] = limit
 
 
-def _consistent(plan: Plan) -> tuple[Plan, tuple[Note, ...]]:
+def _consistent(plan: Plan) -> tuple[Plan, tuple[Diagnostic, ...]]:
     """No part of a plan may ask for more than the whole allows."""
     data = plan.model_dump()
-    notes = [
-        Note(Reason.CLAMPED, "plan", told.removeprefix(_CLAMPED).removesuffix(")"))
+    diagnostics = [
+        Diagnostic(Reason.CLAMPED, "plan", told.removeprefix(_CLAMPED).removesuffix(")"))
         for told in plan.reasons
         if told.startswith(_CLAMPED)
     ]
@@ -209,10 +210,10 @@ def _consistent(plan: Plan) -> tuple[Plan, tuple[Note, ...]]:
         ("final_context", plan.final_context, min(plan.reranker.m, whole.docs_max)),
     ):
         if value > limit:
-            _set(data, name, limit, notes)
+            _set(data, name, limit, diagnostics)
     for name, value in (("graph.hops", plan.graph.hops), ("final_context", data["final_context"])):
         if value > USUAL_CAPS[name]:
             told = f"{name} {value} instead of {USUAL_CAPS[name]}"
-            notes.append(Note(Reason.RAISED, "plan", told))
-    data["reasons"] = tuple(str(note) for note in notes)
-    return Plan.model_validate(data), tuple(notes)
+            diagnostics.append(Diagnostic(Reason.RAISED, "plan", told))
+    data["reasons"] = tuple(str(note) for note in diagnostics)
+    return Plan.model_validate(data), tuple(diagnostics)

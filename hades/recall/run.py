@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from hades.domain.answer import Note, StageReport
+from hades.domain.answer import Diagnostic, StageReport
 from hades.domain.graph import Reason
 from hades.recall.plan import Plan
 from hades.settings import cores
@@ -62,7 +62,7 @@ class Stage:
 
     def note(self, reason: Reason, detail: str = "") -> None:
         """Say what was done another way."""
-        self.run.notes.append(Note(reason, self.name, detail))
+        self.run.diagnostics.append(Diagnostic(reason, self.name, detail))
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class Run:
     clock: Clock = time.perf_counter
     within: Callable[[float | None], AbstractContextManager[Any]] = nullcontext
     """What keeps statements of the store within so many seconds."""
-    notes: list[Note] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
     reports: list[StageReport] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
     """The documents looked at, by number; never more than the plan's `docs_max`."""

@@ -1,4 +1,4 @@
-"""Working memory: what to have in mind when working on a topic (seed 003, §7).
+"""Working memory: what to have in mind when working on a topic (source document 003, §7).
 
 Half of the budget is kept for the latest state. What is left is shared: a third for the
 states before it, half of the rest for those that were important, the rest for related
@@ -14,11 +14,11 @@ from heapq import nlargest
 
 from hades.context.pack import PART_TOKENS_AT_LEAST, held_days, indented, shown_name
 from hades.context.tokens import ELLIPSIS, count, cut
-from hades.domain.answer import Note, Path, WorkingItem, WorkingSet
+from hades.domain.answer import Diagnostic, Path, WorkingItem, WorkingMemory
 from hades.domain.graph import Reason
 from hades.domain.topics import State
 from hades.errors import NotFound
-from hades.recall.find.finder import Where
+from hades.recall.find.finder import Scope
 from hades.store.store import Store
 
 STAGE = "working memory"
@@ -37,19 +37,19 @@ PATH_CHARACTERS_AT_MOST = 300
 
 
 def gather(
-    store: Store, where: Where, topic: str, near: Sequence[tuple[str, Path]], budget: int
-) -> WorkingSet:
+    store: Store, scope: Scope, topic: str, near: Sequence[tuple[str, Path]], budget: int
+) -> WorkingMemory:
     """What belongs to a topic, as much of it as the budget has room for."""
-    latest = store.topics.state(where.space, topic, where.as_of)
-    told = store.topics.history(where.space, topic, where.as_of, archived=False)
+    latest = store.topics.state(scope.space, topic, scope.as_of)
+    told = store.topics.history(scope.space, topic, scope.as_of, archived=False)
     before = (one for one in told if not one.forgotten and one.version != latest.version)
     recent, important = recent_and_important(before)
     own = {"recent": reversed(recent), "important": important}
     parts = {
-        name: [(state, "") for state in store.topics.whole(where.space, part, where.as_of)]
+        name: [(state, "") for state in store.topics.whole(scope.space, part, scope.as_of)]
         for name, part in own.items()
     }
-    parts["related"] = list(_related(store, where, near))
+    parts["related"] = list(_related(store, scope, near))
     return _Packing(budget).packed(latest, parts)
 
 
@@ -68,11 +68,11 @@ def recent_and_important(states: Iterable[State]) -> tuple[Sequence[State], Sequ
 
 
 def _related(
-    store: Store, where: Where, near: Sequence[tuple[str, Path]]
+    store: Store, scope: Scope, near: Sequence[tuple[str, Path]]
 ) -> Iterator[tuple[State, str]]:
     for topic, path in near:
         with suppress(NotFound):  # forgotten, or not there yet at that time
-            yield store.topics.state(where.space, topic, where.as_of), str(path)
+            yield store.topics.state(scope.space, topic, scope.as_of), str(path)
 
 
 class _Packing:
@@ -82,9 +82,9 @@ class _Packing:
         self._budget = budget
         self._room = budget
         self._items: list[WorkingItem] = []
-        self._notes: list[Note] = []
+        self._diagnostics: list[Diagnostic] = []
 
-    def packed(self, latest: State, parts: dict[str, list[tuple[State, str]]]) -> WorkingSet:
+    def packed(self, latest: State, parts: dict[str, list[tuple[State, str]]]) -> WorkingMemory:
         """The latest state and as many others as fit, best first in each part."""
         kept = min(self._tokens(latest), int(self._budget * LATEST_SHARE))
         self._room -= kept
@@ -100,17 +100,17 @@ class _Packing:
         waiting.insert(0, ("latest", latest, ""))
         for why, state, path in waiting:
             if not self._put(why, state, path, self._room):
-                self._notes.append(Note(Reason.EVICTED, STAGE, f"{state.id} ({why})"))
+                self._diagnostics.append(Diagnostic(Reason.EVICTED, STAGE, f"{state.id} ({why})"))
         order = ["latest", *SHARES]
         self._items.sort(key=lambda item: order.index(item.why))
         context = "\n\n".join(f"{_head(item)}\n{indented(item.text)}" for item in self._items)
-        return WorkingSet(
+        return WorkingMemory(
             topic=latest.topic,
             items=tuple(self._items),
             context=context,
             tokens=count([context])[0],
             budget=self._budget,
-            reasons=tuple(self._notes),
+            reasons=tuple(self._diagnostics),
         )
 
     def _tokens(self, state: State) -> int:
@@ -132,7 +132,7 @@ class _Packing:
                 return 0
             text = cut(text, most)
             detail = f"{state.id} cut to {most} of {whole} tokens"
-            self._notes.append(Note(Reason.BUDGET_EXHAUSTED, STAGE, detail))
+            self._diagnostics.append(Diagnostic(Reason.BUDGET_EXHAUSTED, STAGE, detail))
         tokens = head + count([text])[0]
         self._room -= tokens
         self._items.append(WorkingItem(why, state, text, tokens, path))

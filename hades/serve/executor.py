@@ -20,7 +20,7 @@ from hades.domain.times import Clock, system_clock
 from hades.errors import Refused, Unavailable
 from hades.ingest.turn import turn
 from hades.memory import Memory, View
-from hades.memory import open as open_memory
+from hades.opening import open as open_memory
 from hades.operations.proposals import list_refused
 from hades.serve.auth.caller import Caller, Role, record_call
 from hades.serve.pool import STOPPING, Pool

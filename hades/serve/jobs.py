@@ -161,7 +161,7 @@ class Jobs:
         if source is not None and (space, source) in {
             (job.space, job.source) for job in unfinished
         }:
-            raise Conflict(f"The source {source!r} is being taken in already: wait for that job.")
+            raise Conflict(f"The source {source!r} is already being ingested: wait for that job.")
 
     def start(
         self,

@@ -212,9 +212,9 @@ def _server(
 
     def warm() -> None:
         try:
-            _log.info("warm after %s", executor.memory.warm())
+            _log.info("loaded kernels, encoder and indexes: %s", executor.memory.warm())
         except HadesError as error:
-            _log.warning("not warm, so first questions take longer: %s", error)
+            _log.warning("warming failed, so the first questions take longer: %s", error)
         readiness.warm = True
 
     def consolidate() -> None:
@@ -294,7 +294,7 @@ def _within(grace_s: float, close: Callable[[], object], *, status: int) -> None
     closing.start()
     closing.join(grace_s)
     if closing.is_alive():
-        _log.error("not finished after %g s: leaving it", grace_s)
+        _log.error("work was not finished after %g s and is abandoned", grace_s)
         os._exit(status)  # a thread that does not end would keep the process for ever
 
 

@@ -62,7 +62,7 @@ class Uploads:
     def new_folder(self) -> Path:
         """An empty folder for one upload; the caller removes it."""
         if self._folder is None:
-            raise Unavailable("This server takes no files: it knows no folder for them.")
+            raise Unavailable("This server accepts no files: it has no folder for them.")
         self._folder.mkdir(mode=0o700, exist_ok=True)
         if self._lock is None:
             self._claim(self._folder)
@@ -119,9 +119,13 @@ def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
                     more += 1
                 counted.header_left = HEADER_BYTES_AT_MOST
     except RecursionError as error:
-        raise InvalidInput("This is no whole tar archive: headers follow on headers.") from error
+        raise InvalidInput(
+            "This is not a complete tar archive: headers follow on headers."
+        ) from error
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError) as error:
-        raise InvalidInput(f"This is no whole tar archive, plain or gzip: {error}.") from error
+        raise InvalidInput(
+            f"This is not a complete tar archive, plain or gzip: {error}."
+        ) from error
     return [*skipped, (f"… and {more:,} more", _ONLY_FILES)] if more else skipped
 
 
@@ -143,11 +147,11 @@ def safe_parts(name: str, *, parts_at_most: int = DEPTH_AT_MOST) -> tuple[str, .
     path = PurePosixPath(name)
     leads_elsewhere = path.is_absolute() or ".." in path.parts or "\0" in name or "\\" in name
     if leads_elsewhere or not 1 <= len(path.parts) <= parts_at_most:
-        raise InvalidInput(f"{name[:200]!r} is no path of a file that can be taken in.")
+        raise InvalidInput(f"{name[:200]!r} is not a valid path of a file.")
     try:
         longest = max(len(part.encode()) for part in path.parts)
         if longest > PART_BYTES_AT_MOST or len(name.encode()) > PATH_BYTES_AT_MOST:
-            raise InvalidInput(f"{name[:80]!r}… is a longer path than can be taken in.")
+            raise InvalidInput(f"{name[:80]!r}… is too long a path.")
     except UnicodeEncodeError as error:
         raise InvalidInput("A file's name is not UTF-8: rename it.") from error
     return path.parts

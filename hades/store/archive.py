@@ -15,8 +15,9 @@ import logging
 import lzma
 import re
 import secrets
+from collections.abc import Callable
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hades.domain.rules import CONTENT_BYTES_AT_MOST
 from hades.errors import Conflict, Corrupt, HadesError, InvalidInput, Unavailable
@@ -27,9 +28,6 @@ from hades.store.faults import digest_of
 from hades.store.objects import Objects, open_objects
 from hades.store.owed import ARCHIVE, owe
 from hades.store.records import Problem
-
-if TYPE_CHECKING:
-    from hades.store.topics import Topics
 
 VERSIONS_AT_MOST, BYTES_AT_MOST = 64, 4 << 20
 """Of one object, before compression: so much is read to see one old version."""
@@ -92,14 +90,14 @@ class Archive:
         """
         database = self._database
         if place is None and self.place() is None:
-            raise InvalidInput("Say where the archive is to be: `--to`, or the setting `archive`.")
+            raise InvalidInput("Name a place for the archive: `--to`, or the setting `archive`.")
         if place is not None and place != database.meta(_PLACE):
             objects = open_objects(place)
             one = database.value("SELECT min(object) FROM archived")
             if one is not None and objects.get(one) is None:
                 raise Conflict(
-                    f"The archive is in {self.place()}, and {one} is not in {place}: bring all "
-                    "home first (`hades archive --restore`), or move the objects there."
+                    f"The archive is in {self.place()}, and {one} is not in {place}: move all back "
+                    "first (`hades archive --restore`), or move the objects there."
                 )
             database.set_meta(_PLACE, place)
         if database.meta(_ID) is None:
@@ -142,7 +140,7 @@ class Archive:
     def _read(self, name: str) -> dict[int, bytes]:
         try:
             if (known := _NAME.fullmatch(name)) is None:
-                raise ValueError("this is no name of an object")
+                raise ValueError("this is not the name of an object")
             objects = self._objects()
             data = objects.get(name)
             if data is None:
@@ -213,7 +211,9 @@ class Archive:
         owe(self._database, ARCHIVE + name)
         return name, data
 
-    def move(self, topics: Topics, run: VersionRun, name: str, data: bytes) -> bool:
+    def move(
+        self, run: VersionRun, name: str, data: bytes, make_whole: Callable[[int, int], object]
+    ) -> bool:
         """Move a run out of the store; False when it is no longer there as it was."""
         database, (first, last) = self._database, (min(run.contents), max(run.contents))
         states = database.column(
@@ -227,8 +227,10 @@ class Archive:
         objects = self._objects()
         objects.put(name, data)
         if objects.get(name) != data:
-            raise Unavailable(f"The archive {objects.place} does not keep what is written to it.")
-        topics.make_whole(run.topic, last + 1)
+            raise Unavailable(
+                f"What was written to the archive {objects.place} cannot be read back."
+            )
+        make_whole(run.topic, last + 1)
         cut = f"UPDATE states SET body = NULL, encoding = {WHOLE}, depth = 0 WHERE id = ?"
         database.run_many(cut, [(state,) for state in states])
         database.run_many("INSERT INTO archived VALUES (?, ?)", [(one, name) for one in states])

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from hades.domain.times import FOREVER, NOW
 from hades.store.archive import BYTES_AT_MOST, VERSIONS_AT_MOST, VersionRun
-from hades.store.database import Database, Glob
+from hades.store.database import Database
 from hades.store.topics import STATE_THEN, Topics
 
 _OLD = f"""
 SELECT t.name, s.version, length(s.body) FROM states s JOIN topics t ON t.id = s.topic
-WHERE t.space = :space AND (t.name GLOB :glob OR :glob IS NULL) AND s.encoding IS NOT NULL
+WHERE t.space = :space AND s.encoding IS NOT NULL
   AND s.recorded_at < :before AND s.valid_from < :before AND s.version <= t.versions - :keep
   AND s.id <> t.latest AND (t.planned = 0 OR s.id <> {STATE_THEN})
   AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.state = s.id)
@@ -21,7 +21,7 @@ ORDER BY t.name, s.version
 
 
 def old_versions(
-    database: Database, space: int, glob: str | None, before: int, keep: int
+    database: Database, space: int, before: int, keep: int
 ) -> dict[str, dict[int, int]]:
     """By topic, the versions that may go: with their length where they are stored now.
 
@@ -31,7 +31,6 @@ def old_versions(
     for topic, version, length in database.rows(
         _OLD,
         space=space,
-        glob=None if glob is None else Glob(glob),
         before=before,
         keep=keep,
         valid=database.now(),
@@ -57,12 +56,11 @@ def runs(topics: Topics, space: int, topic: str, versions: Iterable[int]) -> Ite
         yield run
 
 
-def objects_of(database: Database, space: int, glob: str | None) -> dict[str, int]:
+def objects_of(database: Database, space: int) -> dict[str, int]:
     """The objects of a space's topics, each with how many states lie in it."""
     rows = database.rows(
         "SELECT a.object, count(*) FROM archived a JOIN states s ON s.id = a.state "
-        "JOIN topics t ON t.id = s.topic WHERE t.space = ?1 "
-        "AND (t.name GLOB ?2 OR ?2 IS NULL) GROUP BY a.object ORDER BY a.object",
-        *(space, None if glob is None else Glob(glob)),
+        "JOIN topics t ON t.id = s.topic WHERE t.space = ? GROUP BY a.object ORDER BY a.object",
+        space,
     )
     return dict(rows)

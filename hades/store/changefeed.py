@@ -52,7 +52,7 @@ class Changefeed:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def stand(self) -> tuple[str, int]:
+    def revision(self) -> tuple[str, int]:
         """Which file this is, and the number of its last change."""
         generation, change = self._database.row(_STAND)
         return generation or "", change or 0

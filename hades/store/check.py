@@ -10,7 +10,7 @@ import json
 
 from hades.domain.times import NOW
 from hades.errors import Corrupt
-from hades.store.clocks import follow_clock
+from hades.store.clocks import clock_problems, has_jumped
 from hades.store.database import Database
 from hades.store.drafts import leftovers
 from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owed
@@ -103,7 +103,9 @@ def find_left(database: Database) -> list[Problem]:
         ),
         *(
             Problem(
-                "a restore, backup, export or upload that was killed left it", str(one), _REPAIR
+                "it was left by a restore, backup, export or upload that was killed",
+                str(one),
+                _REPAIR,
             )
             for one in leftovers(database.files)
         ),
@@ -124,7 +126,7 @@ def faulty_records(database: Database) -> list[Problem]:
             for (edge,) in database.rows(sql)
         ),
         *(
-            Problem("it is said to be superseded by an edge that is gone", f"edge {edge}", _REPAIR)
+            Problem("it is superseded by an edge that does not exist", f"edge {edge}", _REPAIR)
             for (edge,) in database.rows(f"SELECT id FROM edges e WHERE {_SUPERSEDED_BY_NOTHING}")
         ),
         *(
@@ -151,9 +153,29 @@ def _unreadable_proposals(database: Database) -> list[int]:
     return found
 
 
+def find_clock_problems(database: Database) -> list[Problem]:
+    """Name a clock and a last write that are too far apart for both to be right."""
+    return clock_problems(database.place, database.clock(), _last_write(database))
+
+
+def _accept_clock(database: Database) -> None:
+    """Log a change dated now when the clock is long after the last write, so that writes go on."""
+    now, last = database.clock(), _last_write(database)
+    if last and has_jumped(now, last):
+        database.run(
+            "INSERT INTO changes SELECT max(number) + 1, ?, ?, 'repair', NULL, NULL FROM changes",
+            *(now, database.actor_id("hades")),
+        )
+        database.look_again()
+
+
+def _last_write(database: Database) -> int:
+    return database.value("SELECT at FROM changes ORDER BY number DESC LIMIT 1") or 0
+
+
 def repair(database: Database, topics: Topics) -> None:
     """Derive again what is derived, and drop what refers to nothing; inside a transaction."""
-    follow_clock(database)
+    _accept_clock(database)
     repair_pointers(database)
     repair_heads(database, topics)
     for _, _, table, where in _STRAY:

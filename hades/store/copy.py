@@ -72,8 +72,7 @@ def _copied(old: Database, new: Database, on_progress: Progress | None) -> dict[
             _begin(old, new)
             if not _copy_rows(old, new, tell):
                 raise Unavailable(
-                    f"{new.place} is not what {old.place} is: let nobody write there, then copy "
-                    "again."
+                    f"{new.place} differs from {old.place}: stop all writers, then copy again."
                 )
     return {table: count for table, count in counts.items() if count}
 
@@ -89,7 +88,7 @@ def _goes_on(old: Database, new: Database) -> bool:
         raise Conflict(
             f"{new.place} is the unfinished copy of another memory: finish that one, or remove it."
         )
-    return begun == _stand(old)
+    return begun == _revision(old)
 
 
 def _begin(old: Database, new: Database) -> None:
@@ -98,7 +97,7 @@ def _begin(old: Database, new: Database) -> None:
         for table in _TABLES:
             new.run(f"DELETE {_from(table)}")
         new.set_meta("generation", secrets.token_hex(8))
-        new.set_meta(UNFINISHED, _stand(old))
+        new.set_meta(UNFINISHED, _revision(old))
 
 
 def _copy_rows(old: Database, new: Database, tell: _Tell) -> bool:
@@ -156,7 +155,7 @@ def _filled(archive: Archive, row: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(record.values())
 
 
-def _stand(database: Database) -> str:
+def _revision(database: Database) -> str:
     return f"{database.meta('generation')} {database.change()}"
 
 

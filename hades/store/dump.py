@@ -21,7 +21,6 @@ from hades.errors import Conflict, Corrupt, InvalidInput
 from hades.store import check
 from hades.store.archive import OWN_FACTS
 from hades.store.chunks import encoder_id
-from hades.store.clocks import KNOWN_TIMES, VALID_TIMES
 from hades.store.database import Database, Glob
 from hades.store.delta import DELTA, DELTA_ZIPPED, pack
 from hades.store.faults import digest_of, intact
@@ -75,9 +74,10 @@ _TABLES = {
     "idempotency": f"SELECT {_all_of('idempotency', 'n')}, a.name AS actor_name FROM idempotency n "
     "JOIN actors a ON a.id = n.actor ORDER BY n.space, a.name, n.key_digest",
 }
-_FORMER_NAMES = {"links": "derived_edges", "answers": "idempotency"}
-"""What tables are called in exports written before the first release."""
-_TIMES = KNOWN_TIMES | VALID_TIMES
+_KNOWN_TIMES = frozenset(
+    ("recorded_at", "retired_at", "at", "decided_at", "created_at", "last_used")
+)
+_TIMES = _KNOWN_TIMES | {"valid_from", "valid_to"}
 _BLOBS = frozenset(
     ("vector", "digest", "outline", "fingerprint", "positions", "key_digest", "request_digest")
 )
@@ -187,7 +187,6 @@ class Loader:
         """Load one record."""
         row = dict(record)
         table = row.pop("table")
-        table = _FORMER_NAMES.get(table, table)
         if table not in _TABLES:
             raise InvalidInput(f"There is no such kind of record as {table!r}.")
         if table in ("changes", "purged", "idempotency") and not self._identical:
@@ -238,7 +237,7 @@ class Loader:
         """Give the fields of a record the types and numbers they have in the file."""
         for name in row.keys() & _TIMES:
             row[name] = to_micros(datetime.fromisoformat(row[name]))
-            if name in KNOWN_TIMES and row[name] > self._latest:
+            if name in _KNOWN_TIMES and row[name] > self._latest:
                 raise InvalidInput(f"A record of {table} is dated later than the clock.")
         for name in row.keys() & _BLOBS:
             row[name] = base64.b64decode(row[name], validate=True)

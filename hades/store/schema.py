@@ -1,9 +1,8 @@
 """The tables of a memory, made by numbered steps.
 
-Each step runs once, in order, inside one transaction, and is recorded in the memory.
-A released step is never edited: the next change is the next number. The scripts are in
-SQLite's words, of which PostgreSQL's are made (see `postgres/dialect.py`); a step that only
-one engine needs is that engine's own.
+Each step runs once, in order, inside one transaction, and is recorded in the table `migrations`.
+A released step is never edited: the next change is the next number. The scripts are in the SQL
+of SQLite. `postgres/dialect.py` rewrites them for PostgreSQL.
 
 Times are microseconds since 1970, UTC; an open end is NULL. A node of the graph is
 one integer, its row id shifted left by three with its kind (see NodeKind) in the low
@@ -13,9 +12,9 @@ bits, so that edges join topics, entities and chunks alike without a table of no
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-OLDEST = 6
-"""The number of the first step. Files with a lower one were written before the first release."""
+from hades.errors import Unavailable
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -233,7 +232,8 @@ CREATE TABLE edges (
   metadata TEXT
 );
 CREATE INDEX edges_id ON edges (id);
-CREATE INDEX edges_source ON edges (source, relation);
+-- Before a fact is written, this index tells whether it is known, also at a hub.
+CREATE INDEX edges_source ON edges (source, relation, target);
 CREATE INDEX edges_target ON edges (target, relation);
 CREATE INDEX edges_space ON edges (space);
 CREATE INDEX edges_change ON edges (change);
@@ -300,16 +300,12 @@ CREATE TABLE idempotency (
   answer TEXT NOT NULL,
   PRIMARY KEY (space, actor, key_digest)
 ) WITHOUT ROWID;
-CREATE INDEX idempotency_at ON idempotency (at)
-"""
+CREATE INDEX idempotency_at ON idempotency (at);
 
-_OWED = """
 -- What is still to be done after something was erased or restored. The mark is another one
 -- each time, so that whoever has done it does not delete what was owed meanwhile.
-CREATE TABLE owed (what TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID
-"""
+CREATE TABLE owed (what TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID;
 
-_AGEING = """
 -- How often questions used a state, and when last. It says nothing of the world, so it is
 -- written without a change.
 CREATE TABLE uses (
@@ -331,23 +327,22 @@ CREATE TABLE archived (state INTEGER PRIMARY KEY REFERENCES states, object TEXT 
 CREATE INDEX archived_object ON archived (object)
 """
 
-_BOTH_ENDS = """
--- Whether a fact is known is asked before each one is written: without the target here that
--- read all edges of a hub.
-DROP INDEX edges_source;
-CREATE INDEX edges_source ON edges (source, relation, target)
-"""
+STEPS: list[tuple[str, str]] = [("the tables of the first release", _TABLES)]
+"""Name and script of each migration, numbered from 1."""
 
-STEPS: list[tuple[str, str]] = [
-    ("the first release", _TABLES),
-    ("owed work", _OWED),
-    ("a checksum in every row", ""),
-    ("uses, summaries and the archive", _AGEING),
-    ("marks of commits", ""),
-    ("edges by both their ends", _BOTH_ENDS),
-]
-"""Name and script of each migration, numbered from OLDEST. An empty script is for one engine only;
-the code is in `sqlite/guards.py`, or in `postgres/opening.py` for the table `commits`."""
+
+def steps_done(place: str, migrations: Sequence[Sequence[object]]) -> int:
+    """Return how many steps a memory has seen, or refuse one whose steps are unknown here.
+
+    `migrations` are the numbers and names that the memory recorded, in order.
+    """
+    known = [(number, name) for number, (name, _) in enumerate(STEPS, start=1)]
+    if not migrations or [tuple(row) for row in migrations] != known[: len(migrations)]:
+        raise Unavailable(
+            f"{place} was written by another version of HADES, whose tables differ: run "
+            "`hades export` with that version, and `hades import` what it wrote with this one."
+        )
+    return len(migrations)
 
 
 def statements(script: str) -> list[str]:
@@ -356,16 +351,20 @@ def statements(script: str) -> list[str]:
     return [part.strip() for part in code.split(";") if part.strip()]
 
 
-def _columns() -> dict[str, dict[str, str]]:
-    found = {}
-    for statement in (one for _, script in STEPS for one in statements(script)):
-        if made := re.match(r"CREATE TABLE (\w+) \((.*)\)", statement, re.S):
-            columns = re.findall(r'(?:^|,)\s*"?(\w+)"? (INTEGER|REAL|TEXT|BLOB)\b', made[2])
-            found[made[1]] = dict(columns)
-    return found
+def columns_of(statement: str) -> tuple[str, dict[str, str]]:
+    """Return the table that a statement creates, and its columns with the type of each."""
+    table = re.match(r"CREATE TABLE (\w+) \((.*)\)", statement, re.S)
+    if table is None:
+        return "", {}
+    return table[1], dict(re.findall(r'(?:^|,)\s*"?(\w+)"? (INTEGER|REAL|TEXT|BLOB)\b', table[2]))
 
 
-COLUMNS = _columns()
+COLUMNS = dict(
+    columns_of(statement)
+    for _, script in STEPS
+    for statement in statements(script)
+    if statement.startswith("CREATE TABLE")
+)
 """By table: its columns, and the type of each."""
 COUNTED = dict(re.findall(r"CREATE TABLE (\w+) \(\s+(\w+) INTEGER PRIMARY KEY AUTO", _TABLES))
 """By table: its column of numbers that are given out once and never again."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import logging
-import secrets
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +17,6 @@ from hades.store import check, dump, owed, purge, spaces
 from hades.store.archive import LOST, OWN_FACTS
 from hades.store.changefeed import Changefeed
 from hades.store.chunks import Chunks
-from hades.store.clocks import clock_problems
 from hades.store.derived_edges import DerivedEdges
 from hades.store.edges import Edges
 from hades.store.entities import Entities
@@ -28,7 +26,7 @@ from hades.store.links import Links
 from hades.store.mentions import Mentions
 from hades.store.opening import open_database
 from hades.store.proposals import Proposals
-from hades.store.records import ANSWERS_SECRET, Problem, Progress, Write
+from hades.store.records import Problem, Progress, Write
 from hades.store.sources import Sources
 from hades.store.sqlite import copying
 from hades.store.sqlite.database import SqliteDatabase
@@ -137,12 +135,6 @@ class Store:
         self.topics.archive.kept.clear()
         return purge.erase(self.database, self.entities, write, space, name)
 
-    def have_secret(self) -> None:
-        """Create the secret that signs shared answers, if there is none and all rows are seen."""
-        if self.meta(ANSWERS_SECRET) is None and self.database.sees_all():
-            with self.database.transaction():
-                self.set_meta(ANSWERS_SECRET, secrets.token_hex(32))
-
     def owed(self) -> list[str]:
         """What is still to be done after something was erased or restored."""
         return owed.owed(self.database)
@@ -159,7 +151,7 @@ class Store:
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
         """Everything that is not as it should be."""
-        found = self.damage(on_progress) or clock_problems(self.database)
+        found = self.damage(on_progress) or check.find_clock_problems(self.database)
         left = check.find_left(self.database) + self.topics.archive.problems()
         return found + left + self.database.risks()
 

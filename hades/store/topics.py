@@ -559,7 +559,7 @@ class Topics:
     def _missing(self, space: int, topic: str) -> NotFound:
         name = self._database.value("SELECT name FROM spaces WHERE id = ?", space)
         if name is None:
-            return NotFound("This space is gone: somebody dropped it.")
+            return NotFound("This space was dropped.")
         when = "" if self._find(space, topic) is None else " at that time"
         return NotFound(f"There is no topic {topic!r} in the space {name!r}{when}.")
 

@@ -31,32 +31,17 @@ def test_a_memory_that_was_not_used_for_decades_goes_on(path: Path, clock: Any) 
         assert memory.remember("a", "two").recorded_at.year == 2054
 
 
-def test_a_memory_with_a_wrong_date_is_brought_back(path: Path, clock: Any) -> None:
+def test_a_memory_with_a_wrong_date_is_named(path: Path, clock: Any) -> None:
     with hades.open(path, clock=clock) as memory:
-        memory.remember("before", "Ann leads.")
         clock.set("2040-01-01")  # within the bound
-        memory.remember("late", "Bob leads.", tags=["t"])
-        memory.relate("late", "knows", "Bob")
-        memory.remember("planned", "Cid leads.", valid_from="2055")
+        memory.remember("late", "Bob leads.")
         clock.set("2024-01-05")
         memory.remember("after", "Dan leads.")
-        memory.index()
         assert memory.get("after").recorded_at.year == 2040
-        (problem,) = memory.check()
-        assert "dated 2040-01-01" in problem.what
-        assert "--repair" in problem.repair
-        assert memory.repair() == []
-        order = ["before", "late", "planned", "after"]
-        states = [memory.history(topic)[0] for topic in order]
-        recorded = [state.recorded_at for state in states]
-        assert recorded == sorted(recorded)
-        assert recorded[-1].isoformat() <= "2024-01-05T00:00:00+00:00"
-        assert [state.valid_from.year for state in states] == [2024, 2024, 2055, 2024]
-        assert [edge.valid_from.year for edge in memory.edges("late")] == [2024]
-        assert memory.remember("new", "Eve leads.").recorded_at.year == 2024
-        assert memory.at("yesterday").topics()[0].name == "before"
-        assert [hit.chunk.topic for hit in memory.search("Dan", retriever="words")] == ["after"]
-        assert [topic.name for topic in memory.topics()] == ["after", "before", "late", "new"]
+        for problems in (memory.check(), memory.repair()):
+            (problem,) = problems
+            assert "dated 2040-01-01" in problem.what
+            assert "restore a backup" in problem.repair
 
 
 def test_an_export_of_the_future_is_refused(path: Path, clock: Any, tmp_path: Path) -> None:

@@ -284,10 +284,10 @@ def test_what_is_no_server_of_ours_is_told() -> None:
 @pytest.mark.parametrize(
     ("address", "says"),
     [
-        ("http://", "no address"),
+        ("http://", "not an address"),
         ("http://host:99999", "Port"),
-        ("http://host/?q=1", "no address"),
-        ("unix://here.sock", "whole path"),
+        ("http://host/?q=1", "not an address"),
+        ("unix://here.sock", "full path"),
         ("ftp://host", "neither a file nor a database"),
     ],
 )

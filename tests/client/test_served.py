@@ -206,7 +206,7 @@ def test_commands_work_against_a_server(served: Served, monkeypatch: pytest.Monk
     assert "Approach X" in run("recall", "What became of approach X?")
     assert "Approach X" in run("get", "cli/x", "--memory", served.admin, address=NOWHERE)
     assert "No server answers at http://127.0.0.1:9" in run("get", "x", address=NOWHERE)
-    assert "another server listens" in run("keys", "list")
+    assert "is the address of a server" in run("keys", "list")
     assert "hades keys create" in run("get", "cli/x", address=served.http)
 
 

@@ -74,7 +74,7 @@ def test_what_only_a_memory_does_says_why(server: Any, path: Any) -> None:
     with server.serving(path), hades.open(server.address) as client:
         with pytest.raises(hades.Unavailable, match="train"):
             client.examine("why?")
-        with pytest.raises(hades.Unavailable, match="just write"):
+        with pytest.raises(hades.Unavailable, match="call the write itself"):
             client.once("key", "request", lambda: None)
         with pytest.raises(hades.Unavailable, match="known="):
             client.snapshot()

@@ -56,7 +56,7 @@ def test_question_paths_passages() -> None:
         " Rejected: it corrupts data."
     )
     assert found.tokens == count_tokens([found.context])[0]
-    assert found.notes == ()
+    assert found.diagnostics == ()
     one, first, second = found.citations
     assert (one.number, one.kind, one.nodes) == (1, "passage", ("design/x@2#0",))
     assert (one.topic, one.version, one.line, one.end_line) == ("design/x", 2, 3, 3)
@@ -83,7 +83,7 @@ def test_the_least_reliable_goes_first_and_a_note_says_so() -> None:
     found = packed(passages, budget=120)
     assert found.passages[0].chunk.topic == "t0"
     assert len(found.passages) < 5
-    assert any(note.reason is Reason.EVICTED for note in found.notes)
+    assert any(note.reason is Reason.EVICTED for note in found.diagnostics)
     assert found.tokens <= 120
 
 
@@ -93,7 +93,7 @@ def test_a_passage_larger_than_the_budget_is_cut_at_a_sentence() -> None:
     shown = found.context.split("\n", 5)[-1]
     assert indented(text).startswith(shown)
     assert shown.endswith("caches.")
-    assert found.notes[0].reason is Reason.BUDGET_EXHAUSTED
+    assert found.diagnostics[0].reason is Reason.BUDGET_EXHAUSTED
     assert found.citations[0].end_line == 10 + shown.count("\n")
     assert found.passages[0].chunk.text == text
 
@@ -120,7 +120,7 @@ def test_caps_are_kept_and_told() -> None:
     found = packed([passage("x")] * 4, paths, passages_at_most=2, paths_at_most=3)
     assert len(found.passages) == 2
     assert [p.reliability for p in found.paths] == [0.5, 0.4, 0.3]
-    assert [n.reason for n in found.notes] == [Reason.CAP_EXCEEDED] * 2
+    assert [n.reason for n in found.diagnostics] == [Reason.CAP_EXCEEDED] * 2
 
 
 def test_a_path_has_its_own_limit_and_all_paths_theirs() -> None:
@@ -132,7 +132,7 @@ def test_a_path_has_its_own_limit_and_all_paths_theirs() -> None:
     assert sum(count_tokens(lines)) <= LEDGER_TOKENS_AT_MOST
     assert lines[-1].endswith("…")
     assert "words words" not in found.context
-    assert any(note.reason is Reason.EVICTED for note in found.notes)
+    assert any(note.reason is Reason.EVICTED for note in found.diagnostics)
 
 
 def test_one_path_is_shown_once() -> None:
@@ -141,7 +141,7 @@ def test_one_path_is_shown_once() -> None:
 
 def test_a_question_that_is_a_text_is_cut() -> None:
     found = packed([passage("The answer.")], question="Who is it? " * 2_000, budget=200)
-    assert found.notes[0].reason is Reason.CUT_QUESTION
+    assert found.diagnostics[0].reason is Reason.CUT_QUESTION
     assert "The answer." in found.context
     assert found.tokens <= 200
 
@@ -180,7 +180,7 @@ def test_the_budget_is_never_exceeded(
         ("path", n + 1) for n in range(len(found.paths))
     ]
     if len(found.passages) < len(passages) or len(found.paths) < len(set(map(str, paths))):
-        assert found.notes
+        assert found.diagnostics
 
 
 @given(LONG, st.integers(0, 60))

@@ -292,12 +292,9 @@ def test_the_data_has_the_promised_shape() -> None:
     }
 
 
-def test_the_page_sets_us_beside_what_was_published() -> None:
+def test_the_page_has_the_ladder_with_standard_errors() -> None:
     page = to_markdown(a_measurement())
     assert re.search(r"\| hybrid \| 100\.0 \(0\.0\) \|", page)
-    assert "| HippoRAG | 70.7 | 89.1 |" in page
-    assert "| **HADES, hybrid** | 100.0 | 100.0 |" in page
-    assert "Published" not in to_markdown(a_measurement("my own set"))
 
 
 def test_a_report_is_a_page_and_data(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,13 +25,10 @@ def test_golden_flow(small: Adjacency) -> None:
     assert holds == pytest.approx({S: 1, A: 0.4, B: 0.4, C: 0.48, T: 0.16})
 
 
-@pytest.mark.parametrize(
-    ("score", "golden"), [("paper", [0.780, 0.680, 0.680]), ("decay", [0.925, 0.821, 0.821])]
-)
-def test_golden_paths(small: Adjacency, score: str, golden: list[float]) -> None:
-    found = best_paths(small, [(S, T)], per_pair=9, score=score)  # type: ignore[arg-type]
+def test_golden_paths(small: Adjacency) -> None:
+    found = best_paths(small, [(S, T)], per_pair=9)
     assert [path.nodes for path in found.paths] == [(S, A, T), (S, A, C, T), (S, B, C, T)]
-    assert [path.reliability for path in found.paths] == pytest.approx(golden, abs=5e-4)
+    assert [path.reliability for path in found.paths] == pytest.approx([0.780, 0.680, 0.680])
 
 
 def test_the_best_of_each_pair_then_the_best_of_all(small: Adjacency) -> None:
@@ -63,44 +58,29 @@ def test_wrong_arguments(small: Adjacency) -> None:
 
 
 def plain(
-    arcs: dict[int, dict[int, float]], source: int, target: int, score: str, longest: int = 5
+    arcs: dict[int, dict[int, float]], source: int, target: int, longest: int = 5
 ) -> list[tuple[float, tuple[int, ...]]]:
     """Every simple path there is, scored one by one: what the search must agree with."""
-    holds, layer, carry, depth = {source: 1.0}, [source], {source}, 0
+    holds, layer, carry = {source: 1.0}, [source], {source}
     while layer:
         arriving: dict[int, float] = {}
         for node in layer:
             out = arcs.get(node, {})
-            if node != source and (
-                not out
-                or holds[node] / (len(out) if score == "paper" else 1)
-                < (0.05 if score == "paper" else 0.01)
-            ):
+            if node != source and (not out or holds[node] / len(out) < 0.05):
                 continue
             carry.add(node)
             for other, weight in out.items():
                 if other in holds:
                     continue
-                if score == "paper":
-                    part = 0.8 * holds[node] * weight / sum(out.values())
-                    arriving[other] = arriving.get(other, 0) + part
-                else:
-                    part = holds[node] * weight * 0.85**depth
-                    arriving[other] = max(arriving.get(other, 0), part)
+                part = 0.8 * holds[node] * weight / sum(out.values())
+                arriving[other] = arriving.get(other, 0) + part
         holds |= arriving
-        layer, depth = [*arriving], depth + 1
+        layer = [*arriving]
     found = []
 
     def extend(nodes: tuple[int, ...]) -> None:
         if nodes[-1] == target:
-            if score == "paper":
-                value = sum(holds[n] for n in nodes) / (len(nodes) - 1)
-            else:
-                parts: list[float] = []
-                for i, (u, v) in enumerate(pairwise(nodes)):
-                    parts.append((parts[-1] if parts else 1) * arcs[u][v] * 0.85**i)
-                value = sum(parts) / len(parts)
-            found.append((value, nodes))
+            found.append((sum(holds[n] for n in nodes) / (len(nodes) - 1), nodes))
         elif nodes[-1] in carry and len(nodes) <= longest:
             for other in arcs.get(nodes[-1], {}):
                 if other not in nodes:
@@ -110,9 +90,9 @@ def plain(
     return sorted(found, key=lambda f: (-round(f[0], 12), f[1]))
 
 
-@given(st.integers(0, 2**32), st.sampled_from(["paper", "decay"]), st.booleans(), st.booleans())
+@given(st.integers(0, 2**32), st.booleans(), st.booleans())
 def test_the_search_finds_what_trying_everything_finds(
-    seed: int, score: str, undirected: bool, unit: bool
+    seed: int, undirected: bool, unit: bool
 ) -> None:
     generator = np.random.default_rng(seed)
     count = int(generator.integers(2, 9))
@@ -123,10 +103,8 @@ def test_the_search_finds_what_trying_everything_finds(
     arcs: dict[int, dict[int, float]] = {}
     for u, v, w in zip(*(x.tolist() for x in graph.arcs()), strict=True):
         arcs.setdefault(u, {})[v] = w
-    expected = plain(arcs, 0, 1, score)
-    if score == "decay":
-        expected = [found for found in expected if found[0] >= 0.01]
-    found = best_paths(graph, [(0, 1)], per_pair=5, score=score)  # type: ignore[arg-type]
+    expected = plain(arcs, 0, 1)
+    found = best_paths(graph, [(0, 1)], per_pair=5)
     assert [p.nodes for p in found.paths] == [nodes for _, nodes in expected[:5]]
     assert [p.reliability for p in found.paths] == pytest.approx([v for v, _ in expected[:5]])
 

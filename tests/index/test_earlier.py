@@ -119,12 +119,12 @@ def test_what_is_there_and_what_was_before(
 
 def candidates(view: hades.View) -> dict[tuple[str, str], tuple[int, int]]:
     """By topic and text: from which day until which it was there."""
-    where = view._where()
-    with view._engine.query_context(where) as query:
+    scope = view._scope()
+    with view._engine.query_context(scope) as query:
         numbers = query.mask.nonzero()[0]
-        starts, ends = query.indexes.spans(numbers, where.as_of)
+        starts, ends = query.indexes.spans(numbers, scope.as_of)
         ids = query.graph.chunks[numbers].tolist()
-        placed = view._store.chunks.find(ids, where.as_of)
+        placed = view._store.chunks.find(ids, scope.as_of)
     found = {}
     for one, start, end in zip(ids, starts.tolist(), ends.tolist(), strict=True):
         chunk = placed[one].chunk

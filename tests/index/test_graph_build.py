@@ -37,7 +37,7 @@ writes = st.one_of(
 
 
 def graph_of(view: hades.View) -> GraphView:
-    with view._engine.query_context(view._where()) as query:
+    with view._engine.query_context(view._scope()) as query:
         return query.graph
 
 
@@ -136,7 +136,7 @@ def test_an_index_of_no_memory_is_made_anew(memory: hades.Memory, path: Path) ->
 
 
 def test_now_is_what_is_asked_about_by_default(memory: hades.Memory) -> None:
-    assert memory._where().as_of == NOW
+    assert memory._scope().as_of == NOW
 
 
 def test_a_saved_graph_is_repaired_by_what_was_written_since(
@@ -157,7 +157,7 @@ def test_a_saved_graph_is_repaired_by_what_was_written_since(
         assert memory.recall("What is on Ground 3?").passages
         memory.remember("films/ed_wood", "# Ed Wood\n\nA film about Mercury.")
         memory.forget("ground/3")
-        with memory._engine.query_context(memory._where()) as query:
+        with memory._engine.query_context(memory._scope()) as query:
             repaired = query.graph
         indexes = memory._finder.indexes
         tables = Tables(memory._store, path.parent / "other")

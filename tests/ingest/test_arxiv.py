@@ -170,7 +170,7 @@ def test_bad_papers_are_named_and_reading_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "papers.jsonl"
     assert [item for item in read_back if isinstance(item, Bad)] == [
         Bad(f"{path}, line 1", "The paper has no title."),
-        Bad(f"{path}, line 2", "There is no arXiv id: 'p7' is none."),
+        Bad(f"{path}, line 2", "'p7' is not an arXiv id."),
     ]
     assert len(read_back) == 3
 

@@ -95,12 +95,12 @@ def test_a_reply_that_stays_wrong_is_unusable(monkeypatch: pytest.MonkeyPatch, t
         ((503, b'{"error": {"message": "loading"}}'), "loading"),
         ((404, b'{"error": {"message": "no such model"}}'), "refused the request: no such"),
         ((302, b""), "refused the request"),
-        (b"not JSON", "something else than JSON"),
-        (b'{"choices": []}', "nothing that can be read"),
-        (b"[" * 100_000, "something else than JSON"),
-        (b'"choices"', "nothing that can be read"),
-        (b"{}", "nothing that can be read"),
-        (said("  "), "nothing that can be read"),
+        (b"not JSON", "did not answer with JSON"),
+        (b'{"choices": []}', "empty or unreadable reply"),
+        (b"[" * 100_000, "did not answer with JSON"),
+        (b'"choices"', "empty or unreadable reply"),
+        (b"{}", "empty or unreadable reply"),
+        (said("  "), "empty or unreadable reply"),
         (b"x" * 2_000_000, "did not answer"),
         (endless, "did not answer"),
         (half, "did not answer"),
@@ -251,7 +251,7 @@ def test_the_short_form() -> None:
 
 
 def test_a_wrong_short_form_is_told_in_words() -> None:
-    with pytest.raises(hades.InvalidInput, match="in short: openai:http://127") as caught:
+    with pytest.raises(hades.InvalidInput, match="in short form: openai:http://127") as caught:
         load_settings({"HADES_MODEL": "nonsense"})
     assert "\\" not in str(caught.value)
 

@@ -105,9 +105,9 @@ def test_what_is_wrong_is_said_in_a_sentence(story: hades.Memory) -> None:
     for options, sentence in [
         ({"sections": {"lates": 1}}, "There is no section 'lates'"),
         ({"sections": {"latest": 2}}, "The share of latest is a number from 0 to 1, not 2"),
-        ({"sections": {"latest": 1, "reserve": 0.5}}, "more than 1 together"),
-        ({"tokens": "file:/etc/passwd"}, "It is not known how"),
-        ({"max_tokens": 10}, "The budget is a whole number from 200 on"),
+        ({"sections": {"latest": 1, "reserve": 0.5}}, "add up to more than 1"),
+        ({"tokens": "file:/etc/passwd"}, "Tokens of"),
+        ({"max_tokens": 10}, "The budget is a whole number of at least 200"),
     ]:
         with pytest.raises(hades.InvalidInput, match=sentence):
             story.retrieve_within_budget("Why?", **options)

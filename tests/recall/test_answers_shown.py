@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import hades
 from hades.cli import answers, app, render
 from hades.cli.commands import read_json
-from hades.domain.answer import Answer, Fact, Neighbour, Note, Sentence
+from hades.domain.answer import Answer, Diagnostic, Fact, Neighbour, Sentence
 from hades.domain.graph import Edge, Node, Reason
 from hades.domain.statement import statement
 
@@ -50,10 +50,10 @@ def test_a_recall() -> None:
 
 def test_a_user_reads_only_the_reasons_that_affect_the_answer() -> None:
     notes = (
-        Note(Reason.CAP_EXCEEDED, "beam", "822 arcs beyond the strongest"),
-        Note(Reason.NOTHING_NAMED, "seeds"),
-        Note(Reason.TIMEOUT, "walk", "after 200 ms, the walk is not complete"),
-        Note(Reason.NO_EMBEDDINGS, "seeds", "412 of 2,310 passages have no vector yet"),
+        Diagnostic(Reason.CAP_EXCEEDED, "beam", "822 arcs beyond the strongest"),
+        Diagnostic(Reason.NOTHING_NAMED, "seeds"),
+        Diagnostic(Reason.TIMEOUT, "walk", "after 200 ms, the walk is not complete"),
+        Diagnostic(Reason.NO_EMBEDDINGS, "seeds", "412 of 2,310 passages have no vector yet"),
     )
     found = replace(FOUND, reasons=notes)
     plain = shown(lambda out: answers.recall(out, found)).splitlines()[-2:]

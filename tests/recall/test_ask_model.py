@@ -71,10 +71,10 @@ def test_unsupported_sentences_are_dropped_or_marked(
         ("Approach X was rejected due to Bug Y [99].", "cites 99, which is not there"),
         ("Approach X was rejected due to Bug Y.", "cites nothing"),
         ("The context does not say.", "found no answer"),
-        ("  ", "nothing that can be read"),
+        ("  ", "empty or unreadable reply"),
         ((500, b"busy"), "did not answer"),
         ((401, b"{}"), "refused the key"),
-        (b"{" * 1_000_000, "something else than JSON"),
+        (b"{" * 1_000_000, "did not answer with JSON"),
     ],
     ids=["wrong", "not there", "uncited", "none", "blank", "busy", "key", "bomb"],
 )

@@ -60,7 +60,7 @@ def test_another_process_takes_over_what_was_merged(path: Path) -> None:
         memory.remember("new", "Grace Hopper checked the pump.")
         ranks(memory)
         merged(memory)
-        assert not words_of(memory).of(1, *memory._store.changefeed.stand()).recent
+        assert not words_of(memory).of(1, *memory._store.changefeed.revision()).recent
         other.remember("newer", "Grace Hopper flew home.")
         assert "newer" in {hit.chunk.topic for hit in other.search("Grace Hopper")}
         for one, another in zip(ranks(memory), ranks(other), strict=True):

@@ -76,7 +76,7 @@ def test_how_much_follows_the_mode(mode: Mode, passages: int, tokens: int) -> No
         plan = default_plan(intent, mode)
         assert (plan.final_context, plan.budget.tokens) == (passages, tokens)
         assert {note.reason for note in make_plan(plan, None)[1]} <= {Reason.RAISED}
-        assert (plan.reranker.tiers[2] > 0) is (mode is not Mode.EXECUTION)  # belief is a tier
+        assert (plan.reranker.fusion[2] > 0) is (mode is not Mode.EXECUTION)  # belief counts
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,6 @@ plans = st.fixed_dictionaries(
                 "hops": st.integers(0, 5),
                 "fanout": st.integers(1, 3),
                 "beam": st.integers(1, 16),
-                "score": st.sampled_from(("paper", "decay")),
                 "timeout_ms": st.integers(1, 3_000),
             }
         ),
@@ -125,7 +124,7 @@ def remembering(
 
 def recalled(memory: hades.Memory, question: str, plan: Any, clock: JumpingClock) -> Recall:
     return memory._engine.recall(
-        memory._where(), question, budget=None, mode=None, plan=plan, on_progress=None, clock=clock
+        memory._scope(), question, budget=None, mode=None, plan=plan, on_progress=None, clock=clock
     )
 
 
@@ -197,7 +196,7 @@ def test_the_beam_and_the_ranker_keep_their_caps(
     plan, _ = make_plan(Plan(), wanted)
     with (
         remembering(texts, related) as memory,
-        memory._engine.query_context(memory._where()) as query,
+        memory._engine.query_context(memory._scope()) as query,
     ):
         run = Run(plan)
         found = memory._engine.find(run, query, QUESTIONS[0], plan.reranker.m)

@@ -248,7 +248,7 @@ def test_purging_a_note_leaves_nothing_of_it(notes: hades.Memory, path: Path) ->
     assert not any("cauldron" in fact.text for fact in found.facts)
     assert len(_vectors(notes, NodeKind.CHUNK)) == before - 2
     assert len(_vectors(notes, NodeKind.EDGE)) == 1
-    with notes._engine.query_context(notes._where()) as query:
+    with notes._engine.query_context(notes._scope()) as query:
         assert len(query.indexes.facts) == 1
         assert len(query.indexes.vectors) == len(query.indexes.chunks) == before - 2
         assert not any(query.terms.having(query.graph.chunks, ["onion"]).ravel())

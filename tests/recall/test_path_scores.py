@@ -98,15 +98,11 @@ def test_what_cannot_be_scored_is_refused(memory: hades.Memory, wrong: dict[str,
 
 def test_the_class_has_a_configuration(story: hades.Memory) -> None:
     question = "Why don't we use approach X?"
-    ends = ("design/approach_x", "refactoring/q1")
     usual = hades.PathRAG(story)
     strict = hades.PathRAG(story, hades.PathScoring(pruning_threshold=1.0, boosts={"cites": 0.6}))
     assert usual.retrieve_paths(question)["count"] > 0
     assert strict.retrieve_paths(question)["count"] < usual.retrieve_paths(question)["count"]
-    best = usual.paths_between(*ends)[0]
-    assert best["reliability"] == story.paths(*ends)[0].reliability
-    assert strict.paths_between(*ends) == []
-    weaker = story.recall(question, plan={"graph": {"score": "decay", "decay_rate": 0.1}}).paths
+    weaker = story.recall(question, plan={"graph": {"decay_rate": 0.1}}).paths
     assert all(0 < path.score <= 1 for path in (*weaker, *story.recall(question).paths))
 
 

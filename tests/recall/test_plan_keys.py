@@ -32,17 +32,15 @@ CHANGES: dict[str, tuple[Any, str]] = {
     "graph.walk": (False, QUESTION),
     "graph.beam_search": (False, QUESTION),
     "graph.flow": (False, QUESTION),
-    "graph.widen": (2, QUESTION),
     "graph.hops": (0, QUESTION),
     "graph.fanout": (1, QUESTION),
     "graph.beam": (1, QUESTION),
     "graph.damping": (0.9, QUESTION),
-    "graph.score": ("decay", QUESTION),
     "graph.decay_rate": (0.1, QUESTION),
     "graph.pruning_threshold": (0.9, WAYS),
     "graph.timeout_ms": (1, QUESTION),
     "reranker.on": (False, QUESTION),
-    "reranker.tiers": ((1.0, 0.0, 0.0), QUESTION),
+    "reranker.fusion": ((1.0, 0.0, 0.0), QUESTION),
     "reranker.strength": (0.0, QUESTION),
     "reranker.m": (2, QUESTION),
     "reranker.timeout_ms": (1, QUESTION),
@@ -96,7 +94,7 @@ def leaves(part: type[BaseModel], before: str = "") -> Iterator[str]:
 
 def told(memory: hades.Memory, question: str, plan: dict[str, Any], ms: int) -> Any:
     found = memory._engine.recall(
-        memory._where(), question, budget=None, mode=None, plan=plan, on_progress=None,
+        memory._scope(), question, budget=None, mode=None, plan=plan, on_progress=None,
         clock=JumpingClock([ms]),
     )  # fmt: skip
     passages = [(one.id, one.score) for one in found.passages]
@@ -113,7 +111,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "retriever.mmr": BEAM_ALONE,
     "graph.beam": BEAM_ALONE,
     "graph.pruning_threshold": {"paths": 20},
-    "reranker.tiers": {"reranker": {"on": False}},
+    "reranker.fusion": {"reranker": {"on": False}},
 }
 """What else a plan says, for keys that act where other things are off."""
 

@@ -14,7 +14,8 @@ from making import UNHURRIED
 import hades
 from hades.domain.answer import Recall, TimeKind, Wants
 from hades.domain.graph import Reason
-from hades.models.encoder import Vectors, load_encoder
+from hades.models.encoder import load_encoder
+from hades.models.onnx_encoder import Vectors
 
 HISTORY = (
     ("office", "The office is in Tallinn, above the bakery.", "2025-01-10"),

@@ -269,7 +269,7 @@ def test_a_bridge_that_is_not_let_in_says_what_to_do(running: Running) -> None:
         nobody = f"http://127.0.0.1:{free.getsockname()[1]}"
     for arguments, key, sentence in (
         (("--memory", address), "nobody", "This key is not known"),
-        (("--memory", address), "two\nlines", "Your key (HADES_KEY) holds"),
+        (("--memory", address), "two\nlines", "Your key (HADES_KEY) contains"),
         (("--memory", address, "--space", "work"), "ann", "hades keys create --space"),
         (("--memory", nobody), "ann", "start it with `hades serve`"),
     ):

@@ -150,7 +150,7 @@ def test_what_says_nothing_new_is_refused_and_can_be_kept(executor: Executor) ->
         said = {"topic": "chat/1", "content": "Thanks a lot!"}
         refused = await client.call_tool("remember", said)
         assert refused.is_error
-        assert text_of(refused).startswith("Not remembered in 'chat/1': it is empty talk.")
+        assert text_of(refused).startswith("Not remembered in 'chat/1': it looks like small talk.")
         kept = await client.call_tool("remember", {**said, "gate": False})
         assert text_of(kept) == "Remembered as chat/1@1."
 

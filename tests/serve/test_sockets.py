@@ -53,7 +53,7 @@ def test_a_file_of_another_kind_is_left_alone(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(place)
     for path in (place, link, tmp_path):
-        with pytest.raises(hades.Conflict, match="is no socket"):
+        with pytest.raises(hades.Conflict, match="is not a socket"):
             listen_unix(path, LISTENERS["rw"])
     assert place.read_text() == "mine"
 
@@ -99,7 +99,7 @@ def test_a_port_somebody_has_is_told() -> None:
     with pytest.raises(hades.Conflict, match="Another program listens"):
         listen_tcp("127.0.0.1", port, remote=False)
     first.close()
-    with pytest.raises(hades.InvalidInput, match="no address"):
+    with pytest.raises(hades.InvalidInput, match="not an address"):
         listen_tcp("no.such.host.invalid", 1, remote=False)
 
 

@@ -104,7 +104,6 @@ def test_a_dry_run_moves_nothing(grown: hades.Memory, path: Path) -> None:
 
 
 def test_only_what_is_asked_for_moves(grown: hades.Memory) -> None:
-    assert grown.archive(older_than="5d", keep_versions=3, glob="gui*")["states"] == 7
     assert grown.archive(older_than="2y")["states"] == 0
     with grown.batch(), pytest.raises(hades.InvalidInput, match="batch"):
         grown.archive()
@@ -518,7 +517,7 @@ def test_a_file_from_elsewhere_removes_nothing_of_others(grown: hades.Memory, pa
         for start in ("../mine/", "../mine/letter.txt", f"{mine}/", "", "/", "."):
             database.run("INSERT INTO owed VALUES (?, '')", f"archive:{start}")
         database.run("UPDATE archived SET object = '../mine/letter.txt' WHERE state = 3")
-    with pytest.raises(hades.Corrupt, match="no name of an object"):
+    with pytest.raises(hades.Corrupt, match="not the name of an object"):
         grown.get("plan", version=3)
     grown.purge("plan")
     with hades.open(path):

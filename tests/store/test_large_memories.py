@@ -195,7 +195,7 @@ def test_a_process_holds_what_it_may(address: str, monkeypatch: pytest.MonkeyPat
     for megabytes in ("16", "4096"):
         monkeypatch.setenv("HADES_MEMORY_MB", megabytes)
         with hades.open(address, read_only=True) as memory:
-            with memory._engine.query_context(memory._where(), None, question) as query:
+            with memory._engine.query_context(memory._scope(), None, question) as query:
                 held[megabytes] = len(query.mask), len(query.graph.chunks)
                 assert query.indexes.is_whole is (megabytes == "4096")
             assert ("indexes" in memory._finder.__dict__) is (megabytes == "4096")

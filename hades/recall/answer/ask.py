@@ -38,7 +38,7 @@ SENTENCES_READ = 200
 SENTENCES_ENCODED = 8
 """Most of what asking costs: the built-in encoder takes about 10 ms of a core for each. Of 203
 questions of half 1, 12 answered one fewer, 6 three fewer and 4 six fewer; of 218 of half 0,
-12 answered four more (docs/answers.md)."""
+12 answered four more (docs/lab/measurements.md)."""
 FIRST_STEPS = 12
 """So many of the best sentences are tried as the first of two."""
 SENTENCE_CHARACTERS_AT_MOST = 500

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hades.domain.answer import Answer, Note, Recall, Sentence
+from hades.domain.answer import Answer, Diagnostic, Recall, Sentence
 from hades.domain.graph import Reason
 from hades.domain.grounding import CheckedSentence
 from hades.models.chat import ChatModel
@@ -50,7 +50,7 @@ def answer_by_model(
 
 
 def _fallback(answer: Answer, why: str) -> Answer:
-    note = Note(Reason.FALLBACK, STAGE, why)
+    note = Diagnostic(Reason.FALLBACK, STAGE, why)
     return replace(answer, recall=replace(answer.recall, reasons=(*answer.recall.reasons, note)))
 
 

@@ -1,4 +1,6 @@
-"""Overview: questions about a longer time, answered from summaries (seed 003, algorithm 6).
+"""Overview: questions about a longer time, answered from summaries.
+
+It is algorithm 6 of source document 003.
 
 “What happened last month?” wants the month, not the passage that sounds most like it. So the
 summaries of the time asked about are taken, as coarse as the time is long, and where there is
@@ -27,7 +29,7 @@ from hades.errors import NotFound
 from hades.lifecycle.summary_lines import chosen_lines, lines_of
 from hades.recall.answer import answering
 from hades.recall.answer.state_passage import state_passage
-from hades.recall.find.finder import Where
+from hades.recall.find.finder import Scope
 from hades.recall.plan import PASSAGES_AT_MOST
 from hades.recall.question.terms import said, stem
 from hades.recall.question.time_asked import TimeAsked, time_asked
@@ -58,28 +60,28 @@ Said = tuple[Intent, str, Mode, str]
 
 
 def overview(
-    run: Run, store: Store, where: Where, question: str, said: Said, usual: int
+    run: Run, store: Store, scope: Scope, question: str, said: Said, usual: int
 ) -> Recall | None:
     """The answer from summaries; None: the question wants none, or there are none for it."""
     wanted = run.plan.level
-    narrowed = where.tag or where.kind or where.glob  # and a summary is of all topics
+    narrowed = scope.tag or scope.kind or scope.glob  # and a summary is of all topics
     asks_for_it = wanted or (wanted is None and said[0] in (Intent.RECENT, Intent.OVERVIEW))
     if narrowed or not asks_for_it:
         return None
-    there = store.summaries.there(where.space, where.as_of)
-    valid = store.moment(where.as_of)[0]
+    there = store.summaries.there(scope.space, scope.as_of)
+    valid = store.moment(scope.as_of)[0]
     general = _OVERVIEW.match(question)
     # The time that is to be summed up has no preposition: `Summarise March`.
     asked = f"What happened in{question[general.end() :]}" if general else question
-    read = run.plan.retriever.time_words and where.as_of.valid is None
-    asks = time_asked(asked, store.now(), valid, since=where.since, until=where.until, read=read)
+    read = run.plan.retriever.time_words and scope.as_of.valid is None
+    asks = time_asked(asked, store.now(), valid, since=scope.since, until=scope.until, read=read)
     topical = _topical(asked, asks)
     level = _level(asks, topical, general=bool(general)) if wanted is None else wanted
     if not level:
         return None
     with run.stage(STAGE) as stage, store.snapshot():
         since, until = (asks.since, asks.until) if asks.kind else (-FOREVER, valid)
-        began = store.summaries.states(where.space, since, until + 1, where.as_of)
+        began = store.summaries.states(scope.space, since, until + 1, scope.as_of)
         days = {day_of(one.valid_from) for one in began}
         if not days:
             return None  # which is for ordinary recall to say
@@ -94,13 +96,13 @@ def overview(
                 told = f"{len(missing)} days with states are in no summary, the first {first}"
                 stage.note(Reason.NO_HIERARCHY, told)
             states = [one for one in began if day_of(one.valid_from) in missing][-STATES_READ:]
-            lines.append(_unsummarised(store, where, states, 0 if topical else level))
+            lines.append(_unsummarised(store, scope, states, 0 if topical else level))
         chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]
         if not chosen:
             why = "no summary speaks of it" if covering else "there are no summaries of that time"
             stage.note(Reason.NO_HIERARCHY, f"{why}: `hades consolidate` makes them")
             return None
-        passages, facts = _read(store, where, chosen, stage)
+        passages, facts = _read(store, scope, chosen, stage)
         stage.found, stage.coverage = len(chosen), 1.0
     own = run.plan.final_context
     packed = pack(
@@ -112,12 +114,12 @@ def overview(
         paths_at_most=0,
         facts=facts,
     )
-    run.notes += packed.notes
+    run.diagnostics += packed.diagnostics
     level = level if covering else 0
     run.plan = run.plan.model_copy(update={"level": level})
     sure = [belief.of_probability(one.belief.mean) for one in packed.passages]
     return answering.put_together(
-        *(run, question, asks, where.as_of, said, packed, sure),
+        *(run, question, asks, scope.as_of, said, packed, sure),
         answering.conveyed(run, packed, 1.0, (passages, len(facts))),
         notes=True,
         level=level,
@@ -161,16 +163,16 @@ def _covering(
 
 
 def _unsummarised(
-    store: Store, where: Where, states: Sequence[StateOfPeriod], level: int
+    store: Store, scope: Scope, states: Sequence[StateOfPeriod], level: int
 ) -> list[tuple[str, Cited]]:
     """What states that are in no summary tell: as much of it as a summary would, or all of it."""
     since, last = (from_micros(states[at].valid_from) for at in (0, -1))
     until = last.replace(hour=23, minute=59, second=59, microsecond=999_999)
-    by_day = store.summaries.told_by_day(where.space, where.as_of)
+    by_day = store.summaries.told_by_day(scope.space, scope.as_of)
     told = {edge[0] for one in states for edge in by_day[day_of(one.valid_from)]}
-    edges = store.edges.read(where.space, sorted(told), where.as_of).values()
-    what = (store, where.space, since, until, states, edges)
-    lines, tokens = lines_of(*what, known=where.as_of.known, lost_ok=not where.archived)
+    edges = store.edges.read(scope.space, sorted(told), scope.as_of).values()
+    what = (store, scope.space, since, until, states, edges)
+    lines, tokens = lines_of(*what, known=scope.as_of.known, lost_ok=not scope.archived)
     chosen = chosen_lines(lines, answer_tokens(level, tokens) if level else FOREVER)
     return [(one.text, one.cited) for one in chosen]
 
@@ -189,35 +191,35 @@ def _about(
 
 
 def _read(
-    store: Store, where: Where, lines: Sequence[tuple[str, Cited]], stage: Stage
+    store: Store, scope: Scope, lines: Sequence[tuple[str, Cited]], stage: Stage
 ) -> tuple[list[Passage], list[Fact]]:
     """The lines as passages that cite their originals, and as facts."""
     passages, facts, lost = list[Passage](), list[Fact](), list[str]()
     for at, (text, (topic, number)) in enumerate(lines):
         with suppress(NotFound):  # it was not known at the time asked about
             if not topic:
-                for edge in store.edges.read(where.space, [number], where.as_of).values():
+                for edge in store.edges.read(scope.space, [number], scope.as_of).values():
                     sure = belief.interval(belief.of_edge(edge.belief))
                     facts.append(Fact(edge, text, sure.mean, sure))
                 continue
             try:
-                state = store.topics.version(where.space, topic, number, where.as_of)
+                state = store.topics.version(scope.space, topic, number, scope.as_of)
             except LOST as error:  # what the summary says of it is still there
                 lost.append(str(error))
-                every = store.topics.history(where.space, topic, where.as_of, archived=False)
+                every = store.topics.history(scope.space, topic, scope.as_of, archived=False)
                 state = next(one for one in every if one.version == number)
-            passages.append(_passage(store, where, state, text, 1 - at / len(lines)))
-    if lost and where.archived:  # else it is said already
+            passages.append(_passage(store, scope, state, text, 1 - at / len(lines)))
+    if lost and scope.archived:  # else it is said already
         stage.note(Reason.ARCHIVE_LOST, f"{len(lost)} of {len(lines)} originals; {lost[0]}")
     return passages, facts
 
 
-def _passage(store: Store, where: Where, state: State, text: str, score: float) -> Passage:
+def _passage(store: Store, scope: Scope, state: State, text: str, score: float) -> Passage:
     """A line, at the place of the state where it stands; of what is in no one place, all of it."""
     content = state.content
     start = max(content.find(text), 0)
     end = start + len(text) if content.startswith(text, start) else len(content)
-    placed = store.chunks.chunks(where.space, state.topic, state.version) if content else []
+    placed = store.chunks.chunks(scope.space, state.topic, state.version) if content else []
     ordinal = next((one.ordinal for one in placed if one.start <= start < one.end), 0)
     chunk = Chunk(state.topic, state.version, ordinal, text, start, end, "", count([text])[0])
     return state_passage(state, chunk, "summary", score, LIKELY, from_micros(store.now()))

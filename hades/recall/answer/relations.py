@@ -20,7 +20,7 @@ from hades.domain.names import name_key, paper_id, symbol_tail
 from hades.domain.sentences import sentences
 from hades.graph.arrays import Ints
 from hades.index.graph_view import is_at
-from hades.recall.find.finder import Where
+from hades.recall.find.finder import Scope
 from hades.recall.find.retrieve import Retrieved
 from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
@@ -143,7 +143,7 @@ class RelationAsked:
         return f"hades edges {name}{relation} --direction {self.direction}"
 
 
-def relation_asked(store: Store, where: Where, question: str) -> RelationAsked | None:
+def relation_asked(store: Store, scope: Scope, question: str) -> RelationAsked | None:
     """The relation a question asks for, of something that is known; None: another question."""
     asked = " ".join(question.split()).rstrip(" ?.!")
     if len(asked) > CHARACTERS_READ:
@@ -152,7 +152,7 @@ def relation_asked(store: Store, where: Where, question: str) -> RelationAsked |
         found = rule.search(asked)
         names = _names(found["x"]) if found else []
         for said in reversed(names) if relation == "cites" else names:
-            nodes = _meant(store, where, said, names, paper=relation == "cites")
+            nodes = _meant(store, scope, said, names, paper=relation == "cites")
             if nodes:
                 relations = _RELATIONS.get(relation, (relation,))
                 return RelationAsked(relations, direction, relation == "tests", nodes)
@@ -171,10 +171,10 @@ def _names(words: str) -> list[str]:
 
 
 def _meant(
-    store: Store, where: Where, said: str, names: Iterable[str], *, paper: bool
+    store: Store, scope: Scope, said: str, names: Iterable[str], *, paper: bool
 ) -> dict[int, str]:
     """The nodes that a name may mean, with their full names."""
-    space, as_of = where.space, where.as_of
+    space, as_of = scope.space, scope.as_of
     if paper:
         node = store.entities.node(space, paper_id(said) or said, as_of)
         return {} if node is None else {node: store.entities.describe(node).name}

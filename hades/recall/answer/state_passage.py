@@ -1,4 +1,4 @@
-"""A passage of a state that was not ranked: from its history, a summary or the working set."""
+"""A passage of a state that was not ranked: from its history, a summary or a focus."""
 
 from __future__ import annotations
 

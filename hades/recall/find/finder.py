@@ -44,7 +44,7 @@ QUESTION_WORDS_AT_MOST = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class Scope:
     """What a question may look at."""
 
     space: int
@@ -94,7 +94,7 @@ class Finder:
         if index is None or index.is_ready:
             return index is not None
         _LOG.warning(
-            "the indexes of %s take more than memory_mb: run `hades warm`, to ask it instead",
+            "the indexes of %s take more than memory_mb: run `hades warm` to search there",
             self._store.database.place,
         )
         return False
@@ -139,7 +139,7 @@ class Finder:
     def around(
         self,
         moment: ExitStack,
-        where: Where,
+        scope: Scope,
         question: str,
         nodes: Sequence[int] = (),
         on_progress: Progress | None = None,
@@ -147,18 +147,18 @@ class Finder:
         """The indexes up to date, as `caught_up` has them; of a memory that is too large, those
         of an excerpt around a question and some nodes."""
         if not self.is_too_large():
-            with self.caught_up(moment, where.space, on_progress) as current:
+            with self.caught_up(moment, scope.space, on_progress) as current:
                 yield current
             return
         self.forget()
         moment.enter_context(self._store.snapshot())
-        words = self._space_words.of(where.space, *self._store.changefeed.stand(), on_progress)
+        words = self._space_words.of(scope.space, *self._store.changefeed.revision(), on_progress)
         part = excerpts.gather(
-            *(self._store, self.encoder, words, where.space, where.as_of, question),
-            *(_keys(question), nodes, self.topics(where)),
+            *(self._store, self.encoder, words, scope.space, scope.as_of, question),
+            *(_keys(question), nodes, self.topics(scope)),
         )
         indexes = Indexes(part, self.encoder.model, self.encoder.dims, self._space_words)
-        indexes.catch_up(where.space, on_progress)
+        indexes.catch_up(scope.space, on_progress)
         yield indexes
 
     @contextmanager
@@ -188,7 +188,7 @@ class Finder:
 
     def search(
         self,
-        where: Where,
+        scope: Scope,
         question: str,
         *,
         limit: int,
@@ -196,15 +196,15 @@ class Finder:
         on_progress: Progress | None,
     ) -> list[Hit]:
         """The best passages for a question at a moment, best first."""
-        space, as_of = where.space, where.as_of
+        space, as_of = scope.space, scope.as_of
         with ExitStack() as moment:
-            with self.around(moment, where, question, (), on_progress) as current:
+            with self.around(moment, scope, question, (), on_progress) as current:
                 mask, indexes = current.visible(space, as_of), current.snapshot()
-            topics = self.topics(where)
+            topics = self.topics(scope)
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)
-            if where.since is not None or where.until is not None:
-                mask = mask & indexes.begun(mask, as_of, where.since, where.until)
+            if scope.since is not None or scope.until is not None:
+                mask = mask & indexes.begun(mask, as_of, scope.since, scope.until)
             found: dict[str, dict[int, float]] = {}
             wanted = min(limit, len(indexes.chunks)) * OVERFETCH
             if "meaning" in retrievers:
@@ -223,14 +223,14 @@ class Finder:
                 found["names"] = self._by_name(space, question, indexes, mask, known)
             return self._hits(found, as_of, limit)
 
-    def topics(self, where: Where) -> list[int] | None:
+    def topics(self, scope: Scope) -> list[int] | None:
         """The topics filters leave; None: there is no filter."""
         chosen: set[int] | None = None
         feed = self._store.changefeed
-        if where.tag is not None:
-            chosen = set(feed.tagged(where.space, where.tag, *self._store.moment(where.as_of)))
-        if where.kind is not None or where.glob is not None:
-            like = set(feed.topics_like(where.space, where.glob, where.kind))
+        if scope.tag is not None:
+            chosen = set(feed.tagged(scope.space, scope.tag, *self._store.moment(scope.as_of)))
+        if scope.kind is not None or scope.glob is not None:
+            like = set(feed.topics_like(scope.space, scope.glob, scope.kind))
             chosen = like if chosen is None else chosen & like
         return None if chosen is None else sorted(chosen)
 

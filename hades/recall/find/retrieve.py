@@ -65,8 +65,8 @@ NOTES_SENT = 40
 NEAR_LEAST = 1e-6
 WALK_ROOT = 0.25
 """A few passages hold most of a walk: by its fourth root the others count beside the prior (R@5
-of the tiers on half 0: 2Wiki 65 → 71, MuSiQue 55 → 56, HotpotQA 81 → 84, LoCoMo 59 → 60)."""
-Tiers = tuple[float, float, float]
+of the fusion on half 0: 2Wiki 65 → 71, MuSiQue 55 → 56, HotpotQA 81 → 84, LoCoMo 59 → 60)."""
+FusionWeights = tuple[float, float, float]
 _JOINED = ("numbers", "scores", "belief")
 SAME_TITLE = 2.0
 """What a passage loses for each better one under its own title, where the graph speaks: five
@@ -227,8 +227,7 @@ def walking(run: Run, retrieved: Retrieved) -> Iterator[None]:
         elif not graph.adjacency.has_arcs:
             stage.note(Reason.EMPTY_GRAPH)
         elif not _late(stage, "the walk"):
-            how = plan.damping, plan.widen
-            walked = walks(graph, retrieved.signals, *how, stage.is_over, run.in_background)
+            walked = walks(graph, retrieved.signals, plan.damping, stage.is_over, run.in_background)
         yield
         if walked is not None:
             walked()
@@ -333,7 +332,7 @@ def _rank_passages(
     else:
         if plan.on and few:
             stage.note(Reason.FALLBACK, f"{len(numbers)} candidates are too few to compare")
-        ranked = _unranked(ranker, signals, numbers, plan.tiers)
+        ranked = _unranked(ranker, signals, numbers, plan.fusion)
     scores = ranked.scores if signs is None else ranked.scores + signs
     scores = _with_gains(retrieved.query, plan, numbers, scores)
     if recent:
@@ -363,7 +362,7 @@ def _rank_notes(
     asked = retrieved.question, retrieved.vector, retrieved.terms, retrieved.asks
     succession = find_succession(notes, *asked)
     found = note_features(query, retrieved.signals, notes, *asked, second, succession)
-    unranked = ranker, retrieved.signals, notes.numbers, plan.tiers
+    unranked = ranker, retrieved.signals, notes.numbers, plan.fusion
     ranked = ranker.rank(found) if plan.on else _unranked(*unranked)
     scores = ranked.scores + np.array([_weight_of_state(one) for one in notes.placed])
     scores = scores + plan.strength * _gains_of_topics(query, notes.placed)
@@ -469,14 +468,14 @@ def _recency(query: QueryContext, numbers: Ints) -> Floats:
     return place / max(1, len(known) - 1)
 
 
-def _unranked(ranker: Ranker, signals: Signals, numbers: Ints, weights: Tiers) -> Ranked:
-    """The order without the ranker: by the three tiers of seed 004."""
+def _unranked(ranker: Ranker, signals: Signals, numbers: Ints, weights: FusionWeights) -> Ranked:
+    """The order without the ranker: by the fusion of source document 004."""
     prior, cosine = signals.prior[numbers], signals.cosine[numbers]
     believed = ranker.unranked(prior, cosine).belief
-    return ranker.unranked(tiers(prior, signals.walked[numbers], believed, weights), cosine)
+    return ranker.unranked(fused(prior, signals.walked[numbers], believed, weights), cosine)
 
 
-def tiers(prior: Floats, walked: Floats, belief: Floats, weights: Tiers) -> Floats:
+def fused(prior: Floats, walked: Floats, belief: Floats, weights: FusionWeights) -> Floats:
     """Meaning and words, the walk, and belief, weighed; where no walk came, the first decides."""
     walked = (walked / max(1e-12, float(walked.max(initial=0.0)))) ** WALK_ROOT
     joined: Floats = weights[0] * prior + weights[1] * walked + weights[2] * belief

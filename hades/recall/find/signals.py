@@ -17,9 +17,7 @@ import numpy as np
 from hades.domain.graph import Reason
 from hades.graph.arrays import Flags, Floats, Ints
 from hades.graph.ppr import Query, Walk, walk_many
-from hades.graph.reach import expand
 from hades.index.graph_view import GraphView
-from hades.recall.plan import ARCS_A_HOP
 
 LEND, LEND_FAR = 0.4, 0.15
 """What a chunk lends to those one and two away in its document."""
@@ -28,8 +26,6 @@ PRIOR_SHARE, PRIOR_POWER, PRIOR_SEEDS = 0.3, 4, 200
 DAMPING_FAR = 0.75
 """A second walk goes further: it finds what is two names away."""
 EPSILON = 1e-5
-WIDENED_AT_MOST, FADING = 1_000, 0.5
-"""Names are widened to so many nodes; those a hop further weigh so much of those before."""
 
 
 @dataclass(slots=True)
@@ -141,7 +137,6 @@ def walks(
     graph: GraphView,
     signals: Signals,
     damping: float,
-    widen: int,
     deadline: Callable[[], bool] | None,
     background: Callable[[Callable[[], Any]], Callable[[], Any]],
 ) -> Callable[[], None]:
@@ -160,8 +155,6 @@ def walks(
     by_name = 1.0 / np.maximum(1, graph.frequency[named])
     by_name = by_name / max(1e-12, by_name.sum())
     at = graph.first_entity + named
-    if widen and len(named):
-        at, by_name = widened(graph, at, by_name, widen, barred)
 
     def go(queries: list[Query], damping: float) -> list[Walk]:
         return walk_many(
@@ -186,16 +179,6 @@ def walks(
         signals.capped += [one.capped for one in walks if one.capped is not None]
 
     return wait
-
-
-def widened(graph: GraphView, named: Ints, weights: Floats, hops: int, barred: Flags) -> Query:
-    """Names and what is so many hops around them, by breadth (seed 004's multi-hop retrieval)."""
-    reached = expand(graph.adjacency, named, hops * ARCS_A_HOP, WIDENED_AT_MOST, barred)
-    use = reached.nodes >= graph.first_entity
-    nodes, hop = reached.nodes[use], reached.hops[use]
-    faint: Floats = weights.mean() * FADING ** (hop / ARCS_A_HOP)
-    faint[hop == 0] = weights[np.searchsorted(named, nodes[hop == 0])]
-    return nodes, faint / max(1e-12, float(faint.sum()))
 
 
 def _by_chunk(graph: GraphView, found: Walk) -> Floats:

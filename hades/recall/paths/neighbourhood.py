@@ -20,8 +20,8 @@ from hades.recall.query_context import QueryContext
 
 ARCS_AT_MOST = 10
 SCORED_MORE, SCORED_AT_LEAST = 2, 10
-"""Of so many times as many paths as are wanted the best are shown (seed 000): they are found by
-their arcs, and scored by their relations."""
+"""Of so many times as many paths as are wanted the best are shown (source document 000): they are
+found by their arcs, and scored by their relations."""
 ARCS_DRAWN_A_NODE = 4
 """A picture with more lines than this shows nothing: the strongest stay."""
 RELATED_HOPS = 2

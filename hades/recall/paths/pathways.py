@@ -15,7 +15,7 @@ from hades.domain.answer import Path
 from hades.domain.graph import Reason
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Ints
-from hades.graph.flow import ALPHA, FlowPath, best_paths
+from hades.graph.flow import FlowPath, best_paths
 from hades.index.graph_view import is_at
 from hades.recall.find.retrieve import Retrieved
 from hades.recall.paths.path_text import PathArcs, PathWriter
@@ -56,7 +56,6 @@ class Pathways:
             adjacency,
             [(local[one], local[other]) for one, other in pairs if one != other],
             keep=plan.paths * 2,
-            score=plan.graph.score,
             alpha=plan.graph.decay_rate,
             theta=plan.graph.pruning_threshold,
             nodes=FOUND_NODES,
@@ -70,8 +69,8 @@ class Pathways:
         self._stage.found, self._stage.cut = len(kept), len(found.paths) - len(kept)
         says = {int(self._graph.first_entity + one) for one in self._retrieved.signals.named}
         writer = PathWriter(self._retrieved.query, {*says, *(asked if says else ())})
-        # By the paper's score an edge to the only neighbour has the most: 1 + α.
-        most = 1 + (plan.graph.decay_rate or ALPHA["paper"]) * (plan.graph.score == "paper")
+        # An edge to the only neighbour has the most: 1 + α.
+        most = 1 + plan.graph.decay_rate
         return [writer.path(nodes[list(o.nodes)].tolist(), o.reliability / most) for o in kept]
 
     def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:

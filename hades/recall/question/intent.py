@@ -184,7 +184,8 @@ _AMOUNT = {
     Mode.PLANNING: (PLANNING_PASSAGES, 8, 10_000, (0.4, 0.4, 0.2)),
     Mode.BRAINSTORMING: (20, 12, 20_000, (0.4, 0.4, 0.2)),
 }
-"""Passages, paths and tokens of the context, and tiers (passages and tiers as in seed 004)."""
+"""Passages, paths and tokens of the context, and fusion. Passages and fusion are as in source
+document 004."""
 
 _FACTS = {Intent.RELATION: 50}
 _HISTORY = {Intent.RECENT: 10, Intent.WHY: 3, Intent.WHEN: 10}
@@ -193,9 +194,9 @@ _HISTORY = {Intent.RECENT: 10, Intent.WHY: 3, Intent.WHEN: 10}
 
 def default_plan(intent: Intent, mode: Mode = Mode.EXECUTION) -> Plan:
     """The plan for that kind of question, when that much is wanted."""
-    passages, paths, tokens, tiers = _AMOUNT[mode]
+    passages, paths, tokens, fusion = _AMOUNT[mode]
     return Plan(
-        reranker=Reranker(tiers=tiers),
+        reranker=Reranker(fusion=fusion),
         final_context=passages,
         facts=_FACTS.get(intent, Plan().facts),
         paths=paths,

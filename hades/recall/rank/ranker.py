@@ -174,7 +174,7 @@ class Ranker:
                 },
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise Corrupt(f"{path} is not a ranker that can be used: train one anew.") from error
+            raise Corrupt(f"{path} is not a usable ranker: train a new one.") from error
 
 
 @cache

@@ -170,7 +170,7 @@ class Keys:
             return [_key(record) for record in json.loads(content)["keys"]]
         except (ValueError, KeyError, TypeError) as error:
             raise Corrupt(
-                f"{self.path} is no list of keys: remove it, and make new ones."
+                f"{self.path} is not a key file: remove it, and create new keys."
             ) from error
 
     def _write(self, keys: list[Key]) -> None:
@@ -198,7 +198,9 @@ def _read_private(path: Path) -> bytes | None:
         with path.open("rb") as file:
             found = os.fstat(file.fileno())
             if found.st_mode & _FOR_OTHERS:
-                raise Denied(f"Others may read {path}: run `chmod 600 {path}`, and make new keys.")
+                raise Denied(
+                    f"Others may read {path}: run `chmod 600 {path}`, and create new keys."
+                )
             if found.st_uid not in (os.geteuid(), 0):
                 raise Denied(f"{path} belongs to another user: remove it, or run as that user.")
             return file.read()

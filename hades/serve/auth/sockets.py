@@ -94,7 +94,9 @@ def listen_unix(path: Path, kind: ListenerKind, group: str | None = None) -> Lis
         except BaseException as error:
             listening.close()
             if isinstance(error, OSError):
-                raise Unavailable(f"{place} cannot be listened at: {error.strerror}.") from error
+                raise Unavailable(
+                    f"The server cannot listen on {place}: {error.strerror}."
+                ) from error
             raise
     return Listener(kind, listening, place, _identity(os.lstat(place)))
 
@@ -106,11 +108,11 @@ def listen_tcp(host: str, port: int, *, remote: bool) -> Listener:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, OverflowError, UnicodeError) as error:
-        raise InvalidInput(f"{host}:{port} is no address to listen at: {error}.") from error
+        raise InvalidInput(f"{host}:{port} is not an address to listen on: {error}.") from error
     family, _, _, _, address = found[0]
     if not remote and not ipaddress.ip_address(address[0]).is_loopback:
         raise Denied(
-            f"Other machines could reach {host}: add --remote to mean that, and put TLS before it."
+            f"Other machines could reach {host}: add --remote if you want that, with TLS in front."
         )
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -124,7 +126,9 @@ def listen_tcp(host: str, port: int, *, remote: bool) -> Listener:
             raise Conflict(
                 f"Another program listens at {host}:{port}: stop it, or take another --port."
             ) from error
-        raise Unavailable(f"{host}:{port} cannot be listened at: {error.strerror}.") from error
+        raise Unavailable(
+            f"The server cannot listen on {host}:{port}: {error.strerror}."
+        ) from error
     return Listener(LISTENERS["http"], listening, _url(listening, host))
 
 
@@ -182,7 +186,7 @@ def _remove_leftover(place: str) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(found.st_mode):
-        raise Conflict(f"{place} is there and is no socket: take another path, or remove it.")
+        raise Conflict(f"{place} exists and is not a socket: choose another path, or remove it.")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         # A listener whose queue is full does not answer at once, but it is alive.
         asking.setblocking(False)

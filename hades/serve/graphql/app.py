@@ -89,7 +89,7 @@ class FragmentLimiter(SchemaExtension):
         found = _Fragments()
         visit(document, found)
         if len(found.named) > SPREADS_AT_MOST:
-            raise InvalidInput(f"A query may name fragments {SPREADS_AT_MOST} times: use fewer.")
+            raise InvalidInput(f"A query may use fragments {SPREADS_AT_MOST} times: use fewer.")
         for missing in set(found.named) - found.defined:
             raise InvalidInput(f"There is no fragment {missing!r:.60} in the query.")
         yield

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from strawberry.types import Info
 
-from hades.domain.answer import WorkingSet
+from hades.domain.answer import WorkingMemory
 from hades.errors import InvalidInput
 from hades.operations.declare import Operation, Parameter, types_of
 from hades.serve.graphql.query import RunningQuery
@@ -87,7 +87,7 @@ def _characters(found: Any) -> int:
     if isinstance(found, list):
         return sum(map(_characters, found))
     texts = [getattr(found, name, "") for name in ("content", "text", "context")]
-    if isinstance(found, WorkingSet):
+    if isinstance(found, WorkingMemory):
         texts += [item.state.content for item in found.items]
     return sum(map(len, texts))
 

@@ -53,7 +53,7 @@ class RunningQuery:
     def view(self, info: Info[RunningQuery, None]) -> View:
         """The view of the root field that this field is below; refused when time is up."""
         if time.thread_time() > self._work_until:
-            raise InvalidInput(f"The query reads for {WORK_SECONDS_AT_MOST:g} s: ask for less.")
+            raise InvalidInput(f"The query used {WORK_SECONDS_AT_MOST:g} s of work: ask for less.")
         if time.monotonic() > self._until:
             raise Unavailable(f"The query took longer than {SECONDS_AT_MOST:g} s: ask for less.")
         path = info.path

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from mcp_types import CallToolResult, TextContent
 
 from hades.context.pack import indented
-from hades.domain.answer import Answer, Fact, Note, Passage, Path, Recall, WorkingSet
+from hades.domain.answer import Answer, Diagnostic, Fact, Passage, Path, Recall, WorkingMemory
 from hades.domain.graph import Edge, Reason
 from hades.domain.names import one_line, own_heading
 from hades.domain.plain import plain
@@ -212,7 +212,7 @@ def nothing(*, past: bool) -> str:
     return "Nothing is remembered here yet: `remember` writes the first note."
 
 
-def _missing(notes: Iterable[Note]) -> list[str]:
+def _missing(notes: Iterable[Diagnostic]) -> list[str]:
     """What a reader must know that an answer lacks, as a line."""
     missing = [
         WHAT_IS_MISSING[note.reason] + (f" ({one_line(note.detail)})" if note.detail else "")
@@ -335,7 +335,7 @@ def _tags(tags: Iterable[str]) -> str:
     return one_line(f" [{told}]") if told else ""
 
 
-def working_set(found: WorkingSet, space: str) -> CallToolResult:
+def working_memory(found: WorkingMemory, space: str) -> CallToolResult:
     """The packed text, and what had to stay out."""
     out = one_line("; ".join(str(note) for note in found.reasons))
     return reply(

@@ -163,7 +163,7 @@ def _parsed(content: bytes | None, file: Path) -> dict[str, Any]:
             f"{file} is not plain JSON ({error}): repair it, or add the server by hand."
         ) from error
     if not isinstance(config, dict):
-        raise InvalidInput(f"{file} is JSON but no object: repair it first.")
+        raise InvalidInput(f"{file} is JSON but not an object: repair it first.")
     return config
 
 

@@ -1,6 +1,6 @@
 """The prompt people start a conversation with.
 
-`answer_from_paths` is the contract of seed 002, appendix B: only what the paths say, and
+`answer_from_paths` is the contract of source document 002, appendix B: only what the paths say, and
 every claim cited by path and node.
 """
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.domain.answer import Answer, Recall, WorkingSet
+from hades.domain.answer import Answer, Recall, WorkingMemory
 from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.memory import View
@@ -124,7 +124,7 @@ async def edges(
     after: OptionalName = "",
     limit: Annotated[int, Field(ge=1, le=200)] = 50,
 ) -> CallToolResult:
-    """The facts about a name: what it stands in relation to, and since when."""
+    """The facts about a name: relation, other end, and since when."""
     options = given(relation=relation, after=_read_place(after) if after else None)
     found = await call.read(
         lambda view: view.edges(name, direction=direction, all=ended, limit=limit + 1, **options)
@@ -140,18 +140,18 @@ async def when_changed(
     relation: Annotated[Name, Field(description="The relation that ended.")],
     to: Annotated[OptionalName, Field(description="The relation that came instead.")] = "",
 ) -> CallToolResult:
-    """When a fact about a name last ceased to hold, and what took its place."""
+    """When a fact about a name last ended, and what replaced it."""
     turn = await call.read(lambda view: view.when_changed(name, relation, to or None))
     return answers.changed(turn.at, [turn.before], [turn.after] if turn.after else [])
 
 
 @operation_tool("topic", budget=(Tokens, 2_000))
-def working_memory(call: AgentCall, found: WorkingSet) -> CallToolResult:
-    """What to have in mind when taking up work on a topic, packed into few tokens.
+def working_memory(call: AgentCall, found: WorkingMemory) -> CallToolResult:
+    """What to know before working on a topic, packed into few tokens.
 
     Its latest state, those before, and the topics joined with it.
     """
-    return answers.working_set(found, call.space)
+    return answers.working_memory(found, call.space)
 
 
 def _write_place(place: Place) -> str:

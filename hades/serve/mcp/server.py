@@ -25,7 +25,7 @@ from hades.serve.auth.caller import name_call
 from hades.serve.mcp import memgpt as _memgpt  # noqa: F401
 from hades.serve.mcp import reading as _reading  # noqa: F401  declares its tools
 from hades.serve.mcp import resources
-from hades.serve.mcp import seeds as _seeds  # noqa: F401
+from hades.serve.mcp import source_tools as _source_tools  # noqa: F401
 from hades.serve.mcp import writing as _writing  # noqa: F401
 from hades.serve.mcp.call import AgentCall, Ctx, Identify
 from hades.serve.mcp.prompts import PROMPTS

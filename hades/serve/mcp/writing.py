@@ -61,7 +61,7 @@ async def ingest_text(
     tags: Tags | None = None,
     valid_from: Time = "",
 ) -> CallToolResult:
-    """Take in a long text (document, transcript, page) as one topic, and index it at once."""
+    """Store a long text (document, transcript, page) as one topic, and index it at once."""
     options = given(tags=tags, valid_from=valid_from)
 
     def take(memory: Memory, told: Progress) -> State:
@@ -71,13 +71,13 @@ async def ingest_text(
         return state
 
     state = await call.work(take, ctx)
-    done = f"Taken in as {one_line(state.id)}: {len(text):,} characters."
+    done = f"Stored as {one_line(state.id)}: {len(text):,} characters."
     return answers.written(state, call.space, done)
 
 
 @operation_tool("topic", core=True, destroys=True)
 def forget(call: AgentCall, state: State) -> CallToolResult:
-    """Let a topic and its facts be gone from now on; its history stays.
+    """Mark a topic and its facts as gone from now on; its history stays.
 
     Only when the user asks for it.
     """
@@ -130,7 +130,7 @@ def unrelate(call: AgentCall, ended: list[Edge]) -> CallToolResult:
 
 @operation_tool("topic reason")
 def promote(call: AgentCall, done: Promotion) -> CallToolResult:
-    """Write a topic anew from its versions and facts: what holds, what changed, why."""
+    """Rewrite a topic from its versions and facts: what holds, what changed, why."""
     news = f"Promoted to {one_line(done.state.id)}, {done.by}." if done.changed else "No news."
     waiting = f" {len(done.proposed)} changes wait for approval." if done.proposed else ""
     text = f"{news}{waiting}\n{indented(done.state.content)}"

@@ -146,7 +146,9 @@ async def restore(asked: AnyRequest) -> Response:
         try:
             memory.restore(path, told)
         except Corrupt as error:
-            raise InvalidInput("What was sent is no whole backup: nothing was changed.") from error
+            raise InvalidInput(
+                "The upload is not a complete backup: nothing was changed."
+            ) from error
         return {"value": memory.change}
 
     return await _with_file(asked, ".hades", work)

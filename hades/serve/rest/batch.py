@@ -66,7 +66,7 @@ def _read(writes: Writes, body: Batch) -> list[tuple[Operation, dict[str, Any]]]
     for number, one in enumerate(body.operations):
         operation = OPERATIONS.get(one.operation)
         if operation is None or not operation.writes or operation.long:
-            raise InvalidInput(f"Write {number + 1}: {one.operation[:100]!r} is no write.")
+            raise InvalidInput(f"Write {number + 1}: {one.operation[:100]!r} is not a write.")
         require(operation, writes)
         asked.append((operation, _arguments(operation, one.arguments, number)))
     return asked

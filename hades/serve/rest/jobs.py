@@ -272,7 +272,7 @@ async def _receive_source(request: Request, said: Upload, folder: Path) -> tuple
     else:
         await receive_file(request, path)
     if path.is_dir() and not any(path.iterdir()):
-        raise InvalidInput("There is no file in what was sent.")
+        raise InvalidInput("The upload contains no file.")
     # The same source may be sent under several names: each is a source of its own.
     known_by = f"upload:{source}" + ("" if name == source_name else f"/{name}")
 

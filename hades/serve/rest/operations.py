@@ -193,7 +193,7 @@ async def _write(
 def require(operation: Operation, asked: Asked) -> None:
     """Denied where an operation concerns all spaces and the caller may use only some."""
     if operation.whole_memory and asked.caller.spaces is not None:
-        raise Denied("This concerns all spaces: it needs a key that is not bound to some.")
+        raise Denied("This concerns all spaces: it needs a key for all spaces.")
 
 
 def shown(operation: Operation, value: Any) -> Any:

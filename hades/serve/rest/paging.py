@@ -41,11 +41,13 @@ def decode(cursor: str, *kinds: type) -> list[Any]:
         key = json.loads(told)
         json.dumps(key, ensure_ascii=False).encode()
     except (binascii.Error, ValueError, RecursionError) as error:
-        raise InvalidInput("That is no cursor of ours: give `next` of the page before.") from error
+        raise InvalidInput(
+            "That is not a cursor of this list: give `next` of the previous page."
+        ) from error
     if not isinstance(key, list) or [type(part) for part in key] != list(kinds):
         raise InvalidInput("That is the cursor of another list: start again without one.")
     if any(isinstance(part, int) and abs(part) >= NUMBER_BELOW for part in key):
-        raise InvalidInput("That is no cursor of ours: give `next` of the page before.")
+        raise InvalidInput("That is not a cursor of this list: give `next` of the previous page.")
     return key
 
 

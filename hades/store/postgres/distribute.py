@@ -3,7 +3,7 @@
 A memory is a schema, and Citus places whole schemas on workers (schema-based sharding). All
 tables of one lie together, so every statement, transaction and snapshot is what it is without
 Citus, and every process talks to the coordinator as it would to a single server. What this
-does not do is to spread one memory over several machines (see docs/scale.md).
+does not do is to spread one memory over several machines (see docs/lab/scale.md).
 """
 
 from __future__ import annotations

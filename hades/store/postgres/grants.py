@@ -7,9 +7,9 @@ number and time of the last change, and the numbers of erased nodes. Each row th
 belong to a row of its own spaces.
 
 Some rows make HADES act later, and the indexes read rows of all spaces together. So policies check
-what a role limited to some spaces writes (docs/postgres.md has the table): the server assigns row
-numbers, its clock limits the times of changes, and numbers, vectors and positions must have the
-size that the indexes expect.
+what a role limited to some spaces writes (docs/lab/security.md has the table): the server assigns
+row numbers, its clock limits the times of changes, and numbers, vectors and positions must have
+the size that the indexes expect.
 
 All spaces share the numbers of actors and relations. A role sees those used in its own rows. To
 write a row with another number, it must first give the name (`number_of_…`); otherwise it could
@@ -18,7 +18,6 @@ learn the names of others by trying numbers.
 
 from __future__ import annotations
 
-import logging
 from hashlib import md5
 from typing import Any
 
@@ -35,7 +34,6 @@ from hades.store.postgres.faults import translated
 from hades.store.records import EMBEDDED, SECRET
 from hades.store.schema import COLUMNS
 
-_log = logging.getLogger(__name__)
 _NODES = {
     NodeKind.TOPIC: ("topics", "id"),
     NodeKind.ENTITY: ("entities", "id"),
@@ -88,9 +86,6 @@ _VECTOR = (
     "AND octet_length(vector) % (2 * x.dims) = 0)"
 )
 _ALL = "ALL"
-FORM = 2
-"""The version of the grants, part of every policy's name. Increase it when the grants change: the
-owner's next opening then renews them."""
 
 _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
     "migrations": {"SELECT": ("TRUE", "")},
@@ -231,13 +226,7 @@ _HELD = """
 SELECT c.relname, p.polname, p.polcmd = '*', pg_get_expr(p.polqual, p.polrelid) FROM pg_policy p
 JOIN pg_class c ON c.oid = p.polrelid JOIN pg_roles r ON p.polroles = ARRAY[r.oid]
 WHERE c.relnamespace = current_schema::text::regnamespace AND r.rolname = %s
-AND p.polname ~ '^hades[0-9]*_'
-"""
-_OUTDATED = r"""
-SELECT r.rolname FROM pg_policy p JOIN pg_roles r ON p.polroles = ARRAY[r.oid]
-JOIN pg_class c ON c.oid = p.polrelid WHERE c.oid = %s::regclass
-AND pg_has_role(c.relowner, 'USAGE') AND p.polname ~ '^hades\d*_'
-AND coalesce(substring(p.polname, '^hades(\d+)_')::int, 1) < %s
+AND starts_with(p.polname, 'hades_')
 """
 _WAIT_MS = 10_000
 
@@ -256,16 +245,6 @@ def grant(address: ServerAddress, role: str, right: str, space: str | None) -> l
     """
     with translated(address.shown), psycopg.connect(address.conninfo) as connection:
         return _Role(connection, address.schema, role).grant(right, space)
-
-
-def renew_grants(connection: Connection[Any], schema: str) -> None:
-    """Renew the rights that an older HADES granted. Only the table owner's connection does this."""
-    for (role,) in connection.execute(_OUTDATED, [f'"{schema}".topics', FORM]).fetchall():
-        try:
-            with connection.transaction():
-                _Role(connection, schema, role).renew()
-        except psycopg.errors.LockNotAvailable:
-            _log.warning("The rights of %s were granted by an older HADES. Grant them again.", role)
 
 
 class _Role:
@@ -320,17 +299,6 @@ class _Role:
                     "them back with --none first, or use another role."
                 )
         return sorted({found[0], *self._held_spaces(held)})
-
-    def renew(self) -> None:
-        """Replace the rights of the role by the same rights as they are granted today."""
-        held = self._held()
-        (writes, which), *_ = [row[2:] for row in held if row[0] == "topics"]
-        right = "write" if writes else "read"
-        self._take_back(held)
-        if which == "true":
-            self._give_all(right)
-        else:
-            self._give(right, self._held_spaces(held))
 
     def _held(self) -> list[Any]:
         return self._connection.execute(_HELD, [self._role]).fetchall()
@@ -412,7 +380,7 @@ class _Role:
 
     def _policy(self, table: str, name: str, command: str, using: str, check: str) -> None:
         rows = (f"USING ({using})" if using else "") + (f" WITH CHECK ({check})" if check else "")
-        name = f"hades{FORM}_{name}_{md5(self._role.encode()).hexdigest()}".lower()
+        name = f"hades_{name}_{md5(self._role.encode()).hexdigest()}".lower()
         self._run(f"CREATE POLICY {name} ON {table} FOR {command} TO {{role}} {rows}")
 
     def _run(self, text: str, **names: str) -> None:

@@ -14,9 +14,8 @@ from hades.store.postgres.address import ServerAddress, read_server_address
 from hades.store.postgres.database import TURN, PostgresDatabase
 from hades.store.postgres.dialect import defined
 from hades.store.postgres.faults import translated
-from hades.store.postgres.grants import renew_grants
 from hades.store.records import ANSWERS_SECRET
-from hades.store.schema import OLDEST, STEPS, statements
+from hades.store.schema import STEPS, statements, steps_done
 
 _COMMITS = """
 CREATE TABLE IF NOT EXISTS commits (
@@ -42,29 +41,22 @@ def open_server(
         translated(address.shown),
         psycopg.connect(address.conninfo, autocommit=True) as connection,
     ):
-        version = _version(connection, address.schema)
-        newest = OLDEST + len(STEPS) - 1
-        if version is None and (read_only or not create):
+        migrations = _migrations(connection, address.schema)
+        if not migrations and (read_only or not create):
             raise NotFound(
                 f"There is no memory at {address.shown}: remember something first, or make one "
                 "with `hades db init`."
             )
-        if version is not None and version > newest:
-            raise Unavailable(
-                f"{address.shown} was written by a newer HADES (version {version}, this one knows "
-                f"{newest}): upgrade hades-memory to open it."
-            )
-        writable = version is None or _may_write(connection, address.schema)
-        if version != newest:
+        done = steps_done(address.shown, migrations) if migrations else 0
+        writable = not done or _may_write(connection, address.schema)
+        if done != len(STEPS):
             if read_only or not writable:
                 raise Unavailable(
                     f"{address.shown} was written by an older HADES: open it for writing once, as "
                     "`hades warm` does, which brings it up to date."
                 )
             migrate(connection, address, clock)
-        if not read_only and writable:
-            renew_grants(connection, address.schema)
-        if version is not None:
+        if done:
             address = replace(address, sees=_sees(connection, address.schema))
     return PostgresDatabase(
         address,
@@ -74,15 +66,16 @@ def open_server(
     )
 
 
-def _version(connection: Connection[tuple[object, ...]], schema: str) -> int | None:
+def _migrations(
+    connection: Connection[tuple[object, ...]], schema: str
+) -> list[tuple[object, ...]]:
+    """Return number and name of the steps that were run in a schema; none where it is missing."""
     table = f'"{schema}".migrations'
     found = connection.execute("SELECT to_regclass(%s)", [table]).fetchone()
     if not found or found[0] is None:
-        return None
-    newest = connection.execute(
-        sql.SQL("SELECT max(number) FROM {}.migrations").format(sql.Identifier(schema))
-    ).fetchone()
-    return newest[0] if newest else None  # type: ignore[return-value]
+        return []
+    rows = sql.SQL("SELECT number, name FROM {}.migrations ORDER BY number")
+    return connection.execute(rows.format(sql.Identifier(schema))).fetchall()
 
 
 def _may_write(connection: Connection[tuple[object, ...]], schema: str) -> bool:
@@ -120,19 +113,17 @@ def migrate(
 
 def _migrate(connection: Connection[tuple[object, ...]], schema: str, clock: Clock) -> None:
     name_of_schema = sql.Identifier(schema)
-    if _version(connection, schema) is None:
+    if not _migrations(connection, schema):
         connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name_of_schema))
     connection.execute(sql.SQL("SET LOCAL search_path TO {}").format(name_of_schema))
     connection.execute(_COMMITS)
     connection.execute(TURN)
-    done = _version(connection, schema)
-    for number, (name, script) in enumerate(STEPS, start=OLDEST):
-        if done is not None and number <= done:
-            continue
+    done = len(_migrations(connection, schema))
+    for number, (name, script) in enumerate(STEPS[done:], start=done + 1):
         for statement in statements(script):
             connection.execute(defined(statement).encode())
         connection.execute("INSERT INTO migrations VALUES (%s, %s, %s)", [number, name, clock()])
-    if done is None:
+    if not done:
         connection.execute(
             "CREATE VIEW last_change AS SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
         )

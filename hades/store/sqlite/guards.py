@@ -7,16 +7,13 @@ checksums of its pages itself.)
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 from hades.errors import HadesError
+from hades.store.database import Database
 from hades.store.records import Problem
-
-if TYPE_CHECKING:
-    from hades.store.sqlite.database import SqliteDatabase
+from hades.store.schema import columns_of
 
 SCHEMA = "schema"
 """The key under which a checksum of the tables' definitions is noted."""
@@ -33,43 +30,20 @@ def row_guard(*values: object) -> int:
     return crc32(ascii(plain).encode()) - 2**31
 
 
-def add_guards(connection: sqlite3.Connection) -> None:
-    """Give every table that has none a column that SQLite fills with a checksum of the row.
+def guarded(statement: str) -> str:
+    """Return the definition of a table with a column that SQLite fills with a row's checksum.
 
-    `heads` has none: it is a copy, and compared with what it is a copy of.
+    Other statements are returned as they are. `heads` gets no such column: it is a copy, and
+    `check` compares it with its original.
     """
-    run = connection.execute
-    tables = run(
-        "SELECT name, sql FROM sqlite_master WHERE type = 'table' "
-        "AND name NOT IN ('heads', 'sqlite_sequence') AND instr(sql, 'row_guard(') = 0"
-    ).fetchall()
-    for name, sql in tables:
-        indexes = run(
-            "SELECT sql FROM sqlite_master WHERE tbl_name = ? AND type = 'index' AND sql > ''",
-            (name,),
-        ).fetchall()
-        columns = [f'"{row[1]}"' for row in run(f"PRAGMA table_info({name})")]
-        guarded = ", ".join(one for one in columns if one.strip('"') not in _UNGUARDED)
-        constraint = re.search(r",\s*(PRIMARY KEY|UNIQUE) \(", sql)
-        place = constraint.start() if constraint else sql.rindex(")")
-        column = f", guard INTEGER GENERATED ALWAYS AS (row_guard({guarded})) STORED"
-        made = f"{sql[:place]}{column}{sql[place:]}"
-        last = run("SELECT * FROM sqlite_sequence WHERE name = ?", (name,)).fetchall()
-        if run(f"SELECT 1 FROM {name} LIMIT 1").fetchone():
-            run(made.replace(f" {name} ", f" new_{name} ", 1))
-            run(f"INSERT INTO new_{name} SELECT * FROM {name}")
-            run(f"DROP TABLE {name}")
-            run(f"ALTER TABLE new_{name} RENAME TO {name}")
-        else:  # nothing to take over: much faster
-            run(f"DROP TABLE {name}")
-            run(made)
-        # Numbers that were given out once are not given out again.
-        run("DELETE FROM sqlite_sequence WHERE name = ?", (name,))
-        connection.executemany("INSERT INTO sqlite_sequence VALUES (?, ?)", last)
-        for (index,) in indexes:
-            run(index)
-    if "topics" in dict(tables):
-        run("INSERT OR IGNORE INTO owed SELECT 'file', '' WHERE EXISTS (SELECT 1 FROM topics)")
+    table, columns = columns_of(statement)
+    if table in ("", "heads"):
+        return statement
+    names = ", ".join(f'"{name}"' for name in columns if name not in _UNGUARDED)
+    constraint = re.search(r",\s*(PRIMARY KEY|UNIQUE) \(", statement)
+    place = constraint.start() if constraint else statement.rindex(")")
+    guard = f", guard INTEGER GENERATED ALWAYS AS (row_guard({names})) STORED"
+    return f"{statement[:place]}{guard}{statement[place:]}"
 
 
 DEFINITIONS = "SELECT name, sql FROM sqlite_master ORDER BY name"
@@ -80,7 +54,7 @@ def schema_guard(rows: Iterable[tuple[str, str | None]]) -> str:
     return str(row_guard(*(value for row in rows for value in row)))
 
 
-def file_damage(database: SqliteDatabase) -> list[Problem]:
+def file_damage(database: Database) -> list[Problem]:
     """What SQLite itself finds; where that is nothing, rows that are not what was written."""
     return [
         Problem(f"the file itself: {what}", database.place, _RESTORE)
@@ -89,10 +63,10 @@ def file_damage(database: SqliteDatabase) -> list[Problem]:
     ] or damaged_rows(database)
 
 
-def damaged_rows(database: SqliteDatabase) -> list[Problem]:
+def damaged_rows(database: Database) -> list[Problem]:
     """Rows that are not what was written, by their checksums."""
     if database.meta(SCHEMA) != schema_guard(database.rows(DEFINITIONS)):
-        return [Problem("its tables are not what was defined", database.place, _RESTORE)]
+        return [Problem("its tables differ from their definitions", database.place, _RESTORE)]
     found = []
     for table, sql in database.rows(DEFINITIONS):
         guard = GUARD.search(sql or "")
@@ -110,6 +84,7 @@ def damaged_rows(database: SqliteDatabase) -> list[Problem]:
         except HadesError:
             damaged = ["with a text that cannot be read"]
         found += [
-            Problem("a row is not what was written", f"{table} {row}", _RESTORE) for row in damaged
+            Problem("a row differs from what was written", f"{table} {row}", _RESTORE)
+            for row in damaged
         ]
     return found

@@ -12,10 +12,10 @@ from hades.domain.times import Clock
 from hades.errors import Conflict, Corrupt, InvalidInput, NotFound, Unavailable
 from hades.store.drafts import draft_of, remove_path, sync_folder
 from hades.store.records import ANSWERS_SECRET
-from hades.store.schema import OLDEST, STEPS, statements
+from hades.store.schema import STEPS, statements, steps_done
 from hades.store.sqlite.database import OPENING, SqliteDatabase, add_functions, is_registered
 from hades.store.sqlite.faults import translated
-from hades.store.sqlite.guards import DEFINITIONS, SCHEMA, add_guards, schema_guard
+from hades.store.sqlite.guards import DEFINITIONS, SCHEMA, guarded, schema_guard
 
 APPLICATION_ID = 0x48414445
 """Marks the file as ours (the letters HADE)."""
@@ -78,7 +78,7 @@ def _make_file(path: Path, clock: Clock) -> None:
         if left_over.exists():
             raise Conflict(
                 f"{left_over} is left from a memory that was moved or removed: move it along, "
-                "or delete it to start anew."
+                "or delete it to start again."
             )
     with translated(path), draft_of(path) as draft:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -87,7 +87,7 @@ def _make_file(path: Path, clock: Clock) -> None:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             connection.execute("BEGIN IMMEDIATE")
-            _apply(connection, clock)
+            _apply(connection, clock, done=0)
             own = ("generation", secrets.token_hex(8), ANSWERS_SECRET, secrets.token_hex(32))
             connection.execute("INSERT INTO meta VALUES (?, ?), (?, ?)", own)
             connection.execute(
@@ -115,7 +115,7 @@ def _recognise(path: Path) -> None:
     if len(header) < _HEADER_BYTES:
         raise Corrupt(
             f"{path} is empty or cut short ({size} bytes): restore a backup, or remove it "
-            "with its -wal and -shm files to start anew."
+            "with its -wal and -shm files to start again."
         )
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise InvalidInput(
@@ -133,42 +133,24 @@ def _recognise(path: Path) -> None:
 
 
 def _migrate(database: SqliteDatabase) -> None:
-    """Bring a file to today's shape; refuse one that is too old or too new."""
-    path, version = database.path, int(database.row("PRAGMA user_version")[0])
-    newest = OLDEST + len(STEPS) - 1
-    if version > newest:
-        raise Unavailable(
-            f"{path} was written by a newer HADES (file version {version}, "
-            f"this one knows {newest}): upgrade hades-memory to open it."
-        )
-    if version < OLDEST:
-        raise Unavailable(
-            f"{path} was written by an older HADES (file version {version}): run `hades export` "
-            "with that version, and `hades import` what it wrote with this one."
-        )
-    if version == newest:
+    """Run the steps that the file has not seen; refuse a file with unknown steps."""
+    migrations = database.rows("SELECT number, name FROM migrations ORDER BY number")
+    if steps_done(database.place, migrations) == len(STEPS):
         return
     if database.read_only:
         raise Unavailable(
-            f"{path} was written by an older HADES: open it for writing once, as "
+            f"{database.path} was written by an older HADES: open it for writing once, as "
             "`hades warm` does, which brings it up to date."
         )
     with database.transaction():
-        _apply(database.connection, database.clock)
+        _apply(database.connection, database.clock, done=len(migrations))
 
 
-def _apply(connection: sqlite3.Connection, clock: Clock) -> None:
-    """Run the steps the file has not seen; inside a transaction."""
-    done = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    guarded = False
-    for number, (name, script) in enumerate(STEPS, start=OLDEST):
-        guarded = guarded or not script
-        if number > done:
-            for statement in statements(script):
-                connection.execute(statement)
-            if guarded:
-                add_guards(connection)
-            connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, clock()))
-            connection.execute(f"PRAGMA user_version={number}")
+def _apply(connection: sqlite3.Connection, clock: Clock, *, done: int) -> None:
+    """Run the steps after the first `done`, inside a transaction."""
+    for number, (name, script) in enumerate(STEPS[done:], start=done + 1):
+        for statement in statements(script):
+            connection.execute(guarded(statement))
+        connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, clock()))
     guard = schema_guard(connection.execute(DEFINITIONS))
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (SCHEMA, guard))

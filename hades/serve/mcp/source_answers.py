@@ -1,4 +1,4 @@
-"""What the seeds' tools ask of a view, and a recall in the shapes they hand over.
+"""What the tools of the source documents ask of a view, and a recall in the shapes they hand over.
 
 Nothing is searched here: each tool recalls once. `hades.operations.pathrag` has the paths.
 """
@@ -13,20 +13,21 @@ from hades.domain.times import iso
 from hades.memory import View
 
 TOKENS_PER_RESULT, TOKENS_AT_LEAST = 600, 5_000
-"""Room for whole passages and their heads: the seeds want all their results."""
+"""Room for whole passages and their heads: the source documents want all their results."""
 WALK_FROM_NAMES, WALK_FROM_PRIOR = "walk from names", "walk from meaning and words"
 UNFINISHED_WALK, PRIOR = "walk, not finished in time", "meaning and words"
 
 
 def retrieve(view: View, query: str, top_k: int = 5, max_hops: int = 0) -> dict[str, Any]:
-    """The passages nearest by the walk (seed 004), and which step of its chain answered.
+    """The passages nearest by the walk (source document 004), and which step of its chain answered.
 
-    The walk starts from the names of the query and what is `max_hops` around them.
+    The walk starts from the names of the query. Each of `max_hops` lets it go two arcs further
+    in the mean.
     """
     plan = {
         "retriever": {"read_on": 0},
-        "graph": {"widen": max_hops, "beam_search": False},
-        "reranker": {"on": False, "tiers": [0, 1, 0]},
+        "graph": {"damping": 1 - 0.5 / (1 + max_hops), "beam_search": False},
+        "reranker": {"on": False, "fusion": [0, 1, 0]},
         "final_context": top_k,
         "history": 0,
         "paths": 0,

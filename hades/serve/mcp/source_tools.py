@@ -1,4 +1,4 @@
-"""The tools the seeds name, with the seeds' own arguments, over the same calls."""
+"""The tools that the source documents name, with their arguments, over the same calls."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hades.domain.names import one_line
 from hades.errors import InvalidInput
 from hades.memory import View
 from hades.operations.pathrag import PathRAG, format_paths_for_prompt
-from hades.serve.mcp import answers, seed_answers
+from hades.serve.mcp import answers, source_answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import Name, OptionalName, Question, Share, tool
 from hades.serve.mcp.writing import propose
 
 PASSAGES = {"execution": 5, "planning": 10, "brainstorming": 20}
-"""Of seed 004's modes."""
+"""Of the modes of source document 004."""
 PATHS_AT_MOST = 20
 FIELDS = ("alias", "content", "evidence", "kind", "relation", "target")
 
@@ -55,12 +55,12 @@ async def hipporag_retrieve(
     query: Question,
     limit: UpTo20 | None = None,
     mode: Literal["execution", "planning", "brainstorming"] = "execution",
-    max_hops: Annotated[int, Field(ge=0, le=3, description="Also start around the names.")] = 0,
+    max_hops: Annotated[int, Field(ge=0, le=3, description="Walk so much further.")] = 0,
 ) -> CallToolResult:
     """The passages nearest to a query by walks in the graph, as HippoRAG calls it."""
     wanted = limit or PASSAGES[mode]
     found = await call.read(
-        lambda view: seed_answers.retrieve(view, query, wanted, max_hops), fresh=True
+        lambda view: source_answers.retrieve(view, query, wanted, max_hops), fresh=True
     )
     blocks = [
         f"[{one['rank']}] {one_line(one['chunk_id'])} ({one['score']:.2f})\n{indented(one['text'])}"

@@ -11,7 +11,7 @@ from making import T1, passage, path, recall
 import hades
 from hades.domain.answer import Recall
 from hades.operations.pathrag import format_paths_for_prompt
-from hades.serve.mcp.seed_answers import retrieve
+from hades.serve.mcp.source_answers import retrieve
 
 
 class Answers:
@@ -60,7 +60,7 @@ def test_paths_in_the_old_shape(view: Any) -> None:
         "entity/Bug Y",
     )
     assert other["edges"][0]["weight"] == 1.0
-    graph = {"score": "decay", "decay_rate": 0.85, "pruning_threshold": 0.01}
+    graph = {"decay_rate": 0.85, "pruning_threshold": 0.01}
     assert view.asked["plan"] == {"paths": 2, "graph": graph}
 
 
@@ -206,7 +206,7 @@ def test_passages_are_ranked_by_the_walk(chain: hades.Memory) -> None:
     assert found["results"][0]["entities"] == ["Ada North", "Bela Winter"]
 
 
-def test_each_hop_widens_where_the_walk_starts(chain: hades.Memory) -> None:
+def test_each_hop_lets_the_walk_go_further(chain: hades.Memory) -> None:
     found = [scores(retrieve(chain, "Ada North", top_k=6, max_hops=hops)) for hops in range(4)]
     assert len({tuple(one.items()) for one in found}) == 4
     far = [one["doc/4"] for one in found]

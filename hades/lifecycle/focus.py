@@ -1,11 +1,11 @@
-"""The working set: what one works on, held in memory and answered from there.
+"""The focus: what one works on, held in memory and answered from there.
 
-    with memory.focus("project/alpha") as working_set:
-        working_set.get("project/alpha")
-        working_set.recall("What does Alpha cost?")
+    with memory.focus("project/alpha") as focus:
+        focus.get("project/alpha")
+        focus.recall("What does Alpha cost?")
 
-It begins with a topic and those the graph joins with it (seed 003, §7). What it cannot answer
-goes on to the memory, and the topics found there join the set. When its bytes are full, the
+It begins with a topic and those the graph joins with it (source document 003, §7). What it cannot
+answer goes on to the memory, and the topics found there join the set. When its bytes are full, the
 topics that were not used for longest leave.
 
 It is keyed by the number of the memory's last change: after a write the topics that changed are
@@ -62,7 +62,7 @@ STATE_BYTES = 1_500
 WORD_BYTES = 120
 ANSWERED = 0.9
 """How likely the answer stands there: 20 of 22 such questions of four everyday sets."""
-HERE = "working_set"
+HERE = "focus"
 """How answers from here are marked."""
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 _intent, _plan = lru_cache(maxsize=256)(read_intent), cache(default_plan)
@@ -85,7 +85,7 @@ class _Loaded:
 
 
 class Focus:
-    """A working set. Threads may share it."""
+    """What one works on, held in memory. Threads may share it."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class Focus:
         self._store, self._space, self._memory = store, space, memory
         self._topics = ByteCache[str, _Loaded](bytes_at_most)
         self._lock = threading.RLock()
-        self._stand = store.changefeed.stand()
+        self._revision = store.changefeed.revision()
         self.answered = {HERE: 0, "memory": 0}
         """How many answers came from the set, and how many from the memory."""
         self._load(topics)
@@ -144,7 +144,7 @@ class Focus:
         return found
 
     def search(self, question: str, limit: int = 10) -> list[Hit]:
-        """Passages, best first; those from here have the retriever `working_set`."""
+        """Passages, best first; those from here have the retriever `focus`."""
         passages = self._passages(question)[:limit]
         self._count(passages)
         if passages:
@@ -154,7 +154,7 @@ class Focus:
         return hits
 
     def recall(self, question: str, **how: Any) -> Recall:
-        """Passages for a question, packed; one from here has `working_set` among its reasons.
+        """Passages for a question, packed; one from here has `focus` among its reasons.
 
         With options of `Memory.recall` the memory is asked.
         """
@@ -171,7 +171,7 @@ class Focus:
         run = Run(_plan(intent, mode))
         run.started = started
         with run.stage(HERE) as stage:
-            stage.note(Reason.WORKING_SET, f"its words stand in {passages[0].chunk.topic}")
+            stage.note(Reason.FOCUS, f"its words stand in {passages[0].chunk.topic}")
             packed = pack(
                 *(question, passages, ()),
                 budget=run.plan.budget.tokens,
@@ -180,7 +180,7 @@ class Focus:
                 facts=facts,
             )
             stage.found, stage.coverage = len(packed.passages), 1.0
-        run.notes += packed.notes
+        run.diagnostics += packed.diagnostics
         found = answering.put_together(
             *(run, question, time_asked(question, now, now, read=False), NOW),
             *((intent, evidence, mode, self._space[1]), packed),
@@ -251,11 +251,11 @@ class Focus:
         """Read again what changed; not inside a batch, whose writes may be undone."""
         if self._store.in_transaction:
             return False
-        stand = self._store.changefeed.stand()
-        if stand != self._stand:
-            kept, is_other = self._topics.items(), stand[0] != self._stand[0]
+        revision = self._store.changefeed.revision()
+        if revision != self._revision:
+            kept, is_other = self._topics.items(), revision[0] != self._revision[0]
             stamps = self._store.topics.stamps(self._space[0], (name for name, _ in kept))
-            self._stand = stand
+            self._revision = revision
             gone = [name for name, one in kept if is_other or stamps.get(name) != one.stamp]
             for name in gone:
                 self._topics.drop(name)

@@ -1,0 +1,98 @@
+"""The headings of `hades --help`, and which commands stand under each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+PANELS = {
+    "Everyday": (
+        "remember",
+        "get",
+        "topics",
+        "history",
+        "search",
+        "ask",
+        "recall",
+        "ingest",
+        "relate",
+        "change-fact",
+        "forget",
+        "mcp",
+    ),
+    "Questions": (
+        "context",
+        "working-memory",
+        "paths",
+        "neighbours",
+        "subgraph",
+        "related",
+        "mentions",
+    ),
+    "Versions": ("diff", "chunks", "log", "purge"),
+    "Facts and entities": (
+        "edges",
+        "edge",
+        "unrelate",
+        "when-changed",
+        "inverses",
+        "set-inverse",
+        "entities",
+        "entity",
+        "alias",
+        "kind",
+        "merge",
+        "split",
+        "resolve",
+        "import-triples",
+    ),
+    "Looking after knowledge": (
+        "propose",
+        "review",
+        "extract",
+        "promote",
+        "suggest",
+        "quality",
+        "consolidate",
+        "summaries",
+        "drill",
+        "core",
+    ),
+    "Indexes and storage": ("index", "reembed", "warm", "archive", "tiers"),
+    "The memory as a whole": (
+        "stats",
+        "check",
+        "spaces",
+        "backup",
+        "restore",
+        "copy",
+        "export",
+        "import",
+        "settings",
+        "models",
+    ),
+    "Server and database": ("serve", "keys", "db"),
+    "Evaluation": ("eval", "train-ranker"),
+}
+"""Commands by heading, in the order in which the help shows them."""
+
+
+class PanelGroup(TyperGroup):
+    """The commands of the program, listed under headings.
+
+    Typer's own panels need rich, which takes as long to import as the rest of the help.
+    """
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write one section per heading, with the names in one column."""
+        width = max(map(len, self.commands))
+        for heading, names in PANELS.items():
+            rows = [
+                (name.ljust(width), self.commands[name].get_short_help_str(formatter.width))
+                for name in names
+                if name in self.commands
+            ]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
