@@ -97,7 +97,7 @@ FAULTS = (
         "gate: greetings are stored",
         "return bool(found) and all(word in _TALK for word in found)",
         "return False",
-        "tests/test_reviewing.py tests/test_memory.py tests/recall/test_reviewed.py",
+        "tests/serve/test_mcp_tools.py",
     ),
     Fault(
         "gate: a note of another author hides a true one",
@@ -161,7 +161,7 @@ FAULTS = (
     ),
     Fault(
         "cache: an answer is kept though something was written meanwhile",
-        "if key is not None and self._store.changefeed.stand() == stand:",
+        "if key is not None and self._store.changefeed.revision() == revision:",
         "if key is not None:",
         "tests/recall/test_answer_cache.py",
     ),
@@ -182,15 +182,21 @@ def _found_by(target: Path, fault: Fault, selection: list[str]) -> str:
     before = path.read_text(encoding="utf-8")
     path.write_text(before.replace(fault.text, fault.instead), encoding="utf-8")
     try:
-        command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *selection]
-        result = subprocess.run(
-            [*command, *fault.tests.split()], cwd=target, capture_output=True, text=True
-        )
+        test = _first_failure(target, *selection, *fault.tests.split())
     finally:
         path.write_text(before, encoding="utf-8")
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", result.stdout, re.MULTILINE)
+    if test and _first_failure(target, test):
+        raise SystemExit(f"{fault.name}: {test} fails without the fault, too")
+    return test
+
+
+def _first_failure(target: Path, *tests: str) -> str:
+    """The first test that fails; empty when all pass."""
+    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *tests]
+    result = subprocess.run(command, cwd=target, capture_output=True, text=True)
+    failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", result.stdout, re.MULTILINE)
     if failed is None and result.returncode:
-        raise SystemExit(f"{fault.name}: {result.stdout[-2_000:]}{result.stderr[-2_000:]}")
+        raise SystemExit(f"{result.stdout[-2_000:]}{result.stderr[-2_000:]}")
     return failed[1] if failed else ""
 
 

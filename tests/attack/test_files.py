@@ -59,6 +59,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     return begun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_named_and_the_rest_goes_on(
     folder: Path, memory: hades.Memory, name: str
@@ -78,6 +79,7 @@ def test_a_far_row_of_a_sheet_is_not_waited_for(folder: Path, memory: hades.Memo
     assert memory.get("docs/sheet.xlsx").content == "# Sheet\n\n- x"
 
 
+@pytest.mark.slow
 def test_others_write_while_a_file_is_read(
     folder: Path, memory: hades.Memory, tmp_path: Path
 ) -> None:
