@@ -5,7 +5,8 @@ real PostgreSQL, and on a `Client` of a real server over the file.
 
 Tests marked `slow` run in `make test-all` only. A test that uses a fixture of `SLOW_FIXTURES` is
 slow without a mark of its own. Disks are not waited for, except in tests marked `durable`. Files
-are read in this process, except in tests marked `workers`.
+are read in this process, except in tests marked `workers`. The built-in encoder computes the vector
+of a text once in a process, except in tests marked `encoder`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,6 +31,7 @@ import hades
 from hades.domain.times import to_micros
 from hades.ingest import pipeline
 from hades.ingest.workers import Workers
+from hades.models.onnx_encoder import Vectors, _Session
 from hades.store.sqlite import database as sqlite_database
 
 if TYPE_CHECKING:
@@ -66,6 +69,28 @@ def _disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Let SQLite leave its writes to the operating system: only a power cut would lose them."""
     if not request.node.get_closest_marker("durable"):
         monkeypatch.setattr(sqlite_database, "SYNCHRONOUS", "OFF")
+
+
+def _remembered(run: Callable[[_Session, list[int]], Vectors]) -> Any:
+    """Give each text its vector once in this process: many tests remember the same notes."""
+    vectors: WeakKeyDictionary[_Session, dict[tuple[int, ...], Vectors]] = WeakKeyDictionary()
+
+    def vector_of(session: _Session, ids: list[int]) -> Vectors:
+        known, key = vectors.setdefault(session, {}), tuple(ids)
+        if key not in known:
+            known[key] = run(session, ids)
+        return known[key].copy()
+
+    return vector_of
+
+
+_vector_of = _remembered(_Session.run)
+
+
+@pytest.fixture(autouse=True)
+def _encoding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not request.node.get_closest_marker("encoder"):
+        monkeypatch.setattr(_Session, "run", _vector_of)
 
 
 class _ReadsHere(Workers):

@@ -137,6 +137,7 @@ def test_a_plan_comes_true_without_a_write(alpha: hades.Memory, clock: HeldClock
         assert focus.get("project/alpha").version == 2
 
 
+@pytest.mark.slow
 def test_the_topics_used_least_leave_when_it_is_full(memory: hades.Memory) -> None:
     for number in range(50):
         memory.remember(f"note/{number}", f"Note {number}. " + "x " * 2_000)

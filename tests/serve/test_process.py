@@ -19,13 +19,14 @@ from hades.cli import app
 from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys, keys_beside
 
-pytestmark = pytest.mark.slow
-
 NO_TCP = "--no-tcp"
 GRACE = "--grace=4"
 
 # httpcore leaves a unix socket open that could not connect (to a server that has gone).
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 class Writers:
