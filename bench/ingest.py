@@ -22,11 +22,11 @@ from pathlib import Path
 import hades
 from bench.encoder import REFERENCE
 from bench.table import note, percentiles, seconds, show
-from hades.domain.names import name_key
 from hades.index.matcher import Matcher
 from hades.ingest.pipeline import PHASES
+from hades.language.english.proper_names import extract_names
+from hades.language.names import name_key
 from hades.models.encoder import MINILM_FOLDER, MiniLM, load_encoder
-from hades.models.names_extractor import extract_names
 
 PASSAGES = 300
 QUESTIONS = 50

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 import hades.operations as op
 from hades.domain.graph import NodeKind
-from hades.domain.names import paper_id
 from hades.domain.rules import clean_content, clean_kind, clean_name
-from hades.domain.times import NOW, AsOf, TimeLike, parse_time
+from hades.domain.times import NOW, AsOf, TimeLike
 from hades.errors import InvalidInput, NotFound, Unavailable
+from hades.language.english.moments import parse_time
+from hades.language.names import paper_id
 from hades.store.records import EdgeFilter, Phase, Progress, Write
 from hades.store.store import Store
 

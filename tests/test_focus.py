@@ -165,7 +165,7 @@ def test_of_a_long_history_the_last_and_the_important_are_kept(memory: hades.Mem
 def test_what_it_cannot_be_made_of(alpha: hades.Memory) -> None:
     with pytest.raises(hades.NotFound):
         alpha.focus("nobody")
-    with pytest.raises(hades.InvalidInput, match="now"):
+    with pytest.raises(hades.InvalidInput, match="present"):
         alpha.at("2024").focus("project/alpha")
     with pytest.raises(hades.InvalidInput):
         alpha.focus("project/alpha", bytes_at_most=0)

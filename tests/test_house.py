@@ -22,6 +22,7 @@ FLOORS = [
     {"api", "client", "memory", "opening", "operations"},
     {"recall", "ingest", "lifecycle", "exchange"},
     {"index", "graph", "store", "models", "context", "settings"},
+    {"language"},
     {"domain"},
     {"errors"},
 ]
@@ -61,6 +62,35 @@ def test_imports_go_one_way() -> None:
             for other in sorted(_imported_rooms(module))
             if FLOOR.get(other, -1) < FLOOR[room]
         ]
+    assert not wrong, "\n".join(wrong)
+
+
+RECALL_ROOMS = [
+    {"plan", "run", "warming"},
+    {"question"},
+    {"query_context"},
+    {"find"},
+    {"rank"},
+    {"paths"},
+    {"answer"},
+    {"answer_cache", "engine", "working"},
+]
+"""The rooms of recall in the order of its recipe: each imports itself and those before it."""
+
+
+def test_the_rooms_of_recall_import_those_before_them() -> None:
+    order = {room: number for number, rooms in enumerate(RECALL_ROOMS) for room in rooms}
+    wrong = []
+    for path, module in _parsed().items():
+        place = path.relative_to(PACKAGE)
+        if place.parts[0] != "recall" or place.name == "__init__.py":
+            continue
+        for node in ast.walk(module):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hades.recall"):
+                _, _, *inner = (node.module or "").split(".")
+                rooms = inner[:1] or [alias.name for alias in node.names]
+                own = order[place.parts[1].removesuffix(".py")]
+                wrong += [f"{place} imports {room}" for room in rooms if order[room] > own]
     assert not wrong, "\n".join(wrong)
 
 
@@ -154,10 +184,14 @@ def test_importing_hades_loads_nothing_heavy() -> None:
     assert not heavy & set(out.stdout.split())
 
 
-def test_a_command_that_only_reads_compiles_no_patterns_of_prose() -> None:
-    code = "import sys, hades.cli; print(*sys.modules)"
+def test_patterns_of_language_are_compiled_at_first_use() -> None:
+    code = (
+        "from hades.language.patterns import LazyPattern\n"
+        "LazyPattern.compiled = lambda self: print(self.pattern)\n"
+        "import hades.cli, hades.language.english.prose_facts, hades.lifecycle.promote"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "hades.domain.prose_patterns" not in out.stdout.split()
+    assert not out.stdout
 
 
 def test_the_version_is_in_the_changelog() -> None:

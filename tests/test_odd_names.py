@@ -13,7 +13,7 @@ from serve.mcp_making import talk, text_of
 from test_cli import Shell
 
 import hades
-from hades.domain.names import one_line
+from hades.domain.plain import one_line
 from hades.serve.executor import Executor
 
 FORGED = "FORGED@9"

@@ -25,9 +25,9 @@ from hades.domain.answer import (
 )
 from hades.domain.context import BudgetedContext
 from hades.domain.graph import Node, Reason
-from hades.domain.names import own_heading
 from hades.domain.strength import Strength
 from hades.domain.topics import Chunk, Hit
+from hades.language.names import own_heading
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -26,7 +26,7 @@ from hades.domain.graph import (
     RelationChange,
     Resolution,
 )
-from hades.domain.names import one_line, own_heading
+from hades.domain.plain import one_line
 from hades.domain.promotion import Promotion, QualityReport, Suggestion
 from hades.domain.proposal import Proposal
 from hades.domain.statement import statement
@@ -34,6 +34,7 @@ from hades.domain.summaries import Consolidation
 from hades.domain.tiers import Tier
 from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
 from hades.ingest.summary import Summary
+from hades.language.names import own_heading
 from hades.models.chat import ModelReport
 from hades.store.records import Problem
 

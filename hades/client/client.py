@@ -33,9 +33,10 @@ from hades.client.jobs import follow
 from hades.domain.address import is_socket, read_address
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_number, clean_tags
-from hades.domain.times import NOW, AsOf, TimeLike, iso, parse_time
+from hades.domain.times import NOW, AsOf, TimeLike, iso
 from hades.domain.topics import Chunk, Space
 from hades.errors import Denied, InvalidInput, Unavailable
+from hades.language.english.moments import parse_time
 from hades.memory import Memory, View
 from hades.operations.declare import OPERATIONS, Operation, Parameter
 from hades.operations.parameters import BATCH_WRITES_AT_MOST

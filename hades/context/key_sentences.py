@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from hades.context.tokens import TokenFamily
-
-DECISION = re.compile(
-    r"(?<!nothing )(?<!not )\b(?:deci(?:ded?|sion)|agreed|approved|rejected|chose|chosen|signed"
-    r"|cancell?ed|postponed|adopted)\b",
-    re.IGNORECASE,
-)
-NOTABLE = re.compile(
-    r"\d|\b(?:launched|released|shipped|hired|left|joined|moved|switched|migrated|replaced|fixed"
-    r"|broke|broken|failed|died|born|bought|sold|won|lost)\b",
-    re.IGNORECASE,
-)
+from hades.language.english.notable import DECISION, NOTABLE
 
 
 def key_sentences(texts: Sequence[str], family: TokenFamily, at_most: int) -> list[str]:

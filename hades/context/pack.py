@@ -20,8 +20,8 @@ from typing import Any, Generic, TypeVar
 from hades.context.tokens import ELLIPSIS, count, cut, cut_words
 from hades.domain.answer import Citation, Diagnostic, Fact, Passage, Path, unlabelled
 from hades.domain.graph import Reason
-from hades.domain.names import own_heading
 from hades.domain.topics import State
+from hades.language.names import own_heading
 
 Item = TypeVar("Item")
 

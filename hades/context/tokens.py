@@ -54,7 +54,7 @@ class TokenFamily:
         """
         if self.count([text])[0] <= at_most:
             return text
-        from hades.domain.sentences import spans
+        from hades.language.sentences import spans
 
         ends = [end for _, end in spans(text)]
         return self._longest(text, ends, at_most, "") or self.cut_words(text, at_most)

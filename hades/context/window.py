@@ -29,10 +29,10 @@ from hades.context.tokens import TokenFamily, token_family
 from hades.domain.answer import Recall
 from hades.domain.context import CORE_PREFIX, CoreBlock, WindowBlock, WindowEvent
 from hades.domain.rules import clean_content, clean_name, clean_number, clean_share
-from hades.domain.sentences import sentences
 from hades.domain.times import from_micros, system_clock
 from hades.domain.topics import Chunk, State, Topic
 from hades.errors import Conflict, InvalidInput, NotFound
+from hades.language.sentences import sentences
 
 if TYPE_CHECKING:
     from hades.models.chat import ChatModel

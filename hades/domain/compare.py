@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from difflib import unified_diff
 from typing import Any
 
-from hades.domain.names import one_line
+from hades.domain.plain import one_line
 from hades.domain.topics import Diff, State
 
 LINE_CHARACTERS_SHOWN = 60

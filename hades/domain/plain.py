@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -50,3 +51,16 @@ def _of_dataclass(kind: type) -> Callable[[Any], Any]:
         name: one if type(one := getattr(value, name)) in _AS_THEY_ARE else plain(one)
         for name in names
     }
+
+
+def one_line(name: str) -> str:
+    """A name as it is shown: it cannot pass for several lines, nor steer what shows it.
+
+    >>> one_line("a\\nb")
+    'a\ufffdb'
+    """
+    if name.isprintable():
+        return name
+    return "".join(
+        one if one.isprintable() or unicodedata.category(one) == "Zs" else "\ufffd" for one in name
+    )

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from hades.domain.names import says
 from hades.evals import metrics
 from hades.evals.memories import OpenSet
 from hades.evals.sets import EvalSet, Question
+from hades.language.names import says
 from hades.models.encoder import count_tokens
 from hades.recall.answer.ask import answer
 from hades.store.records import Progress

@@ -19,7 +19,7 @@ from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.memories import IdOf, Index, OpenSet
 from hades.evals.sets import EvalSet, Question
-from hades.recall.engine import SYSTEMS
+from hades.recall.rank.baselines import SYSTEMS
 from hades.recall.rank.ranker import Ranker
 from hades.store.records import Progress
 

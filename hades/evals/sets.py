@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hades.domain.times import parse_time, to_micros
+from hades.domain.times import to_micros
 from hades.errors import InvalidInput
+from hades.language.english.moments import parse_time
 from hades.store.records import Progress
 
 CORPUS, QUESTIONS, TRIPLES = "corpus.jsonl", "questions.jsonl", "triples.jsonl"

@@ -14,11 +14,11 @@ import numpy as np
 
 from hades.errors import InvalidInput
 from hades.evals.everyday import draws
+from hades.evals.fit_ranker import TrainingQuestion, fit_ranker
 from hades.evals.memories import IdOf, open_set
 from hades.evals.replay import read_events, replay
 from hades.evals.sets import EvalSet, Question
 from hades.memory import View
-from hades.recall.rank.ranker import Ranker, TrainingQuestion
 from hades.store.records import Progress
 
 NOTE_SIZES = (None, 100, 30, 10)
@@ -65,6 +65,6 @@ def train(
     every = [replace(one, weight=1 / len(found)) for found in learned.values() for one in found]
     if not every:
         raise InvalidInput("No question of these sets has an answer among its candidates.")
-    ranker = Ranker.train(every)
+    ranker = fit_ranker(every)
     ranker.save(target, {"questions": counts, "encoder": encoder})
     return counts

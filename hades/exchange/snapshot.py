@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 from hades.domain.graph import Edge, Entity, Node
-from hades.domain.names import name_key
 from hades.domain.topics import Chunk, State
+from hades.language.names import name_key
 
 _MARK_BYTES = 4
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from hades.domain.names import words
+from hades.language.words import words
 
 
 class Match(NamedTuple):

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind, row_of
-from hades.domain.names import fact_words, name_parts
 from hades.graph.arrays import Floats32, Ints
 from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
 from hades.index.graph_view import COUNTS, are_known, counted, is_at
 from hades.index.terms import ChunkTerms
 from hades.index.words import searched_texts, stems
+from hades.language.names import fact_words, name_parts
 from hades.store.records import Progress
 from hades.store.store import Store
 

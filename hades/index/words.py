@@ -2,7 +2,7 @@
 
 A document of this index is a *presence*: a chunk for a stretch of valid and known time.
 So a question about any moment is filtered inside the search. Words are folded as in
-`domain.names` and stemmed; a second field keeps them unstemmed with their positions, to
+`language.words` and stemmed; a second field keeps them unstemmed with their positions, to
 find where a new name stands in old texts.
 
 What was written lately is not in the index yet but beside it, in memory, since a commit takes
@@ -24,7 +24,9 @@ from typing import Any, NamedTuple
 import tantivy
 from tantivy import FieldType, Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
-from hades.domain.names import STOP_WORDS, name_parts, spoken, words
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.names import name_parts, spoken
+from hades.language.words import words
 from hades.store.store import Store
 
 _HEAP_BYTES = 64_000_000

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hades.domain.names import name_key, words
 from hades.errors import InvalidInput
 from hades.ingest.document import Bad, Origin, Unreadable
 from hades.ingest.readers.triples import Triple, read_triples
 from hades.ingest.summary import Summary
-from hades.models.names_extractor import is_name
+from hades.language.english.proper_names import is_name
+from hades.language.names import name_key
+from hades.language.words import words
 from hades.store.records import Progress, Write
 from hades.store.store import Store
 

@@ -13,18 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import (
-    STOP_WORDS,
-    is_identifier,
-    name_key,
-    paper_id,
-    symbol_tail,
-    without_parenthesis,
-)
 from hades.domain.weights import initial_weight
 from hades.ingest.document import IntroducedName, Introductions, Link, Origin
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.english.proper_names import is_name
+from hades.language.names import is_identifier, name_key, paper_id, symbol_tail, without_parenthesis
 from hades.models.encoder import Encoder
-from hades.models.names_extractor import is_name
 from hades.store.records import Write
 from hades.store.store import Store
 

@@ -16,8 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import fact_words, spoken, words
-from hades.domain.sentences import note_sentences
 from hades.index.indexes import usable
 from hades.index.matcher import Match, Matcher
 from hades.ingest.chunk import chunk
@@ -35,9 +33,12 @@ from hades.ingest.readers.markdown import name_of, read_markdown
 from hades.ingest.readers.text import stem_of
 from hades.ingest.spread import Spread
 from hades.ingest.turn import turn
+from hades.language.english.proper_names import WORDS_AT_MOST, is_name
+from hades.language.names import fact_words, spoken
+from hades.language.sentences import note_sentences
+from hades.language.words import words
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
-from hades.models.names_extractor import WORDS_AT_MOST, is_name
 from hades.store.records import BEFORE_NAMES, ChunkDraft, Mention, Pending, Phase, Progress
 from hades.store.store import Store
 

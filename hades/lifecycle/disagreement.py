@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from itertools import combinations, product
 
-from hades.domain.contradiction import contradiction
 from hades.domain.graph import Edge
 from hades.domain.promotion import Disagreement, Side
 from hades.domain.proposal import Proposal
-from hades.domain.prose_facts import EXCLUSIVE
-from hades.domain.sentences import plain_sentence
 from hades.domain.statement import statement
+from hades.language.english.contradiction import contradiction
+from hades.language.english.prose_facts import EXCLUSIVE
+from hades.language.sentences import plain_sentence
 
 ONE_AT_A_TIME = EXCLUSIVE | {"assigned_to", "due_on", "has_status", "status", "version"}
 ONE_AT_A_TIME |= {"located_in", "runs_on"}

@@ -34,18 +34,15 @@ from hades.domain.statement import statement
 from hades.domain.times import NOW, from_micros
 from hades.domain.topics import Hit, State
 from hades.errors import NotFound
-from hades.recall.answer import answering
-from hades.recall.answer.state_passage import state_passage
-from hades.recall.question.intent import (
-    asks_for_list,
-    choose_mode,
-    default_plan,
-    is_past_tense,
-    read_intent,
-)
-from hades.recall.question.terms import said, terms_of
+from hades.language.english.intent import asks_for_list, choose_mode, is_past_tense, read_intent
+from hades.language.english.terms import said, terms_of
+from hades.language.english.time_words import read_time
+from hades.recall.answer.answering import make_recall
+from hades.recall.answer.conveyance import conveyed
+from hades.recall.answer.passages import state_passage
+from hades.recall.question.asked import AskedQuestion
+from hades.recall.question.default_plan import default_plan
 from hades.recall.question.time_asked import time_asked
-from hades.recall.question.time_words import read_time
 from hades.recall.rank import belief
 from hades.recall.run import Run
 from hades.recall.working import recent_and_important
@@ -181,13 +178,11 @@ class Focus:
             )
             stage.found, stage.coverage = len(packed.passages), 1.0
         run.diagnostics += packed.diagnostics
-        found = answering.put_together(
-            *(run, question, time_asked(question, now, now, read=False), NOW),
-            *((intent, evidence, mode, self._space[1]), packed),
-            [belief.of_probability(passages[0].belief.mean)],
-            answering.conveyed(run, packed, 1.0, (passages, len(facts))),
-            notes=False,
-        )
+        asked_here = AskedQuestion(question, intent, evidence, mode, self._space[1], NOW)
+        untimed = time_asked(question, now, now, read=False)
+        measured = conveyed(run, packed, (1.0, 0.0), passages, len(facts))
+        chances = [passages[0].belief.mean]
+        found = make_recall(run, asked_here, untimed, packed, chances, measured)
         used = {(one.chunk.topic, one.chunk.version, one.recorded_at) for one in found.passages}
         self._store.uses.add(self._space[0], used)
         return found

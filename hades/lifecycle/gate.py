@@ -16,36 +16,19 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from hades.domain.contradiction import entails, is_about_one_thing
-from hades.domain.names import DATE, words
 from hades.domain.proposal import SAID_ALREADY, SAID_NO_MORE, Proposal
-from hades.domain.speculation import is_asserted
-from hades.domain.times import MONTHS, WEEKDAYS, from_micros, parse_time
+from hades.domain.times import from_micros
+from hades.language.english.contradiction import entails, is_about_one_thing
+from hades.language.english.moments import parse_time
+from hades.language.english.small_talk import is_talk
+from hades.language.english.speculation import is_asserted
+from hades.language.names import DATE
+from hades.language.patterns import lazy_pattern
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of, similar_notes
 from hades.store.records import Draft, Write
 from hades.store.store import Store
 
-TALK_CHARACTERS_AT_MOST = 200
-_TALK = frozenset(
-    """hi hello hey hiya thanks thank thx ty you u so very much many a lot ok okay k sure great good
-    cool nice fine perfect awesome excellent wonderful lovely super right alright all welcome bye
-    goodbye see later soon cheers please got it understood noted will do sounds that s is this the
-    i ll let me know no problem worries np morning afternoon evening night day have how are today
-    again there for your the help helping haha lol hmm mhm wow oh ah um well then appreciate thing
-    appreciated glad happy to anytime of course absolutely definitely agreed makes sense roger
-    re anything everyone team folks friend take care talk speak catch nothing add else""".split()  # noqa: SIM905
-)
-"""Words of greetings, thanks and acknowledgements. `yes` and `done` are answers, not talk."""
-_NO_TALK = re.compile(r"\b(?:not|never|no(?! (?:problem|worries)))\b|n['’]t\b", re.IGNORECASE)
-_GREETED = re.compile(
-    r"\b((?i:hi|hello|hey|thanks|thank you|bye|goodbye|cheers|morning|afternoon|evening|night)"
-    rf"(?: [a-z]+){{0,3}}),? (?!Yes\b|Done\b|(?:{'|'.join((*WEEKDAYS, *MONTHS)).title()})\b)"
-    r"[^\W\d_a-z][\w'’-]*(?=\W*(?:[!.,]|$))"
-)
-"""A greeting or thanks and, behind it, the name of who is greeted."""
-_PRAISE = r"(?:great|good|nice) (?:job|work)"
-_TALK_PHRASES = re.compile(rf"(?i)\b(?:see you (?:tomorrow|around|then)|{_PRAISE})\b")
-_HEAD = re.compile(
+_HEAD = lazy_pattern(
     r"^(?:(?:\[\w{1,9}\]|\d{1,4}\.) .{1,400}"
     r"(?:@\d+(?:#\d+)?(?:, (?:lines? )?\d| \()|:\d+(?:–\d+)?  )"
     r"|version  true since .{1,90}  content *$|\[F\d{1,4}\] edge \d|F\d{1,4}  .{1,400}  belief \d"
@@ -53,7 +36,7 @@ _HEAD = re.compile(
     re.MULTILINE,
 )
 """The head of a passage or fact, as HADES writes it into a context or on a terminal."""
-_BESIDE = re.compile(
+_BESIDE = lazy_pattern(
     r"[\sa-z[(“]|Question: |(?:Facts|Paths|Passages|Latest states|Summaries|Details):|[FP]\d+  "
     r"|\d+ +\d{4}-|[\d,]+ (?:of [\d,]+ )?tokens |.*\[F?\d+\]$"
     r"|(?i:here|this|these|from|according|i (?:found|recalled|know)|hades|recalled|context|memory"
@@ -61,7 +44,7 @@ _BESIDE = re.compile(
 )
 """Other lines of it: text is indented, remarks begin with a small letter; and an introduction."""
 _STATE = r'id":\s*"[^"\n]+@\d+",\s*"topic'
-_JSON = re.compile(rf'(?s)[\[{{\s]+"(?:{_STATE}|question":.{{1,999}},\s*"sentences)":.*[}}\]]\s*')
+_JSON = lazy_pattern(rf'(?s)[\[{{\s]+"(?:{_STATE}|question":.{{1,999}},\s*"sentences)":.*[}}\]]\s*')
 """What `get`, `history` and `ask` print with `--json`."""
 
 
@@ -135,14 +118,6 @@ def nothing_new(
             return ""
         said[note.id] = None
     return f"{', '.join(said)} {SAID_ALREADY}" if said else ""
-
-
-def is_talk(text: str) -> bool:
-    """Whether a text is nothing but greetings, thanks and acknowledgements."""
-    if len(text) > TALK_CHARACTERS_AT_MOST or _NO_TALK.search(text):
-        return False
-    found = words(_TALK_PHRASES.sub("see you", _GREETED.sub(r"\1", text)).casefold())
-    return bool(found) and all(word in _TALK for word in found)
 
 
 def is_context(text: str) -> bool:

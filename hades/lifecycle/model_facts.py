@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from pydantic import BaseModel, Field
 
 from hades.context.pack import indented, shown_name
-from hades.domain.names import name_key, says
-from hades.domain.prose_facts import ProseFact
-from hades.domain.sentences import spans
 from hades.domain.topics import State
+from hades.language.english.prose_facts import ProseFact
+from hades.language.names import name_key, says
+from hades.language.sentences import spans
 from hades.models.chat import UnusableReply, Usage, open_chat_model
 
 PART_CHARACTERS = 3_000

@@ -19,18 +19,18 @@ from itertools import groupby, islice
 from typing import Any
 
 from hades.domain.graph import Edge
-from hades.domain.names import says, spoken
 from hades.domain.promotion import Disagreement, Promotion, Side
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.rules import clean_content
-from hades.domain.sentences import sentences
-from hades.domain.settled import settled
 from hades.domain.statement import day, statement
 from hades.domain.times import NOW, from_micros, iso
 from hades.domain.topics import PROMOTION, State
 from hades.errors import InvalidInput, NotFound
 from hades.ingest.document import Block, pack_document
 from hades.ingest.phases import note_document, under
+from hades.language.english.settled import settled
+from hades.language.names import says, spoken
+from hades.language.sentences import sentences
 from hades.lifecycle import fact_changes, gate, review
 from hades.lifecycle.authority import is_told
 from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements

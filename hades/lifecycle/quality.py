@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 
 from hades.domain.graph import Edge
-from hades.domain.names import DIGITS
 from hades.domain.promotion import Disagreement, QualityFinding, QualityReport, Side
 from hades.domain.statement import statement
 from hades.domain.times import DAY_MICROSECONDS, NOW, from_micros
+from hades.language.english.replacement import share_words
+from hades.language.names import DIGITS
 from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements
 from hades.lifecycle.gate import are_of_two_days
 from hades.lifecycle.suggest import TopicPairs
-from hades.lifecycle.synthesis import sentences_of, share_words
+from hades.lifecycle.synthesis import sentences_of
 from hades.store.records import EdgeFilter
 from hades.store.store import Store
 

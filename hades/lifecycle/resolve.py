@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import SIMILAR_TO, UNSURE, Edge, Likeness, Resolution
-from hades.domain.likeness import candidates, is_comparable, jaccard, numbers, same_spelling
-from hades.domain.names import name_key
 from hades.domain.times import NOW
+from hades.language.likeness import candidates, is_comparable, jaccard, numbers, same_spelling
+from hades.language.names import name_key
 from hades.models.encoder import Encoder
 from hades.store.records import EdgeDraft, EdgeFilter, NamedEntity, Progress
 from hades.store.store import Store

@@ -15,19 +15,20 @@ from datetime import datetime
 from itertools import product
 from typing import Any
 
-from hades.domain.contradiction import contradiction, entails
 from hades.domain.extraction import PATTERNS, extraction_metadata
 from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
-from hades.domain.names import name_key
 from hades.domain.proposal import DEFAULT_THRESHOLD, Proposal
-from hades.domain.settled import settled
 from hades.domain.times import NOW, from_micros, iso, to_micros
 from hades.domain.topics import State
 from hades.errors import InvalidInput
+from hades.language.english.contradiction import contradiction, entails
+from hades.language.english.moments import said_moment
+from hades.language.english.prose_facts import facts_in
+from hades.language.english.settled import settled
+from hades.language.names import name_key
 from hades.lifecycle import fact_changes, gate
 from hades.lifecycle.authority import may_change, said_by, told_by
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of
-from hades.recall.question.periods import said_moment
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.store import Store
 
@@ -158,8 +159,6 @@ def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
 
 def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]:
     """The told edges that the facts in a note replace or deny."""
-    from hades.domain.prose_facts import facts_in  # its patterns take long to compile
-
     for fact in facts_in(state.content) if sentences_of(state.content) else ():
         if fact.valid_to is not None or not (fact.exclusive or fact.negated):
             continue

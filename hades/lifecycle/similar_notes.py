@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hades.domain.contradiction import required_words
-from hades.domain.sentences import note_sentences
-from hades.domain.settled import NOTE_CHARACTERS_AT_MOST
 from hades.domain.times import FOREVER
+from hades.language.english.contradiction import required_words
+from hades.language.english.settled import NOTE_CHARACTERS_AT_MOST
+from hades.language.sentences import note_sentences
 from hades.store.store import Store
 
 SENTENCES_AT_MOST = 8

@@ -15,9 +15,11 @@ from itertools import combinations
 import numpy as np
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import STOP_WORDS, name_key, words
 from hades.domain.promotion import Suggestion
 from hades.domain.times import AsOf
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.names import name_key
+from hades.language.words import words
 from hades.models.encoder import Encoder
 from hades.store.records import Progress
 from hades.store.store import Store

@@ -18,15 +18,16 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from math import log
 
-from hades.context.key_sentences import DECISION, NOTABLE, key_sentences
+from hades.context.key_sentences import key_sentences
 from hades.context.tokens import MINILM, count, cut_words
 from hades.domain.graph import Edge
-from hades.domain.sentences import plain_sentence, sentences
 from hades.domain.statement import day, statement
 from hades.domain.summaries import Cited, SummaryPeriod, cite
 from hades.domain.times import AsOf
 from hades.errors import NotFound
-from hades.lifecycle.synthesis import said_words, share_words
+from hades.language.english.notable import DECISION, NOTABLE
+from hades.language.english.replacement import said_words, share_words
+from hades.language.sentences import plain_sentence, sentences
 from hades.store.archive import LOST
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod

@@ -5,39 +5,18 @@ Every sentence of the versions either holds or changed; none is left out silentl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
-from functools import lru_cache
-from itertools import product
 
-from hades.domain.contradiction import contradiction, values
-from hades.domain.names import DIGITS, STOP_WORDS, name_key, numberless, says, words
 from hades.domain.promotion import Side
-from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE, ProseFact, facts_in, names_topic
-from hades.domain.sentences import plain_sentence, sentences
-from hades.domain.speculation import NEGATION
 from hades.domain.topics import State
+from hades.language.english.replacement import facts_of, repeats, replaces, said_words, share_words
+from hades.language.names import name_key, says
+from hades.language.sentences import plain_sentence, sentences
+from hades.language.words import words
 
 SENTENCES_AT_MOST = 100
 """Of one text that are read."""
-SHARED_WORDS = 0.5
-"""A sentence with so much of another's words, and another value or a word that says that something
-changed, replaces it: a judgement."""
-_SHARED_AT_LEAST = 2
-_SAYS_CHANGE = re.compile(
-    r"\b(?:now|again|instead|any ?more|no longer|(?:gave|given) up|stopped|ended|stepped down"
-    r"|resigned|retired|sold|former(?:ly)?)\b",
-    re.IGNORECASE,
-)
-_PRONOUN = re.compile(r"^(?:She|He|It|They|(?P<whose>Her|His|Its|Their))(?= )")
-_PLACE = re.compile(
-    r"(?<= )(at|for|in|to|by) (?:the|an?) (?!weekend|moment)([a-z][\w-]*(?: [a-z][\w-]*){0,2}?)"
-    r"(?=[.,;]|$| (?:in|at|on|of|since|and|from|until|now)\b)"
-)
-"""Common nouns that are the object of a fact, as a name would be: works at the chandlery."""
-_BROKEN = re.compile(r"\b(\w+) (?:is|are) (?:still |now )?(?:broken|damaged|closed|out of order)\b")
-_REPAIRED = re.compile(r"\b(\w+) (?:works? again|(?:is|are) (?:now )?(?:repaired|fixed|open))\b")
 
 
 def sentences_of(content: str, source: str, confidence: float, since: datetime) -> list[Side]:
@@ -53,18 +32,6 @@ def sentences_of(content: str, source: str, confidence: float, since: datetime) 
 def sentences_of_state(state: State) -> list[Side]:
     """The sentences of a state."""
     return sentences_of(state.content, state.id, state.confidence, state.valid_from)
-
-
-@lru_cache(maxsize=4_096)
-def said_words(text: str) -> frozenset[str]:
-    """The words of a sentence that say something."""
-    return frozenset(name_key(text).split()) - STOP_WORDS
-
-
-def share_words(one: str, other: str) -> float:
-    """The share of their words that two sentences have in common."""
-    first, second = said_words(one), said_words(other)
-    return len(first & second) / max(1, len(first | second))
 
 
 def compare_versions(
@@ -85,9 +52,9 @@ def compare_versions(
             near = [  # most have nothing to do with it
                 one
                 for one in (*later, *reason)
-                if not words or words & said_words(one.text) or _facts(one.text, topic)
+                if not words or words & said_words(one.text) or facts_of(one.text, topic)
             ]
-            if any(_repeats(one.text, sentence.text, topic) for one in near if one not in reason):
+            if any(repeats(one.text, sentence.text, topic) for one in near if one not in reason):
                 continue
             said = [one for one in near if replaces(one.text, sentence.text, topic)]
             said += [
@@ -99,70 +66,3 @@ def compare_versions(
             else:
                 holds.append(sentence)
     return holds, changed[::-1]
-
-
-def replaces(new: str, old: str, topic: str) -> bool:
-    """Whether a later sentence of a topic says otherwise what an earlier one says.
-
-    >>> replaces("It moved to Erfurt.", "Lives in Jena.", "staff/pavel")
-    True
-    """
-    new, old = _named(new, topic), _named(old, topic)
-    broken, repaired = _BROKEN.search(old), _REPAIRED.search(new)
-    if broken and repaired and broken[1].casefold() == repaired[1].casefold():
-        return True
-    facts = _facts(new, topic), _facts(old, topic)
-    if any(_ends(*both, topic) for both in product(*facts)):
-        return True
-    shared = len(said_words(new) & said_words(old))
-    # Where both state facts, the words alone would say less: who moved still works there.
-    if shared and not all(facts) and contradiction(new, old, topic, "") is not None:
-        return True
-    own = _own_words(old, topic)
-    kept = own & said_words(new)
-    alike = shared >= _SHARED_AT_LEAST and len(kept) >= SHARED_WORDS * len(own)
-    if not alike and (kept != own or _shape(new) != _shape(old)):
-        return False
-    now, before = values(new), values(old)
-    another = any(now[kind] - before[kind] and before[kind] - now[kind] for kind in now)
-    return another or _SAYS_CHANGE.search(new) is not None
-
-
-def _named(text: str, topic: str) -> str:
-    """A sentence with its topic's name in place of a pronoun, and common nouns as names."""
-    last = topic.rpartition("/")[2]
-    text = _PRONOUN.sub(lambda one: f"{last}'s" if one["whose"] else last, text)
-    return _PLACE.sub(r"\1 `\2`", text)
-
-
-def _repeats(new: str, old: str, topic: str) -> bool:
-    """Whether a later sentence of a topic says all that an earlier one says."""
-    own = said_words(old) - said_words(topic)
-    if not own <= said_words(new) or (_SAYS_CHANGE.search(new) and not _SAYS_CHANGE.search(old)):
-        return False
-    denied = [len(NEGATION.findall(one)) % 2 for one in (new, old)]
-    return name_key(new) == name_key(old) or (len(own) > 1 and denied[0] == denied[1])
-
-
-@lru_cache(maxsize=4_096)
-def _own_words(text: str, topic: str) -> frozenset[str]:
-    """The words of a sentence beside those of its topic's name, its numbers and days."""
-    own = said_words(text) - said_words(topic) - values(text)["day"]
-    return frozenset(word for word in own if not DIGITS.search(word))
-
-
-_facts = lru_cache(maxsize=4_096)(facts_in)
-_shape = lru_cache(maxsize=4_096)(numberless)
-
-
-def _ends(new: ProseFact, old: ProseFact, topic: str) -> bool:
-    """Whether a fact ends an earlier one of its subject."""
-    said = new.subject, old.subject
-    who = {topic if names_topic(one, topic) else name_key(one) for one in said}
-    if old.negated or len(who) > 1:
-        return False
-    same = name_key(new.object) == name_key(old.object)
-    if new.relation == old.relation:
-        return same == new.negated and (new.negated or new.exclusive)
-    ends = ENDS if same else ENDS_ELSEWHERE
-    return not new.negated and old.relation in ends.get(new.relation, ())

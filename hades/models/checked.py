@@ -15,8 +15,8 @@ from itertools import accumulate
 from hades.context.pack import indented
 from hades.context.tokens import count
 from hades.domain.answer import Usage
-from hades.domain.grounding import CheckedSentence, check_sentences
 from hades.errors import Denied, InvalidInput, Unavailable
+from hades.language.english.grounding import CheckedSentence, check_sentences
 from hades.models.chat import ChatModel, UnusableReply
 
 CITE = (

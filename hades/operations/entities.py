@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.graph import Entity, Mentioned, NodeKind, Related, Resolution, row_of
-from hades.domain.names import characters_at
 from hades.domain.rules import clean_name, clean_number
 from hades.errors import InvalidInput
+from hades.language.words import characters_at
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import EntityName, Glob, Most, Name, PageLimit
 from hades.store.records import Progress

@@ -18,11 +18,11 @@ from hades.domain.extraction import (
     extraction_metadata,
 )
 from hades.domain.graph import Edge
-from hades.domain.names import name_key
 from hades.domain.rules import clean_name, clean_share
 from hades.domain.times import NOW, iso
 from hades.domain.topics import State
 from hades.errors import Conflict, InvalidInput, NotFound
+from hades.language.names import name_key
 from hades.lifecycle import fact_changes
 from hades.lifecycle.authority import is_told, may_change
 from hades.lifecycle.review import ENDS_OF_EDGE, against, ends_of
@@ -33,7 +33,7 @@ from hades.store.archive import LOST
 from hades.store.records import EdgeDraft, EdgeFilter, Progress
 
 if TYPE_CHECKING:
-    from hades.domain.prose_facts import ProseFact
+    from hades.language.english.prose_facts import ProseFact
     from hades.lifecycle.model_facts import ModelReader
     from hades.memory import Memory
 
@@ -161,7 +161,7 @@ class _Run:
         return (*_edge_key(kind, fields), _read_in(fields)) in self.undecided
 
     def _read(self, state: State) -> None:
-        from hades.domain.prose_facts import facts_in
+        from hades.language.english.prose_facts import facts_in
 
         self.states += 1
         if self.reader is None:
@@ -184,7 +184,7 @@ class _Run:
 
     def _placed(self, fact: ProseFact, state: State) -> ExtractedFact:
         """A fact with the names and times it is stored under."""
-        from hades.recall.question.periods import said_moment
+        from hades.language.english.moments import said_moment
 
         # `Maya` is people/maya in its own notes.
         own = {name_key(state.topic), name_key(state.topic.rpartition("/")[2])}
@@ -291,7 +291,7 @@ class _Run:
 
     def _ended_by(self, fact: ExtractedFact) -> list[Edge]:
         """Return the edges of other relations that a fact ends."""
-        from hades.domain.prose_facts import ENDS, ENDS_ELSEWHERE
+        from hades.language.english.prose_facts import ENDS, ENDS_ELSEWHERE
 
         over = [
             one for relation in ENDS.get(fact.relation, ()) for one in self._edges(fact, relation)

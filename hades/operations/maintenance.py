@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 from hades.domain.compare import in_one_line
 from hades.domain.graph import Edge
-from hades.domain.names import one_line
+from hades.domain.plain import one_line
 from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import FOREVER
 from hades.domain.topics import Change, Space

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hades.domain.answer import Path, Recall
 from hades.domain.graph import Node
-from hades.domain.names import one_line
+from hades.domain.plain import one_line
 from hades.domain.rules import clean_number
 from hades.domain.times import TimeLike
 from hades.domain.weights import PathScoring

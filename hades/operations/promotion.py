@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.names import words
 from hades.domain.promotion import Promotion, QualityReport, Suggestion
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.errors import Conflict, InvalidInput
+from hades.language.words import words
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import ExpectVersion, Limit, ModelName, TopicName
 from hades.store.records import Progress

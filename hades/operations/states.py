@@ -226,7 +226,7 @@ def remember(
 
 def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list[CurrentNote]:
     """The notes that a new one is compared with; none where it states nothing to compare."""
-    from hades.domain.contradiction import is_statement
+    from hades.language.english.contradiction import is_statement
     from hades.lifecycle.similar_notes import sentences_of, similar_notes
 
     said = [one for one in sentences_of(content) if gate or is_statement(one)]

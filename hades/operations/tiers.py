@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.rules import clean_number
 from hades.domain.tiers import Tier
-from hades.domain.times import TimeLike, parse_time, to_micros
+from hades.domain.times import TimeLike, to_micros
 from hades.errors import InvalidInput
+from hades.language.english.moments import parse_time
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import NUMBER_AT_MOST
 from hades.store.owed import LOG, REWRITE, owe

@@ -1,8 +1,9 @@
 """The recall engine: a question goes in, an answer object comes out.
 
-    intent → plan → seeds → walk → rank → paths → pack
+    question/ → find/ → rank/ → paths/ → answer/
 
-Each stage is a file of its own here; this one puts them in order, within the plan.
+Each stage takes the frozen results of those before it and returns its own. This file puts the
+stages in order, within the plan.
 """
 
 from __future__ import annotations
@@ -24,39 +25,39 @@ from hades.domain.tiers import Tier
 from hades.domain.times import FOREVER, from_micros
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
-from hades.graph.arrays import Floats, Ints
+from hades.graph.arrays import Ints
+from hades.language.english.intent import asks_for_list, choose_mode, read_intent
 from hades.models.encoder import wait_until_loaded
-from hades.recall.answer import answering, overview, relations
+from hades.recall.answer.answering import answer
+from hades.recall.answer.overview import overview
+from hades.recall.answer.relations import find_related, relation_asked
 from hades.recall.answer_cache import AnswerCache, open_shared
-from hades.recall.find import beam as beaming
-from hades.recall.find import retrieve
+from hades.recall.find.beam import run_beam
 from hades.recall.find.finder import Finder, Scope
-from hades.recall.find.read_on import reading_on
-from hades.recall.find.signals import scaled
+from hades.recall.find.read_on import start_reading_on
+from hades.recall.find.results import Found
+from hades.recall.find.scores import scaled
+from hades.recall.find.seeds import Encoding, find_seeds, start_encoding
+from hades.recall.find.walks import start_walks
 from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan, sized
 from hades.recall.query_context import QueryContext
-from hades.recall.question.intent import (
-    PLANNING_PASSAGES,
-    asks_for_list,
-    choose_mode,
-    default_plan,
-    read_intent,
-)
+from hades.recall.question.asked import AskedQuestion
+from hades.recall.question.default_plan import PLANNING_PASSAGES, default_plan
 from hades.recall.question.time_asked import TimeAsked, time_asked
+from hades.recall.rank.baselines import SYSTEMS, system_scores
 from hades.recall.rank.features import FEATURES
+from hades.recall.rank.rank_candidates import rank_candidates
 from hades.recall.rank.ranker import Ranker, Table, shipped_ranker
+from hades.recall.rank.ranking import Ranking
 from hades.recall.run import Clock, Run, Stage
 from hades.settings import load_settings
 from hades.store.archive import LOST
 from hades.store.records import Progress
 from hades.store.store import Store
 
-SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
-"""The ladder of baselines, each with more of the recipe than the one before."""
-
 QUESTION_CHARACTERS_AT_MOST = 4_000
 """What is longer is cut: the encoder reads no more than that anyway."""
-_UNHURRIED_MS = 60_000
+_UNHURRIED_MS, _ALL_CANDIDATES = 60_000, 10_000
 
 
 class RecallEngine:
@@ -105,45 +106,55 @@ class RecallEngine:
         on_progress: Progress | None,
         clock: Clock,
     ) -> Recall:
-        asked = question[:QUESTION_CHARACTERS_AT_MOST]
-        intent, evidence = read_intent(asked)
-        relation = relations.relation_asked(self._store, scope, asked)
+        text = question[:QUESTION_CHARACTERS_AT_MOST]
+        relation = relation_asked(self._store, scope, text)
+        intent, evidence = read_intent(text)
         if relation is not None:
             intent, evidence = Intent.RELATION, f"it asks for {relation}"
-        chosen = choose_mode(asked) if mode is None else _mode(mode)
-        made, diagnostics = _usual_plan(intent, chosen)
-        if mode is None and (relation is not None or asks_for_list(asked)):
-            made, diagnostics = make_plan(made, {"final_context": PLANNING_PASSAGES})
-        usual = made.final_context
-        if plan is not None:
-            made, diagnostics = make_plan(made, plan)
-        if budget is not None:
-            room = {"budget": {"tokens": budget}} if plan else sized(made, budget)
-            made, diagnostics = make_plan(made, room)
-        run = Run(made, clock, self._store.within, list(diagnostics))
-        said = (intent, evidence, chosen, scope.space_name)
-        told = overview.overview(run, self._store, scope, asked, said, usual)
-        if told is not None:
-            return told
-        encoded = retrieve.encoding(run, self.finder.encoder, asked)
+        amount = choose_mode(text) if mode is None else _mode(mode)
+        asked = AskedQuestion(text, intent, evidence, amount, scope.space_name, scope.as_of)
+        many = mode is None and (relation is not None or asks_for_list(text))
+        chosen, diagnostics, usual = _plan_for(asked, plan, budget, many=many)
+        run = Run(chosen, clock, self._store.within, list(diagnostics))
+        from_summaries = overview(run, self._store, scope, asked, usual)
+        if from_summaries is not None:
+            return from_summaries
+        encoding = start_encoding(run, self.finder.encoder, text)
         with ExitStack() as moment:
-            with run.stage("open", reads_all=True) as stage:
-                query = moment.enter_context(self.query_context(scope, on_progress, asked))
-                stage.found = int(query.mask.sum())
-                if not query.indexes.is_whole:
-                    read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
-                    stage.note(Reason.FALLBACK, f"{read} were read: memory_mb is less than all")
-                if len(asked) < len(question):
-                    stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(asked)}")
-                if encoded is not None:
-                    # How long a model takes to load tells nothing of how late its answers come.
-                    wait_until_loaded(self.finder.encoder)
-                asks = self.time(scope, query, asked, made.retriever.time_words, stage)
-                if then := _source_moment(scope, query, asks):
-                    query = moment.enter_context(self.query_context(then, on_progress, asked))
-            found = self.find(run, query, asked, made.reranker.m, encoded, intent, asks)
-            related = None if relation is None else relations.lead(run, found, relation)
-            return answering.answer(run, found, *said, self.finder.encoder, usual, related)
+            query, when = self._open(run, moment, scope, question, on_progress)
+            found = self.find(run, query, text, encoding, when)
+            ranking = rank_candidates(run, found, self.ranker, chosen.reranker.m, intent)
+            related = None
+            if relation is not None:
+                related, ranking = find_related(run, found, ranking, relation)
+            asked = replace(asked, as_of=query.as_of)
+            return answer(run, asked, found, ranking, self.finder.encoder, usual, related)
+
+    def _open(
+        self,
+        run: Run,
+        moment: ExitStack,
+        scope: Scope,
+        question: str,
+        on_progress: Progress | None,
+    ) -> tuple[QueryContext, TimeAsked]:
+        """Open the memory, held by `moment`, at the time the question asks about."""
+        text = question[:QUESTION_CHARACTERS_AT_MOST]
+        with run.stage("open", reads_all=True) as stage:
+            query = moment.enter_context(self.query_context(scope, on_progress, text))
+            stage.found = int(query.mask.sum())
+            if not query.indexes.is_whole:
+                read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
+                stage.note(Reason.FALLBACK, f"{read} were read: memory_mb is less than all")
+            if len(text) < len(question):
+                stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(text)}")
+            if "meaning" in run.plan.retriever.retrievers:
+                # The time a model takes to load must not count as a late answer.
+                wait_until_loaded(self.finder.encoder)
+            when = self.time(scope, query, text, run.plan.retriever.time_words, stage)
+            if then := _source_moment(scope, query, when):
+                query = moment.enter_context(self.query_context(then, on_progress, text))
+            return query, when
 
     def rank(
         self, scope: Scope, question: str, system: str, limit: int, on_progress: Progress | None
@@ -152,11 +163,11 @@ class RecallEngine:
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
         with self.query_context(scope, on_progress, question) as query:
-            found = self._found(scope, query, question)
-            relation = relations.relation_asked(self._store, scope, question)
+            found, ranking = self._ranked(scope, query, question)
+            relation = relation_asked(self._store, scope, question)
             if relation is not None:
-                relations.lead(Run(UNHURRIED), found, relation)
-            scores = system_scores(found, system)
+                _, ranking = find_related(Run(UNHURRIED), found, ranking, relation)
+            scores = system_scores(found, ranking, system)
             order = np.lexsort((np.arange(len(scores)), -scores))[:limit]
             order = order[np.isfinite(scores[order])]
             return self.finder.hits(
@@ -166,46 +177,48 @@ class RecallEngine:
     def examine(self, scope: Scope, question: str) -> tuple[list[Chunk], Table]:
         """The candidates for a question and their features: what a ranker learns from."""
         with self.query_context(scope, None, question) as query:
-            found = self._found(scope, query, question, read_intent(question)[0])
-            ids = query.graph.chunks[found.numbers].tolist()
+            _, ranking = self._ranked(scope, query, question, read_intent(question)[0])
+            ids = query.graph.chunks[ranking.numbers].tolist()
             chunks = self._store.chunks.find(ids, scope.as_of)
-            if found.features is None:
+            if ranking.features is None:
                 return [], np.zeros((0, len(FEATURES)), np.float32)
-            return [chunks[one].chunk for one in ids], found.features
+            return [chunks[chunk].chunk for chunk in ids], ranking.features
 
-    def _found(
+    def _ranked(
         self, scope: Scope, query: QueryContext, question: str, intent: Intent = Intent.LOOKUP
-    ) -> retrieve.Retrieved:
-        """All that can be found, whatever it costs."""
-        asked = question[:QUESTION_CHARACTERS_AT_MOST]
-        asks = self.time(scope, query, asked)
-        return self.find(Run(UNHURRIED), query, asked, 10_000, None, intent, asks)
+    ) -> tuple[Found, Ranking]:
+        """Find and rank all that can be found, whatever it costs."""
+        text, run = question[:QUESTION_CHARACTERS_AT_MOST], Run(UNHURRIED)
+        found = self.find(run, query, text, when=self.time(scope, query, text))
+        return found, rank_candidates(run, found, self.ranker, _ALL_CANDIDATES, intent)
 
     def find(
         self,
         run: Run,
         query: QueryContext,
         question: str,
-        limit: int,
-        encoded: retrieve.Encoding | None = None,
-        intent: Intent = Intent.LOOKUP,
-        asks: TimeAsked | None = None,
-    ) -> retrieve.Retrieved:
-        """Find passages: seeds, walks, beam and ranking."""
-        encoded = encoded or retrieve.encoding(run, self.finder.encoder, question)
-        asks = asks or time_asked(question, self._store.now(), query.valid, read=False)
-        within = query.within(asks)
+        encoding: Encoding | None = None,
+        when: TimeAsked | None = None,
+    ) -> Found:
+        """Find passages: seeds, then the beam, with walks and reading on in the background."""
+        encoder = self.finder.encoder
+        encoding = encoding or start_encoding(run, encoder, question)
+        when = when or time_asked(question, self._store.now(), query.valid, read=False)
+        within = query.within(when)
         if within is None:
-            # What is near to it is shown all the same, and `ask` does not take it for an answer.
-            said = asks.words.said if asks.words else "then"
+            # The nearest passages are shown all the same; `ask` does not take them for an answer.
+            said = when.words.said if when.words else "then"
             run.diagnostics.append(
                 Diagnostic(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}")
             )
-        found = retrieve.find_seeds(run, within or query, encoded, question, asks)
-        with reading_on(run, found, self.finder.encoder), retrieve.walking(run, found):
-            beaming.run_beam(run, found)
-        retrieve.rank(run, found, self.ranker, limit, intent)
-        return found
+        search, seeds = find_seeds(run, within or query, encoding, question, when)
+        with run.stage("read_on", run.plan.retriever.timeout_ms) as reading:
+            following = start_reading_on(reading, search, seeds, encoder)
+            with run.stage("walk", run.plan.graph.timeout_ms) as walking:
+                walks = start_walks(walking, search, seeds)
+                beam = run_beam(run, search, seeds)
+                walked = walks()
+            return Found(search, seeds, walked, following(), beam)
 
     def time(
         self,
@@ -232,10 +245,10 @@ class RecallEngine:
         mask = query.mask & query.notes
         both = scaled(query.words(words.event), mask)
         run = stage.run if stage else Run(UNHURRIED)
-        encoded = retrieve.encoding(run, self.finder.encoder, words.event)
+        encoding = start_encoding(run, self.finder.encoder, words.event)
         with suppress(TimeoutError):  # then words alone must find it
             seconds = run.plan.retriever.timeout_ms / 1000
-            vector = encoded(seconds) if encoded else None
+            vector = encoding(seconds) if encoding else None
             if vector is not None and vector[0] is not None:
                 both = both + scaled(query.cosine(vector[0]), mask)
         both = np.where(mask, both, -1.0)
@@ -334,27 +347,6 @@ UNHURRIED = Plan(
 """The default plan without its hurry: what evaluation and training use."""
 
 
-def system_scores(retrieved: retrieve.Retrieved, system: str) -> Any:
-    """What one system says of every passage, by chunk number; -inf: not retrieved."""
-    signals = retrieved.signals
-    if system == "full":
-        # The ranked ones first, in their order; then the rest by what the retrievers say.
-        scores = signals.prior - 1e6
-        scores[retrieved.numbers] = retrieved.scores
-    else:
-        walked = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0)))
-        plain = (scaled(signals.cosine, signals.mask) + scaled(signals.words, signals.mask)) / 2
-        scores = {
-            "dense": signals.cosine,
-            "words": np.where(signals.words > 0, signals.words, -np.inf),
-            "hybrid": plain,
-            # A walk reaches few: what it never came to follows by the prior.
-            "ppr": np.where(walked > 0, 1 + walked, signals.prior * 1e-3),
-            "fusion": _fused(retrieved),
-        }[system]
-    return np.where(signals.mask, scores, -np.inf)
-
-
 def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope | None:
     """The time in the words of a question, where sources said something else by then.
 
@@ -369,12 +361,20 @@ def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope 
     return then if gone.any() else None
 
 
-def _fused(retrieved: retrieve.Retrieved) -> Floats:
-    """The fusion of prior, walk and belief, weighed as the mode of the question says."""
-    signals, believed = retrieved.signals, np.zeros(len(retrieved.signals.mask))
-    believed[retrieved.numbers] = retrieved.belief
-    weights = _usual_plan(Intent.LOOKUP, choose_mode(retrieved.question))[0].reranker.fusion
-    return retrieve.fused(signals.prior, signals.walked, believed, weights)
+def _plan_for(
+    asked: AskedQuestion, plan: Plan | Mapping[str, Any] | None, budget: int | None, *, many: bool
+) -> tuple[Plan, tuple[Diagnostic, ...], int]:
+    """Return the plan, its diagnostics, and how many passages such a question usually gets."""
+    chosen, diagnostics = _usual_plan(asked.intent, asked.mode)
+    if many:
+        chosen, diagnostics = make_plan(chosen, {"final_context": PLANNING_PASSAGES})
+    usual = chosen.final_context
+    if plan is not None:
+        chosen, diagnostics = make_plan(chosen, plan)
+    if budget is not None:
+        room = {"budget": {"tokens": budget}} if plan else sized(chosen, budget)
+        chosen, diagnostics = make_plan(chosen, room)
+    return chosen, diagnostics, usual
 
 
 @cache

@@ -47,6 +47,15 @@ class QueryContext:
         """The moment that is asked about, in microseconds."""
         return self.indexes.moment(self.as_of)[0]
 
+    @property
+    def barred(self) -> Flags:
+        """By node: whether walks may not go through it: hubs, and chunks the filters leave out."""
+        barred = self.graph.barred
+        if self.mask is not self.graph.visible:
+            barred = barred.copy()
+            barred[: len(self.mask)] |= ~self.mask
+        return barred
+
     def within(self, asked: TimeAsked) -> QueryContext | None:
         """The same, narrowed to a time that is asked about; None when nothing was noted then.
 

@@ -53,6 +53,13 @@ class Stage:
         """How long it may still take."""
         return max(0.0, self.ends - self.run.clock())
 
+    def is_late(self, without: str) -> bool:
+        """Whether its time is up; if so, note that it goes on without something."""
+        if self.is_over():
+            self.stop(Reason.TIMEOUT, f"without {without}")
+            return True
+        return False
+
     def stop(self, reason: Reason, detail: str = "") -> None:
         """Say that it ended early."""
         self.early_stop = True

@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hades.domain.graph import Edge, Node, NodeKind, Provenance
-from hades.domain.names import is_identifier, name_key, symbol_tail
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.weights import aged_weight, initial_weight
+from hades.language.names import is_identifier, name_key, symbol_tail
 from hades.store.chunks import Chunks
 from hades.store.database import Database, believed, holds
 from hades.store.edges import touching

@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from hades.domain.graph import Entity, Node, NodeKind
-from hades.domain.names import exact_key, name_key
 from hades.domain.times import FOREVER, NOW, AsOf, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound
+from hades.language.names import exact_key, name_key
 from hades.store.database import NO_LIMIT, Database, Glob, believed
 from hades.store.identity import PRESENT, Identity
 from hades.store.records import Write

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import entity_key, name_key
 from hades.domain.times import AsOf
+from hades.language.names import entity_key, name_key
 from hades.store.database import Database, believed
 from hades.store.entities import USERS_WORD, Entities
 from hades.store.identity import PRESENT

@@ -11,12 +11,12 @@ from collections import Counter
 from typing import Any
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import says
 from hades.domain.proposal import SAID_ALREADY, SAID_NO_MORE
 from hades.domain.summaries import KIND
 from hades.domain.times import NOW
 from hades.domain.topics import PROMOTION
 from hades.errors import NotFound
+from hades.language.names import says
 from hades.store.archive import LOST
 from hades.store.database import Database
 from hades.store.entities import OTHER_NAME, Entities

@@ -26,10 +26,11 @@ from types import ModuleType
 from typing import Any
 
 import hades
-from hades.domain.settled import clause_about
 from hades.ingest.document import Unreadable
 from hades.ingest.ignore import read_rules
 from hades.ingest.readers import READERS, reader_for
+from hades.language.english.settled import clause_about
+from hades.language.patterns import LazyPattern
 from hades.store.derived_edges import spellings
 from tests.attack.steps import Counter
 
@@ -46,14 +47,17 @@ _HOSTILE_NAMES = ["a", "a a a b", "a.a_a.b_b", "aaaa::a_b", "x/the a-a  a"]
 
 BUILT: dict[str, Callable[[], list[re.Pattern[str]]]] = {
     "ingest/ignore.py _rule": lambda: [one.fits for one in read_rules(_HOSTILE_LINES)],
-    "domain/settled.py clause_about": lambda: [clause_about(one) for one in _HOSTILE_NAMES],
+    "language/english/settled.py clause_about": lambda: [
+        clause_about(one) for one in _HOSTILE_NAMES
+    ],
     "store/derived_edges.py spellings": lambda: [
         form for name in _HOSTILE_NAMES for form in spellings(name)
     ],
     "recall/paths/path_text.py snippet": lambda: [re.compile(re.escape("a a b"), re.IGNORECASE)],
-    "recall/question/time_words.py _whole": list,
-    "recall/answer/relations.py _rule": list,
-    "domain/prose_patterns.py _verb": list,
+    "language/english/time_words.py _whole": list,
+    "language/english/code_questions.py _rule": list,
+    "language/english/prose_patterns.py _verb": list,
+    "language/patterns.py compiled": list,
 }
 """The functions that make patterns out of names or lines, with what they make of hostile ones."""
 
@@ -119,7 +123,9 @@ def _constants() -> Iterator[Found]:
 
 
 def _inside(value: object) -> Iterator[re.Pattern[Any]]:
-    if isinstance(value, re.Pattern):
+    if isinstance(value, LazyPattern):
+        yield value.compiled()
+    elif isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, dict):
         yield from _inside([*value.keys(), *value.values()])
@@ -145,13 +151,14 @@ def calls_of_re() -> list[tuple[str, ast.Call]]:
     calls = []
     for path in sorted(PACKAGE.rglob("*.py")):
         source = path.read_text(encoding="utf-8")
-        if "re." not in source:
+        if "re." not in source and "lazy_pattern" not in source:
             continue
         for function in ast.walk(ast.parse(source)):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 place = f"{path.relative_to(PACKAGE).as_posix()} {function.name}"
                 for call in ast.walk(function):
-                    if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("re."):
+                    name = ast.unparse(call.func) if isinstance(call, ast.Call) else ""
+                    if isinstance(call, ast.Call) and name.startswith(("re.", "lazy_pattern")):
                         calls.append((place, call))
     return calls
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from making import UNHURRIED
 
 import hades
-from hades.recall.engine import SYSTEMS
+from hades.recall.rank.baselines import SYSTEMS
 from hades.recall.warming import load_kernels
 
 WORDS = ("mercury", "Ada Lovelace", "disk", "failed", "zebra", "Bob", "the", "payments", "xyzzy")

@@ -18,7 +18,7 @@ from hades.evals import Index, Measured, load_set, measure, open_set
 from hades.evals.measure import QuestionResult, ranking, score
 from hades.evals.metrics import expected_calibration_error
 from hades.evals.report import to_markdown, write_report
-from hades.recall.engine import SYSTEMS
+from hades.recall.rank.baselines import SYSTEMS
 
 RECIPE = " ".join(f"Step {n}: boil the beans, salt them, wait." for n in range(60))
 RANG = " ".join(f"On day {n} I rang it and rang it." for n in range(60))

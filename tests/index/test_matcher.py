@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.names import name_key
 from hades.index.matcher import Matcher
+from hades.language.names import name_key
 
 WORDS = ["new", "york", "times", "The", "Café", "a", "zebra"]
 texts = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hades.ingest.document import Bad, Document, IntroducedName, Origin, Unreadable
 from hades.ingest.readers import records
 from hades.ingest.readers.records import FieldMapping, read_corpus
-from hades.ingest.readers.times import read_written_time
+from hades.language.english.written_times import read_written_time
 
 
 def write(folder: Path, name: str, text: str | bytes) -> Path:

@@ -14,8 +14,8 @@ GOOD: dict[str, Any] = {
     "chosen": (1.0, 1.0, 0.5),
     "seconds": 0.5,
     "context": 0.8,
-    "others": (0.5, 1.0, 0.9),
-    "compatibility": 0.75,
+    "lig": (0.5, 1.0, 0.9),
+    "fits": 0.75,
 }
 
 

@@ -19,7 +19,9 @@ import hades
 from hades.domain.answer import Recall
 from hades.domain.graph import Reason
 from hades.models.encoder import count_tokens
+from hades.recall.find.candidates import choose_candidates
 from hades.recall.plan import Plan, make_plan
+from hades.recall.rank.rank_candidates import rank_candidates
 from hades.recall.run import Run
 
 NAMES = ("Ada Lovelace", "Bug Y", "Approach X", "Lisbon", "Harbour Board", "the sea")
@@ -198,12 +200,15 @@ def test_the_beam_and_the_ranker_keep_their_caps(
         remembering(texts, related) as memory,
         memory._engine.query_context(memory._scope()) as query,
     ):
-        run = Run(plan)
-        found = memory._engine.find(run, query, QUESTIONS[0], plan.reranker.m)
-    assert len(found.numbers) <= plan.reranker.m
+        run, engine = Run(plan), memory._engine
+        found = engine.find(run, query, QUESTIONS[0])
+        ranking = rank_candidates(run, found, engine.ranker, plan.reranker.m)
+        with run.stage("rank") as stage:
+            strong = choose_candidates(stage, found).strong
+    assert len(ranking.numbers) <= plan.reranker.m
     assert len(run.seen) <= plan.budget.docs_max
-    assert {*found.numbers.tolist(), *found.strong.tolist(), *found.beamed} <= run.seen
-    paths = [path.nodes for path in found.beam]
+    assert {*ranking.numbers.tolist(), *strong.tolist(), *found.beam.numbers} <= run.seen
+    paths = [path.nodes for path in found.beam.paths]
     assert len(paths) <= plan.graph.beam
     assert len({nodes[0] for nodes in paths}) <= plan.retriever.k
     assert all(len(nodes) - 1 <= plan.graph.hops * ARCS_A_HOP for nodes in paths)

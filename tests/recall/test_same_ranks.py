@@ -12,8 +12,16 @@ from hypothesis import strategies as st
 from hades.graph.beam import _most_common
 from hades.index.graph_view import GraphView
 from hades.recall.find.candidates import strongest
-from hades.recall.find.retrieve import FOUND_BY_RETRIEVER, nth_best
-from hades.recall.find.signals import LEND, LEND_FAR, PRIOR_SEEDS, Signals, best, lent, lent_to
+from hades.recall.find.results import Seeds, Walks
+from hades.recall.find.scores import (
+    FOUND_BY_RETRIEVER,
+    LEND,
+    LEND_FAR,
+    best,
+    lent,
+    nth_best,
+)
+from hades.recall.find.seeds import PRIOR_SEEDS
 
 SCORES = st.lists(st.sampled_from([-0.5, 0.0, 0.1, 0.25, 0.7, 1.0]), min_size=1, max_size=80)
 
@@ -58,23 +66,23 @@ def test_a_turn_lends_to_those_up_to_two_away(lengths: list[int], data: st.DataO
     graph = cast(GraphView, _documents(lengths))
     joined = lent(graph, scores)
     assert np.allclose(joined, _lent_slowly(lengths, scores), atol=1e-12)
-    some = np.arange(0, size, 2)
-    assert np.array_equal(lent_to(graph, scores, some), joined[some])
 
 
 @given(SCORES, SCORES)
 def test_the_strongest_are_those_of_a_full_sort(walked: list[float], prior: list[float]) -> None:
     size = min(len(walked), len(prior))
     nothing, mask = np.zeros(size), np.arange(size) % 3 != 1
-    signals = Signals(
-        mask, nothing, nothing, np.maximum(prior[:size], 0) * mask, np.zeros(0, np.int64),
-        nothing, nothing, np.maximum(walked[:size], 0), nothing,
+    none, by_prior = np.zeros(0, np.int64), np.maximum(prior[:size], 0) * mask
+    by_walk = np.maximum(walked[:size], 0)
+    seeds = Seeds(
+        mask=mask, cosine=nothing, words=nothing, named=none, naming=none,
+        scaled=(nothing, nothing), prior=by_prior, top=best(by_prior, mask, PRIOR_SEEDS), least={},
     )  # fmt: skip
-    signals.top = best(signals.prior, mask, PRIOR_SEEDS)
-    both = signals.walked / max(1e-12, float(signals.walked.max())) + signals.prior
+    both = by_walk / max(1e-12, float(by_walk.max())) + by_prior
     there = [at for at in range(size) if mask[at]]
     whole = sorted(there, key=lambda at: (-both[at], at))
-    assert strongest(signals).tolist() == whole[:5]
+    walks = Walks(nothing, nothing, by_walk, nothing)
+    assert strongest(seeds, walks).tolist() == whole[:5]
 
 
 @given(SCORES, st.integers(1, 12))

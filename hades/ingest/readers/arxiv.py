@@ -14,13 +14,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from hades.domain.names import OLD_PAPER_ID, paper_id
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
 from hades.ingest.document import Bad, Block, Document, IntroducedName, Link, Origin
 from hades.ingest.readers.records import Record, converted, read_records, text_field
 from hades.ingest.readers.text import without_brackets
-from hades.ingest.readers.times import read_written_time
+from hades.language.english.written_times import read_written_time
+from hades.language.names import OLD_PAPER_ID, paper_id
 
 AUTHORS_AT_MOST = 50
 """Collaborations sign with thousands; beyond this an author says little about a paper."""

@@ -20,7 +20,7 @@ from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
 from hades.ingest.document import Bad
 from hades.ingest.readers.records import Record, converted, read_records, text_field
-from hades.ingest.readers.times import WrittenTime, read_written_time
+from hades.language.english.written_times import WrittenTime, read_written_time
 
 WRITTEN_TIME_CHARACTERS_AT_MOST = 60
 

@@ -18,7 +18,7 @@ from hades.ingest.document import Bad, Block, Document, IntroducedName, Link, Or
 from hades.ingest.readers import chat_exports, messengers
 from hades.ingest.readers.chat_exports import ROLES, ChatSession, ChatTurn
 from hades.ingest.readers.records import Record, converted, read_records
-from hades.ingest.readers.times import WrittenTime
+from hades.language.english.written_times import WrittenTime
 
 HEAD_BYTES = 64 * 1024
 RECORDS_LOOKED_AT = 50

@@ -24,7 +24,7 @@ from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
 from hades.ingest.document import Bad, Block, Document, IntroducedName, Origin, Unreadable
 from hades.ingest.readers.text import megabytes
-from hades.ingest.readers.times import read_written_time
+from hades.language.english.written_times import read_written_time
 
 LINE_BYTES_AT_MOST = 16 * 1024 * 1024
 ARRAY_BYTES_AT_MOST = 128 * 1024 * 1024

@@ -16,7 +16,7 @@ from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
 from hades.ingest.document import Bad
 from hades.ingest.readers.records import Record, converted, read_records
-from hades.ingest.readers.times import read_written_time
+from hades.language.english.written_times import read_written_time
 
 _CALLED = {
     "subject": ("subject", "s", "head", "subj", "from"),

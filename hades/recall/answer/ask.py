@@ -11,23 +11,19 @@ and that is an answer too.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
-from hades.domain.names import without_parenthesis, words
-from hades.domain.sentences import plain_sentence, sentences
+from hades.language.english.proper_names import NAME_PHRASE
+from hades.language.english.small_talk import opens_with_talk
+from hades.language.english.stems import stem
+from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
+from hades.language.names import without_parenthesis
+from hades.language.sentences import plain_sentence, sentences
+from hades.language.words import words
 from hades.recall.answer.told import from_notes, from_summaries, sure_facts
-from hades.recall.question.terms import (
-    QuestionTerms,
-    said,
-    stem,
-    terms_of,
-    text_around,
-    unsaid_names,
-)
 
 if TYPE_CHECKING:
     from hades.models.encoder import Encoder
@@ -61,12 +57,6 @@ TITLE_WEIGHT, NAMED_WEIGHT = 0.2, 0.1
 names it too. Chosen on half 0 of MuSiQue, 2Wiki and HotpotQA; half of both is much the same."""
 
 SMALL_TALK_WORDS = 6
-_SMALL_TALK = re.compile(
-    r"(?:hi|hey|hello|thanks|thank you|wow|ok|okay|sure|great|cool|bye|good (?:morning|evening))\b",
-    re.IGNORECASE,
-)
-_NAME = r"[A-Z](?!['’])[\w'’.-]*"  # not the I of I'm
-_NAMES = re.compile(rf"{_NAME}(?:\s+(?:(?:of|the|de|von|van|and)\s+)?{_NAME})*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +139,7 @@ def _read(passage: Passage, number: int, terms: QuestionTerms) -> Iterator[_Read
         # A title, a question, or what only says the question again answers nothing.
         if text.startswith("#") or plain.endswith(("?", ":")) or terms.only_repeated_by(told):
             continue
-        if _SMALL_TALK.match(plain) and len(plain.split()) <= SMALL_TALK_WORDS:
+        if opens_with_talk(plain, SMALL_TALK_WORDS):
             continue
         cue = 1.0 if terms.is_answered_in_kind(plain) else 0.0
         yield _Read(plain, number, told, around, _coverage(terms, told, around), cue)
@@ -223,7 +213,7 @@ def _titles(passage: Passage, terms: QuestionTerms) -> list[frozenset[str]]:
 
 def _named(text: str, terms: QuestionTerms) -> list[frozenset[str]]:
     """What a sentence names, other than what the question names already."""
-    told = (said(found.group(0)) for found in _NAMES.finditer(text))
+    told = (said(found.group(0)) for found in NAME_PHRASE.finditer(text))
     return [one for one in told if not one <= terms.said]
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from hades.domain.answer import Answer, Diagnostic, Recall, Sentence
 from hades.domain.graph import Reason
-from hades.domain.grounding import CheckedSentence
+from hades.language.english.grounding import CheckedSentence
 from hades.models.chat import ChatModel
 from hades.models.checked import checked_reply
 

@@ -1,58 +1,41 @@
-"""Conveyance: how much a recall conveyed, as one number (algorithms, §12).
+"""Conveyance: how much a recall conveyed; docs/answers.md says how each factor is measured."""
 
-    C = (W·R·H / T)·Ctx^α,  α = 1.7
+from hades.context.pack import Packed
+from hades.domain.answer import Conveyance, Passage
+from hades.recall.run import Run
 
-| factor | is | measured as |
-|---|---|---|
-| W, what | coverage | the share of the question's words, by weight, that the packed text says |
-| R, where | relation | the share of packed passages the graph joins with another or the question |
-| H, how | belief | the mean belief of the packed passages |
-| T, time | seconds | from the question to the context |
-| Ctx | economy | the share of the context's tokens that is evidence, not heads and titles |
-
-Between a memory i and a reader j, Hmean(C_out, C_in)·C_ext^α·P_ij, C_ext = ¼(L+I+A+G):
-
-| factor | is | measured as |
-|---|---|---|
-| C_out, C_in | sent, taken in | W·R·H / T of the passages chosen, and of those packed |
-| L | coherence | the share of packed passages that stand on a shown path |
-| I | instruction fit | the share of stages that ran to their end within the caps of the plan |
-| A | actionability | Ctx: what of the context can be used |
-| G | grounding | the share of passages, facts and steps of paths that name what states them |
-| P_ij | compatibility | the share of what was chosen that fits into the reader's context |
-
-A factor of zero or below makes the whole zero: nothing was conveyed. C is a rate, so it
-compares answers to one question or one set of questions, not one machine with another.
-"""
-
-from __future__ import annotations
-
-import math
-from collections.abc import Sequence
-
-from hades.domain.answer import Conveyance
-
+Factors = tuple[float, float, float]
 ALPHA = 1.7
 
 
-Sent = tuple[float, float, float]
-"""W, R and H of passages on their way to a reader."""
-
-
 def conveyance(
-    packed: Sent,
-    chosen: Sent,
-    *,
-    seconds: float,
-    context: float,
-    others: Sequence[float],
-    compatibility: float,
+    packed: Factors, chosen: Factors, seconds: float, context: float, lig: Factors, fits: float
 ) -> Conveyance:
-    """What was conveyed by what was packed of all that was chosen; `others` are L, I and G."""
-    taken, sent = (math.prod(max(0.0, one) for one in passages) for passages in (packed, chosen))
-    external = (context + sum(others)) / 4
-    value = pair = 0.0
+    """Join W, R and H of what was packed and chosen, T, Ctx, C_ext's L, I and G, and P_ij."""
+    taken, sent = (max(0.0, w) * max(0.0, r) * max(0.0, h) for w, r, h in (packed, chosen))
+    external, value, pair = (context + sum(lig)) / 4, 0.0, 0.0
     if seconds > 0 and taken > 0:
         value = taken / seconds * context**ALPHA
-        pair = 2 * sent * taken / (sent + taken) / seconds * external**ALPHA * compatibility
-    return Conveyance(*packed, seconds, context, value, external, compatibility, pair)
+        pair = 2 * sent * taken / (sent + taken) / seconds * external**ALPHA * fits
+    return Conveyance(*packed, seconds, context, value, external, fits, pair)
+
+
+def conveyed(
+    run: Run, packed: Packed, coverage: tuple[float, float], chosen: list[Passage], others: int
+) -> Conveyance:
+    """Measure what was packed of `chosen` passages and others; `coverage` is of both."""
+    steps = [step for path in packed.paths for step in path.steps]
+    joined = {s.chunk for s in steps} | {node.name for path in packed.paths for node in path.nodes}
+    shown, told = packed.passages, len(packed.passages) + len(packed.facts)
+    wrh = list[Factors]()
+    for passages, said in zip((shown, chosen), coverage, strict=True):
+        ranked = [one for one in passages if "history" not in one.parts]
+        linked = sum("names" in one.retrievers or one.id in joined for one in ranked)
+        count, sure = max(1, len(ranked)), sum(one.belief.mean for one in ranked)
+        wrh.append((said, linked / count, sure / count))
+    on_path = sum(one.id in joined for one in shown) / max(1, len(shown))
+    in_caps = sum(not one.capped and not one.early_stop for one in run.reports) / len(run.reports)
+    cited = (told + sum(bool(s.chunk or s.snippet) for s in steps)) / max(1, told + len(steps))
+    context = min(packed.evidence_tokens / max(1, packed.tokens), 1.0)
+    fits = (told + len(packed.paths)) / max(1, len(chosen) + others)
+    return conveyance(wrh[0], wrh[1], run.ms / 1000, context, (on_path, in_caps, cited), fits)

@@ -11,19 +11,21 @@ import numpy as np
 
 from hades.domain.answer import Fact
 from hades.domain.graph import SIMILAR_TO, Edge, NodeKind, Reason
-from hades.domain.names import DIGITS, STOP_WORDS, fact_words, numberless
 from hades.domain.statement import statement
 from hades.errors import HadesError
 from hades.graph.arrays import Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.english.terms import QuestionTerms, terms_of
+from hades.language.names import fact_words
 from hades.models.encoder import Encoder
-from hades.recall.find.retrieve import Retrieved
-from hades.recall.find.signals import best
+from hades.recall.find.results import SearchQuery
+from hades.recall.find.scores import best
 from hades.recall.query_context import QueryContext
-from hades.recall.question.terms import QuestionTerms, terms_of
 from hades.recall.question.time_asked import TimeAsked
 from hades.recall.rank import belief
+from hades.recall.rank.note_candidates import topic_name
 from hades.recall.run import Stage
 
 CANDIDATES = 40
@@ -44,17 +46,17 @@ CHANCE_AT_LEAST = 0.04
 """What is less likely to be meant is not worth a line."""
 
 
-def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int) -> list[Fact]:
-    """The facts a question may mean, best first."""
-    question, asked = retrieved.question, retrieved.asks
-    held = _held(retrieved.query, asked) if limit else np.zeros(0, np.int64)
+def find_facts(stage: Stage, search: SearchQuery, encoder: Encoder, limit: int) -> list[Fact]:
+    """Find the facts a question may mean, best first."""
+    question, asked = search.text, search.time
+    held = _held(search.query, asked) if limit else np.zeros(0, np.int64)
     if not len(held):
         return []
     if asked.words is not None:
         # Which facts are of that time is known: its words would only find dates.
         question = question.replace(asked.words.said, " ")
-    read = _candidates(stage, retrieved, encoder, question, held)
-    spread = Counter(word for one in read for word in one.words)
+    read = _candidates(stage, search, encoder, question, held)
+    spread = Counter(word for one in read for word in set().union(*map(_name, one.ends)))
     rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}
     terms = terms_of(question)
     said = set(stems(question))
@@ -72,13 +74,13 @@ def find_facts(stage: Stage, retrieved: Retrieved, encoder: Encoder, limit: int)
 
 
 def _candidates(
-    stage: Stage, retrieved: Retrieved, encoder: Encoder, question: str, held: Ints
+    stage: Stage, search: SearchQuery, encoder: Encoder, question: str, held: Ints
 ) -> list[_NearFact]:
     """Return the facts nearest in meaning, and those that share most words with the question.
 
     Only facts without a vector are searched by words, or all if the question has no vector.
     """
-    query, vector = retrieved.query, retrieved.vector
+    query, vector = search.query, search.vector
     missing = held[~np.isin(held, query.indexes.facts.chunks)]
     if len(missing):  # nobody told what is only alike: it gets no vector
         alike = query.edges["relation"] == query.store.edges.relation(SIMILAR_TO)
@@ -89,7 +91,7 @@ def _candidates(
     edges = _said(stage, query, question, held if vector is None else missing)
     vectors = None
     # The question has no vector if no text or fact has one, or if the encoder failed or was late.
-    if (edges or retrieved.asks.words) and (vector is not None or not query.has_vectors):
+    if (edges or search.time.words) and (vector is not None or not query.has_vectors):
         told = (fact_words(e.source.name, e.relation, e.target.name) for e in edges.values())
         vectors = _encoded(stage, encoder, [question, *told])
     near = dict.fromkeys(edges, NEAR_UNKNOWN)
@@ -142,24 +144,14 @@ def _encoded(stage: Stage, encoder: Encoder, texts: Sequence[str]) -> Floats32 |
 
 def _numbers_apart(read: Sequence[_NearFact], said: set[str]) -> list[_NearFact]:
     """Without facts of rack 5 where rack 9 is asked for, unless another end of theirs is."""
-    ends = [
-        [_numbered(end, said) for end in (one.edge.source.name, one.edge.target.name)]
-        for one in read
-    ]
-    named = {shape for of_fact in ends for shape, is_named in of_fact if is_named}
+    ends = [[topic_name(name) for name in one.ends] for one in read]
+    named = {end.shape for of_fact in ends for end in of_fact if end.is_named_by_number(said)}
     return [
         one
         for one, of_fact in zip(read, ends, strict=True)
-        if any(is_named for _, is_named in of_fact)
-        or named.isdisjoint(shape for shape, _ in of_fact)
+        if any(end.is_named_by_number(said) for end in of_fact)
+        or named.isdisjoint(end.shape for end in of_fact)
     ]
-
-
-def _numbered(name: str, said: set[str]) -> tuple[str, bool]:
-    """A name whatever its numbers are, and whether it has some and all are said."""
-    numbers = [(word, parts) for word, parts in _name(name).items() if DIGITS.search(word)]
-    is_named = bool(numbers) and all(is_said(word, parts, said) for word, parts in numbers)
-    return numberless(name), is_named
 
 
 def _near(query: QueryContext, vector: Floats32, held: Ints) -> dict[int, float]:
@@ -189,15 +181,14 @@ class _NearFact:
     near: float
 
     @property
-    def words(self) -> set[str]:
-        edge = self.edge
-        return {word for end in (edge.source.name, edge.target.name) for word in _name(end)}
+    def ends(self) -> tuple[str, str]:
+        return self.edge.source.name, self.edge.target.name
 
     def chance(
         self, terms: QuestionTerms, said: set[str], rarity: dict[str, float], past: float
     ) -> float:
         """How likely it is what the question means."""
-        ends = [self.edge.source.name, self.edge.target.name]
+        ends = self.ends
         shares = [_share(_name(end), said, rarity) for end in ends]
         other = ends[1] if shares[0] >= shares[1] else ends[0]
         # The cue looks for names inside a sentence: a first word may have its capital anyway.

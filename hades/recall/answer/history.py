@@ -16,8 +16,8 @@ from hades.domain.graph import Reason
 from hades.domain.times import AsOf, from_micros
 from hades.errors import NotFound
 from hades.index.words import stems
-from hades.recall.answer.state_passage import state_passage
-from hades.recall.find.retrieve import Retrieved
+from hades.recall.answer.passages import state_passage
+from hades.recall.find.results import SearchQuery
 from hades.recall.run import Run, Stage
 
 VERSIONS_READ_AT_MOST = 50
@@ -26,13 +26,13 @@ _JUST_BEFORE = timedelta(microseconds=1)
 """The smallest step of time in a store."""
 
 
-def earlier(
-    run: Run, retrieved: Retrieved, chosen: Sequence[Passage], intent: Intent
+def earlier_passages(
+    run: Run, search: SearchQuery, chosen: Sequence[Passage], intent: Intent
 ) -> list[Passage]:
-    """What the chosen passages' topics said before, newest first: one of each in turn.
+    """Return what the chosen passages' topics said before, newest first, one of each in turn.
 
-    Never for a question of status, which wants what holds; a version that says nothing
-    else than the later ones is left out.
+    A question of status gets none: it wants what holds. A version that says nothing beyond the
+    later ones is left out.
     """
     if not run.plan.history:
         return []
@@ -40,17 +40,18 @@ def earlier(
         if intent is Intent.STATUS:
             stage.note(Reason.SWITCHED_OFF, "a question of status wants what holds")
             return []
-        found = list(islice(_in_turn(run, stage, retrieved, chosen), run.plan.history))
-        stage.found = len(found)
-        return found
+        passages = list(islice(_in_turn(run, stage, search, chosen), run.plan.history))
+        stage.found = len(passages)
+        return passages
 
 
 def _in_turn(
-    run: Run, stage: Stage, retrieved: Retrieved, chosen: Sequence[Passage]
+    run: Run, stage: Stage, search: SearchQuery, chosen: Sequence[Passage]
 ) -> Iterator[Passage]:
     """What each topic said last before its passage, then what each said before that …"""
-    best = {one.chunk.topic: one for one in reversed(chosen)}
-    traces = [_said_before(retrieved, one) for one in chosen if best[one.chunk.topic] is one]
+    best = {passage.chunk.topic: passage for passage in reversed(chosen)}
+    leading = [passage for passage in chosen if best[passage.chunk.topic] is passage]
+    traces = [_said_before(search, passage) for passage in leading]
     while traces:
         for trace in list(traces):
             if stage.is_over():
@@ -66,9 +67,9 @@ def _in_turn(
                 return
 
 
-def _said_before(retrieved: Retrieved, leading: Passage) -> Iterator[Passage]:
+def _said_before(search: SearchQuery, leading: Passage) -> Iterator[Passage]:
     """What the topic of a passage said before it, newest first."""
-    query, asked = retrieved.query, set(retrieved.terms)
+    query, terms = search.query, set(search.terms)
     topic, starts = leading.chunk.topic, leading.valid_from
     read = query.store.chunks.chunks
     known = {chunk.text.strip() for chunk in read(query.space, topic, leading.chunk.version)}
@@ -84,6 +85,6 @@ def _said_before(retrieved: Retrieved, leading: Passage) -> Iterator[Passage]:
         known |= {chunk.text.strip() for chunk in said}
         if said:
             # The one that has most of the question's words; of equals the first.
-            best = max(said, key=lambda one: len(asked & set(stems(f"{one.heading} {one.text}"))))
+            best = max(said, key=lambda one: len(terms & set(stems(f"{one.heading} {one.text}"))))
             found = state_passage(state, best, "history", 1.0, 1.0, from_micros(query.valid))
             yield replace(found, score=0.0, belief=leading.belief)

@@ -11,27 +11,29 @@ this module's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import zip_longest
 
 from hades.context.pack import pack
 from hades.context.tokens import count
-from hades.domain.answer import Fact, Intent, Mode, Passage, Recall
+from hades.domain.answer import Fact, Intent, Passage, Recall
 from hades.domain.graph import Reason
-from hades.domain.names import STOP_WORDS, words
 from hades.domain.statement import day
 from hades.domain.summaries import LEAST_DAYS, MONTHLY, Cited, answer_tokens, day_of, read_lines
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
+from hades.language.english.intent import SUMMARY_ASKED
+from hades.language.english.terms import said, topical_stems
 from hades.lifecycle.summary_lines import chosen_lines, lines_of
-from hades.recall.answer import answering
-from hades.recall.answer.state_passage import state_passage
+from hades.recall.answer.answering import make_recall
+from hades.recall.answer.conveyance import conveyed
+from hades.recall.answer.passages import state_passage
 from hades.recall.find.finder import Scope
 from hades.recall.plan import PASSAGES_AT_MOST
-from hades.recall.question.terms import said, stem
+from hades.recall.question.asked import AskedQuestion
 from hades.recall.question.time_asked import TimeAsked, time_asked
 from hades.recall.rank import belief
 from hades.recall.run import Run, Stage
@@ -44,38 +46,24 @@ STATES_READ = 1_000
 """Of days that are in no summary, the last ones."""
 LIKELY = 0.9
 
-_OVERVIEW = re.compile(
-    r".{0,100}?\b(?:summar(?:y|ies|i[sz]e|i[sz]ing)|overview|recap|gist|big picture)\b"
-    r"(?: of| for)?",
-    re.IGNORECASE,
-)
-_ALL = """happen happened change new news update latest recent recently lately summary summaries
-    summarise summarize overview recap gist big picture high level main points give tell show
-    everything anything something things stuff all whole entire project work notes memory events
-    going went week month year day time"""
-_ABOUT_NOTHING = frozenset(map(stem, _ALL.split()))
-"""Words of a question that wants all that happened."""
-
-Said = tuple[Intent, str, Mode, str]
-
 
 def overview(
-    run: Run, store: Store, scope: Scope, question: str, said: Said, usual: int
+    run: Run, store: Store, scope: Scope, asked: AskedQuestion, usual: int
 ) -> Recall | None:
-    """The answer from summaries; None: the question wants none, or there are none for it."""
-    wanted = run.plan.level
+    """Answer from summaries; None: the question wants none, or there are none for it."""
+    wanted, question = run.plan.level, asked.text
     narrowed = scope.tag or scope.kind or scope.glob  # and a summary is of all topics
-    asks_for_it = wanted or (wanted is None and said[0] in (Intent.RECENT, Intent.OVERVIEW))
+    asks_for_it = wanted or (wanted is None and asked.intent in (Intent.RECENT, Intent.OVERVIEW))
     if narrowed or not asks_for_it:
         return None
     there = store.summaries.there(scope.space, scope.as_of)
     valid = store.moment(scope.as_of)[0]
-    general = _OVERVIEW.match(question)
+    general = SUMMARY_ASKED.match(question)
     # The time that is to be summed up has no preposition: `Summarise March`.
-    asked = f"What happened in{question[general.end() :]}" if general else question
+    read_as = f"What happened in{question[general.end() :]}" if general else question
     read = run.plan.retriever.time_words and scope.as_of.valid is None
-    asks = time_asked(asked, store.now(), valid, since=scope.since, until=scope.until, read=read)
-    topical = _topical(asked, asks)
+    asks = time_asked(read_as, store.now(), valid, since=scope.since, until=scope.until, read=read)
+    topical = _topical(read_as, asks)
     level = _level(asks, topical, general=bool(general)) if wanted is None else wanted
     if not level:
         return None
@@ -117,20 +105,16 @@ def overview(
     run.diagnostics += packed.diagnostics
     level = level if covering else 0
     run.plan = run.plan.model_copy(update={"level": level})
-    sure = [belief.of_probability(one.belief.mean) for one in packed.passages]
-    return answering.put_together(
-        *(run, question, asks, scope.as_of, said, packed, sure),
-        answering.conveyed(run, packed, 1.0, (passages, len(facts))),
-        notes=True,
-        level=level,
-    )
+    chances = [passage.belief.mean for passage in packed.passages]
+    measured = conveyed(run, packed, (1.0, 0.0), passages, len(facts))
+    recall = make_recall(run, asked, asks, packed, chances, measured)
+    return replace(recall, notes=True, level=level)
 
 
 def _topical(question: str, asks: TimeAsked) -> frozenset[str]:
     """What a question is about, beside the time; nothing: about all that happened."""
     asked = question.replace(asks.words.said, " ") if asks.words else question
-    plain = {stem(word) for word in words(asked) if word.casefold() not in STOP_WORDS}
-    return frozenset(plain - _ABOUT_NOTHING)
+    return topical_stems(asked)
 
 
 def _level(asks: TimeAsked, topical: frozenset[str], *, general: bool) -> int:

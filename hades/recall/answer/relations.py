@@ -7,31 +7,29 @@ question. Each edge found is a fact, and the passages they stand in come first.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 import numpy as np
 
 from hades.domain.answer import Fact
 from hades.domain.graph import Edge, Node, NodeKind, Provenance, Reason
-from hades.domain.names import name_key, paper_id, symbol_tail
-from hades.domain.sentences import sentences
 from hades.graph.arrays import Ints
 from hades.index.graph_view import is_at
+from hades.language.english.code_questions import relations_asked
+from hades.language.names import name_key, paper_id, symbol_tail
+from hades.language.sentences import sentences
 from hades.recall.find.finder import Scope
-from hades.recall.find.retrieve import Retrieved
+from hades.recall.find.results import Found
 from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
 from hades.recall.rank.code_signs import is_log_of_changes, is_test
+from hades.recall.rank.ranking import Ranking
 from hades.recall.run import Run
 from hades.store.derived_edges import spellings
 from hades.store.records import Direction, EdgeFilter, PlacedChunk
 from hades.store.store import Store
 
-CHARACTERS_READ = 300
-"""What is longer is no such question; so the rules take a bounded time."""
 NAMED_AT_MOST, NAMES_TOLD = 50, 5
 """Things of one short name whose edges are read, and that are named in a sentence."""
 QUOTED_CHARACTERS = 200
@@ -41,73 +39,10 @@ that is handed on, an exception that is caught."""
 NAMING_AT_MOST = 500
 """A word that more passages say tells nothing."""
 
-_ASKED = r"""
-tests in       \btests?\b.{0,40}?\b(?:cover|test|exercis|check|verif|call|us|touch)\w{0,3} <X>$
-tests in       \b(?:tests?|coverage) (?:for|of|on) <X>$
-tests in       ^(?:what|which \w+) (?:tests|covers|exercises) <X>$
-tests in       <IS> (?:unit[- ])?(?:tested|covered)\b
-documents in   <DOCS>(?:says?|about|on|for|of|mentions?|describes?|explains?|documents?) <X>$
-documents in   <IS> (?:documented|described|explained)\b
-extends in     <WHO>(?:extend|subclass|inherit|deriv|implement)\w{0,3}(?: from)? <X>$
-extends in     \b(?:subclasses|children|descendants|derived classes|implementations) of <X>$
-extends out    <DOES> (?:extend|subclass|implement|(?:inherit|derive)(?: from)?)$
-extends out    \b(?:(?:base|parent|super)[- ]?class(?:es)?|bases|parents|ancestors) of <X>$
-imports out    <DOES> import(?:ing)?$
-imports out    \b(?:(?:imports|dependencies) (?:of|in)|imported (?:by|in)) <X>$
-imports in     <WHO>(?:import(?:s|ing)?|importers of) <X>$
-imports in     <IS> imported\b
-cites out      <DOES> cit(?:e|ing)$
-cites out      \bcited (?:by|in) <X>$
-cites in       <WHO>cit(?:e|es|ing) <X>$
-cites in       <IS> cited\b
-calls out      <DOES> (?:call|invoke|use|(?:depend|rely) on)$
-calls out      \b(?:callees of|(?:called|invoked|used) by) <X>$
-calls in       <WHO>(?:call|invok)(?:e|s|es|ing)? <X>$
-calls in       \b(?:callers?|call ?sites?|calls|invocations) (?:of|to|for) <X>$
-calls in       <IS> (?:called|invoked)\b
-uses in        <WHO>(?:(?:us|referenc)(?:e|es|ing)|(?:depend|rel(?:y|ie))(?:s|ing)? on) <X>$
-uses in        \b(?:usages?|uses|references|users) (?:of|to) <X>$
-uses in        <IS> (?:used|referenced)\b
-uses in        \b(?:break|affect|impact)\w{0,3}\b.{0,40}?\b(?:chang|renam|remov|delet|edit)\w+ <X>$
-contains in    <IS> (?:defined|declared|implemented|located)\b
-contains in    \bwhere (?:does|do|can|is|are)(?: i find)? <X>(?: live| come from)?$
-contains in    \b(?:which|what) (?:file|module|class)\b.{0,20}?\b(?:define|contain|ha)s? <X>$
-contains in    \b(?:definition|declaration|location|source(?: code)?) of <X>$
-contains out   <DOES> (?:contain|define|have|declare|provide|export)$
-contains out   \b(?:what|which)\b.{0,40}?\b(?:defined|declared|implemented) in <X>$
-contains out   \b(?:methods|functions|classes|members|symbols)\b.{0,20}?\b(?:of|in|on) <X>$
-"""
-"""The relation, its direction, and how a question is put; the first that fits decides."""
-_PARTS = {
-    "<DOES>": r"\b(?:what|which)\b.{0,40}?\b(?:does|do|is|are|did) <X>",
-    "<WHO>": r"\b(?:who|what|which|where|any\w*|every\w*|all|list|find|show)\b.{0,60}?\b",
-    "<IS>": r"\b(?:where|how|is|are)\b(?: else| all)?(?: is| are| does| do)? <X>(?: being| gets?)?",
-    "<DOCS>": r"\b(?:docs?|documentation|readme|guide|manual)\b.{0,30}?\b",
-    "<X>": "(?P<x>.{1,200}?)",
-}
 _USES = ("calls", "extends", "imports")
 _RELATIONS = {"tests": _USES, "uses": _USES}
 """What stands for several relations; tests are those of them that stand in tests."""
-
-
-def _rule(line: str) -> tuple[str, Direction, re.Pattern[str]]:
-    relation, direction, rule = line.split(maxsplit=2)
-    for part, pattern in _PARTS.items():
-        rule = rule.replace(part, pattern)
-    return relation, cast("Direction", direction), re.compile(rule, re.IGNORECASE)
-
-
-_RULES = tuple(map(_rule, _ASKED.strip().splitlines()))
-_KINDS = frozenset({"function", "method", "class", "module", "file", "decorator", "exception"})
-_ARTICLES = frozenset({"the", "a", "an", "this", "that", "our"})
-_SMALL_WORDS = _ARTICLES | {"about", "of", "in", "from", "by", "directly", "code", "anywhere"}
-_QUOTED = re.compile(r"[`\"“‘']([^`\"”’']+)[`\"”’']")
 _INTRODUCES = ("def ", "async def ", "class ", "import ", "from ", "function ", "func ", "fn ")
-_AROUND = "`\"'“”‘’?!,;:()[]{}<>."
-_CALL = re.compile(r"\(.*|['’]s$")
-_CODE = re.compile(r"\w*[._/:#$]\S*\w\S*|[a-z0-9]+[A-Z]\w*|[A-Z]\w*|\w+\(.*")
-
-
 PlacedEdges = list[tuple[int | None, Edge]]
 """Edges, each after the chunk it stands in, if it is in one."""
 
@@ -145,29 +80,14 @@ class RelationAsked:
 
 def relation_asked(store: Store, scope: Scope, question: str) -> RelationAsked | None:
     """The relation a question asks for, of something that is known; None: another question."""
-    asked = " ".join(question.split()).rstrip(" ?.!")
-    if len(asked) > CHARACTERS_READ:
-        return None
-    for relation, direction, rule in _RULES:
-        found = rule.search(asked)
-        names = _names(found["x"]) if found else []
+    for rule, names in relations_asked(question):
+        relation = rule.relation
         for said in reversed(names) if relation == "cites" else names:
             nodes = _meant(store, scope, said, names, paper=relation == "cites")
             if nodes:
                 relations = _RELATIONS.get(relation, (relation,))
-                return RelationAsked(relations, direction, relation == "tests", nodes)
+                return RelationAsked(relations, rule.direction, relation == "tests", nodes)
     return None
-
-
-def _names(words: str) -> list[str]:
-    """What a part of a question may name, as it is written, the likeliest first."""
-    said = [(one, _CALL.sub("", one.strip(_AROUND))) for one in words.split()]
-    code = [name for word, name in said if name and _CODE.fullmatch(word.strip(",;:'\""))]
-    small = {name.lower() for _, name in said}
-    left = [name for _, name in said if name.lower() not in _KINDS | _SMALL_WORDS]
-    # `the cache` is hardly a symbol of that name; `cache` and `the function cache` are.
-    alone = left if len(left) == 1 and (small & _KINDS or not small & _ARTICLES) else []
-    return list(dict.fromkeys([*_QUOTED.findall(words), *code, *alone, words.strip(_AROUND)]))
 
 
 def _meant(
@@ -193,15 +113,16 @@ def _meant(
     return {node: one.name for node, one in store.entities.described(known).items()}
 
 
-def lead(run: Run, retrieved: Retrieved, asked: RelationAsked) -> RelationAsked:
+def find_related(
+    run: Run, found: Found, ranking: Ranking, asked: RelationAsked
+) -> tuple[RelationAsked, Ranking]:
     """Find the edges asked for, and put the passages first that they stand in."""
     with run.stage("relation") as stage:
-        related = _find(retrieved.query, asked)
+        related = _find(found.search.query, asked)
         stage.found = len(related.edges)
-        _put_first(retrieved, related)
         if not related.edges:
             stage.note(Reason.NOTHING_NOTED, f"there are no {asked}")
-    return related
+        return related, _put_first(found, ranking, related)
 
 
 def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
@@ -275,16 +196,21 @@ def _numbers(query: QueryContext, edges: PlacedEdges) -> Ints:
     return np.array(list(dict.fromkeys(at[query.mask[at]].tolist())), np.int64)
 
 
-def _put_first(retrieved: Retrieved, related: RelationAsked) -> None:
-    first = _numbers(retrieved.query, related.edges)
+def _put_first(found: Found, ranking: Ranking, related: RelationAsked) -> Ranking:
+    first = _numbers(found.search.query, related.edges)
     sure = np.full(len(first), max((edge.weight for _, edge in related.edges), default=0.0))
-    rest = ~np.isin(retrieved.numbers, first)
-    scores = retrieved.scores.max(initial=0.0) + np.arange(len(first), 0, -1)
-    retrieved.numbers = np.concatenate([first, retrieved.numbers[rest]])
-    retrieved.scores = np.concatenate([scores, retrieved.scores[rest]])
-    retrieved.belief = np.concatenate([sure, retrieved.belief[rest]])
-    retrieved.features = retrieved.recency = None
-    retrieved.are_notes = False
+    rest = ~np.isin(ranking.numbers, first)
+    scores = ranking.scores.max(initial=0.0) + np.arange(len(first), 0, -1)
+    return replace(
+        ranking,
+        numbers=np.concatenate([first, ranking.numbers[rest]]),
+        scores=np.concatenate([scores, ranking.scores[rest]]),
+        belief=np.concatenate([sure, ranking.belief[rest]]),
+        near=np.concatenate([found.seeds.cosine[first], ranking.near[rest]]),
+        features=None,
+        recency=None,
+        are_notes=False,
+    )
 
 
 def _naming(

@@ -14,19 +14,14 @@ from datetime import datetime
 
 from hades.domain.answer import Answer, Fact, Passage, Recall, Sentence, TimeKind, Wants
 from hades.domain.graph import Reason
-from hades.domain.names import name_parts, words
-from hades.domain.sentences import sentences
 from hades.domain.statement import day
-from hades.recall.question.intent import asks_for_list
-from hades.recall.question.periods import UNITS
-from hades.recall.question.terms import (
-    QuestionTerms,
-    said,
-    stem,
-    terms_of,
-    text_around,
-    unsaid_names,
-)
+from hades.language.english.intent import asks_for_list
+from hades.language.english.periods import UNITS
+from hades.language.english.stems import stem
+from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
+from hades.language.names import name_parts
+from hades.language.sentences import sentences
+from hades.language.words import words
 
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20

@@ -7,19 +7,18 @@ next by way of a name: two arcs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
 
-from hades.domain.answer import Path
 from hades.domain.graph import Reason
 from hades.graph.arrays import Floats, Ints
-from hades.graph.beam import BEST_SCORE, Caps, beam
+from hades.graph.beam import Caps, beam
 from hades.index.vectors import product
-from hades.recall.find.retrieve import Retrieved
-from hades.recall.paths.path_text import PathWriter
+from hades.recall.find.results import BeamResult, SearchQuery, Seeds
 from hades.recall.plan import ARCS_A_HOP
+from hades.recall.query_context import QueryContext
 from hades.recall.run import Run
 
 SEEDS_FROM = 40
@@ -33,98 +32,79 @@ _BEYOND = {
 """What a trim of the beam means, by the cap it names."""
 
 
-def run_beam(run: Run, retrieved: Retrieved) -> None:
-    """Run the beam; its paths and what they come to are noted in `retrieved`."""
-    plan, graph = run.plan.graph, retrieved.query.graph
+def run_beam(run: Run, search: SearchQuery, seeds: Seeds) -> BeamResult:
+    """Search paths from the best entry points; nothing where the plan or the graph has none."""
+    plan, query = run.plan.graph, search.query
     with run.stage("beam", plan.timeout_ms) as stage:
         if not plan.beam_search or not plan.hops:
             stage.note(Reason.SWITCHED_OFF)
-            return
-        if not graph.adjacency.has_arcs:
+            return BeamResult()
+        if not query.graph.adjacency.has_arcs:
             stage.note(Reason.EMPTY_GRAPH)
-            return
-        if stage.is_over():
-            stage.stop(Reason.TIMEOUT, "without the beam")
-            return
-        seeds = _seeds(retrieved, run.plan.retriever.k, run.plan.retriever.mmr)
-        seeds = np.array(run.look_at(seeds.tolist(), stage), np.int64)
-        if not len(seeds):
+            return BeamResult()
+        if stage.is_late("the beam"):
+            return BeamResult()
+        starts = _starts(query, seeds, run.plan.retriever.k, run.plan.retriever.mmr)
+        starts = np.array(run.look_at(starts.tolist(), stage), np.int64)
+        if not len(starts):
             stage.note(Reason.NOTHING_FOUND, "no seeds")
-            return
-        barred = graph.barred
-        if retrieved.signals.mask is not graph.visible:
-            barred = barred.copy()
-            barred[: len(retrieved.signals.mask)] |= ~retrieved.signals.mask
-        found = beam(
-            graph.adjacency,
-            seeds,
-            retrieved.signals.prior[seeds],
-            caps=Caps(
-                hops=plan.hops * ARCS_A_HOP,
-                fanout=plan.fanout,
-                beam=plan.beam,
-                documents=run.plan.budget.docs_max - len(run.seen) + len(seeds),
-            ),
-            barred=barred,
-            counted=graph.is_chunk,
-            lexical=_lexical(retrieved),
-            covered=partial(_covered, retrieved),
+            return BeamResult()
+        caps = Caps(
+            hops=plan.hops * ARCS_A_HOP,
+            fanout=plan.fanout,
+            beam=plan.beam,
+            documents=run.plan.budget.docs_max - len(run.seen) + len(starts),
+        )
+        searched = beam(
+            query.graph.adjacency,
+            starts,
+            seeds.prior[starts],
+            caps=caps,
+            barred=query.barred,
+            counted=query.graph.is_chunk,
+            lexical=_lexical(query, seeds),
+            covered=partial(_covered, query, search.terms),
             deadline=stage.is_over,
         )
-        for trim in found.trims:
+        for trim in searched.trims:
             if trim.reason in (Reason.TIMEOUT, Reason.COVERAGE_REACHED):
                 stage.stop(trim.reason, f"without {trim.count} {trim.what}")
             else:
                 stage.capped = True
                 stage.note(trim.reason, f"{trim.count} {_BEYOND.get(trim.what, trim.what)}")
-        retrieved.beam = found.paths
-        met = [node for path in found.paths for node in path.nodes if node < graph.first_entity]
-        retrieved.beamed = run.look_at(list(dict.fromkeys(met)), stage)
-        stage.found = len(retrieved.beamed)
+        nodes = dict.fromkeys(node for path in searched.paths for node in path.nodes)
+        chunks = [node for node in nodes if node < query.graph.first_entity]
+        numbers = run.look_at(chunks, stage)
+        stage.found = len(numbers)
+        return BeamResult(searched.paths, tuple(numbers))
 
 
-def beam_paths(
-    retrieved: Retrieved, passages: set[int], beside: Sequence[Path], limit: int
-) -> list[Path]:
-    """The beam's paths between passages, best first, without those that stand in others."""
-    writer, found = PathWriter(retrieved.query), list[Path]()
-    for one in retrieved.beam:
-        if len(found) < limit and one.hops and {one.nodes[0], one.nodes[-1]} <= passages:
-            path = writer.path(one.nodes, max(0.0, one.score) / BEST_SCORE)
-            nodes = set(path.nodes)
-            if not any(nodes <= set(other.nodes) for other in (*beside, *found)):
-                found.append(path)
-    return found
-
-
-def _lexical(retrieved: Retrieved) -> Floats:
+def _lexical(query: QueryContext, seeds: Seeds) -> Floats:
     """How well each node matches the words of the question, 0 to 1: by BM25, of passages only."""
-    lexical = np.zeros(len(retrieved.query.graph.adjacency))
-    words = retrieved.signals.words
-    lexical[: len(words)] = words / max(1e-12, float(words.max(initial=0.0)))
+    lexical = np.zeros(len(query.graph.adjacency))
+    lexical[: len(seeds.words)] = seeds.words / max(1e-12, float(seeds.words.max(initial=0.0)))
     return lexical
 
 
-def _covered(retrieved: Retrieved, paths: Iterable[tuple[int, ...]]) -> bool:
+def _covered(query: QueryContext, terms: list[str], paths: Iterable[tuple[int, ...]]) -> bool:
     """Whether the passages of one path say every word of the question together."""
-    graph, terms, first = retrieved.query.graph, retrieved.terms, retrieved.query.graph.first_entity
+    first = query.graph.first_entity
     passages = [[node for node in path if node < first] for path in paths if path[-1] < first]
     if not terms or not passages:
         return False
     flat = np.array([node for one in passages for node in one], np.int64)
-    has = retrieved.query.terms.having(graph.chunks[flat], terms)
+    has = query.terms.having(query.graph.chunks[flat], terms)
     starts = np.cumsum([0, *map(len, passages[:-1])])
     return bool(np.maximum.reduceat(has, starts).all(1).any())
 
 
-def _seeds(retrieved: Retrieved, count: int, mmr: float) -> Ints:
-    """The best by prior that differ from each other: maximal marginal relevance."""
-    signals = retrieved.signals
-    pool = signals.top[:SEEDS_FROM]
-    vectors = retrieved.query.indexes.vectors_of(pool)
+def _starts(query: QueryContext, seeds: Seeds, count: int, mmr: float) -> Ints:
+    """Choose the best by prior that differ from each other: maximal marginal relevance."""
+    pool = seeds.top[:SEEDS_FROM]
+    vectors = query.indexes.vectors_of(pool)
     alike = product(vectors, vectors)
     chosen: list[int] = []
-    by_prior, close = (1 - mmr) * signals.prior[pool], np.zeros(len(pool))
+    by_prior, close = (1 - mmr) * seeds.prior[pool], np.zeros(len(pool))
     for _ in range(min(count, len(pool))):
         worth = by_prior - mmr * close
         worth[chosen] = -np.inf

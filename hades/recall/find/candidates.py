@@ -1,38 +1,61 @@
-"""Candidates: the hundred passages worth ranking, and their features.
+"""Candidates: the hundred passages worth ranking.
 
 Each signal sends its best; a second hop adds what is near to the question and the five
 strongest passages together: the passage that answers often shares no word with the
-question, but with the passage that leads to it.
+question, but with the passage that leads to it. Notes send versions of their own, and an earlier
+version brings the one that holds now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hades.graph.arrays import Floats, Floats32, Ints
-from hades.recall.find.signals import Signals, best
+from hades.graph.arrays import Floats, Ints
+from hades.recall.find.results import Candidates, Found, NoteVersions, SearchQuery, Seeds, Walks
+from hades.recall.find.scores import best
 from hades.recall.query_context import QueryContext
-from hades.recall.rank.features import Candidates, features
+from hades.recall.run import Stage
 
 BY_WALK, BY_PRIOR, BY_SECOND_HOP, BY_FAR, BY_RETRIEVER = 100, 40, 40, 60, 10
 """How many each signal sends: about 120 together, which hold 91 % of MuSiQue's gold."""
 STRONGEST = 5
+NOTES_SENT = 40
+"""Of the notes so many are candidates, whatever stands before them among other texts."""
 
 
-def strongest(signals: Signals) -> Ints:
-    """The passages that walk and prior agree on."""
-    walked = signals.walked / max(1e-12, float(signals.walked.max(initial=0.0)))
-    both = np.where(signals.mask, walked + signals.prior, -1.0)
+def choose_candidates(stage: Stage, found: Found) -> Candidates:
+    """Choose the candidates among everything that was found, as many as the plan lets us read."""
+    run, search, seeds = stage.run, found.search, found.seeds
+    query = search.query
+    allowed = run.look_at(strongest(seeds, found.walks).tolist(), stage)
+    strong = np.array(allowed, np.int64)
+    second_hop = _second_hop(search, strong)
+    notes = best(seeds.prior, seeds.mask & query.notes, NOTES_SENT).tolist()
+    chosen = list(dict.fromkeys([*found.beam.numbers, *_sent(found, second_hop), *notes]))
+    versions = _versions_of(query, np.array(chosen, np.int64))
+    current: dict[int, int] = {}
+    if search.time.wants_current:
+        current = _current_versions(query, versions, seeds.prior)
+    chosen = run.look_at(_with_current(chosen, current), stage)
+    numbers = np.sort(np.array(chosen, np.int64))
+    return Candidates(numbers, strong, second_hop, versions, current)
+
+
+def strongest(seeds: Seeds, walks: Walks) -> Ints:
+    """Return the passages that walk and prior agree on, best first."""
+    walked = walks.joined / max(1e-12, float(walks.joined.max(initial=0.0)))
+    both = np.where(seeds.mask, walked + seeds.prior, -1.0)
     # The best by prior are at hand, and no stronger one is below the least of them.
-    least = both[signals.top[:STRONGEST]].min() if len(signals.top) >= STRONGEST else 0.0
-    there = np.flatnonzero(both >= least)
-    return there[np.lexsort((there, -both[there]))][:STRONGEST]
+    least = both[seeds.top[:STRONGEST]].min() if len(seeds.top) >= STRONGEST else 0.0
+    chunks = np.flatnonzero(both >= least)
+    return chunks[np.lexsort((chunks, -both[chunks]))][:STRONGEST]
 
 
-def second_hop(query: QueryContext, vector: Floats32 | None, strong: Ints) -> Floats:
+def _second_hop(search: SearchQuery, strong: Ints) -> Floats:
     """How near each passage is to the question and the strongest together."""
+    query, vector = search.query, search.vector
     if vector is None or not len(strong):
         return np.zeros(len(query.mask))
     hop = vector + query.indexes.vectors_of(strong).mean(0)
@@ -40,71 +63,57 @@ def second_hop(query: QueryContext, vector: Floats32 | None, strong: Ints) -> Fl
     return query.cosine(hop.astype(np.float32))
 
 
-def gathered(
-    signals: Signals,
-    second: Floats,
-    following: Floats,
-    least: Mapping[str, float],
-) -> list[int]:
-    """The candidates, by number; those of stronger signals first.
-
-    `least` is by retriever what its best score, more of them than are wanted here.
-    """
-    mask = signals.mask
+def _sent(found: Found, second_hop: Floats) -> list[int]:
+    """The best of each signal, one of each in turn: a small budget still hears every signal."""
+    seeds, walks = found.seeds, found.walks
+    mask, least = seeds.mask, seeds.least
     chosen = [
-        best(signals.walked, mask, BY_WALK),
-        signals.top[:BY_PRIOR],
-        best(second, mask, BY_SECOND_HOP),
-        best(following, mask, BY_SECOND_HOP),
-        best(signals.far, mask, BY_FAR),
-        best(signals.cosine, mask, BY_RETRIEVER, least["meaning"]),
-        best(signals.words, mask, BY_RETRIEVER, least["words"]),
+        best(walks.joined, mask, BY_WALK),
+        seeds.top[:BY_PRIOR],
+        best(second_hop, mask, BY_SECOND_HOP),
+        best(found.following, mask, BY_SECOND_HOP),
+        best(walks.far, mask, BY_FAR),
+        best(seeds.cosine, mask, BY_RETRIEVER, least["meaning"]),
+        best(seeds.words, mask, BY_RETRIEVER, least["words"]),
     ]
-    chosen = [one.tolist() for one in chosen]
-    # One of each in turn, so that a small budget still hears every signal.
+    by_signal = [numbers.tolist() for numbers in chosen]
     order: dict[int, None] = {}
-    for place in range(max(len(one) for one in chosen)):
-        for one in chosen:
-            if place < len(one):
-                order[one[place]] = None
+    for place in range(max(map(len, by_signal))):
+        for numbers in by_signal:
+            if place < len(numbers):
+                order[numbers[place]] = None
     return list(order)
 
 
-def read(
-    query: QueryContext,
-    signals: Signals,
-    numbers: Ints,
-    strong: Ints,
-    second: Floats,
-    following: Floats,
-    terms: list[str],
-) -> Floats32:
-    """The features of candidates."""
-    weight = np.array([query.indexes.words.rarity(term) for term in terms])
-    weight = weight / max(1e-9, float(weight.sum()))
-    found = Candidates(
-        numbers=numbers,
-        vectors=query.indexes.vectors_of(numbers),
-        strong_vectors=query.indexes.vectors_of(strong),
-        strong=strong,
-        second=second,
-        following=following,
-        has_term=query.terms.having(query.graph.chunks[numbers], terms),
-        term_weight=weight,
-        title_coverage=_title_coverage(query, numbers, terms),
-    )
-    return features(query.graph, signals, found)
+def _versions_of(query: QueryContext, candidates: Ints) -> NoteVersions:
+    """Return all versions of the notes among the candidates, as of the time asked about."""
+    topic = query.indexes.chunks["topic"]
+    own = topic[candidates[query.notes[candidates]]]
+    numbers = np.flatnonzero(query.mask & query.notes & np.isin(topic, own))
+    return NoteVersions(numbers, *query.indexes.spans(numbers, query.as_of))
 
 
-def _title_coverage(query: QueryContext, numbers: Ints, terms: list[str]) -> Floats:
-    """How much of each candidate's title the question says."""
-    titles = query.graph.title_of[numbers]
-    each, asked = np.unique(titles[titles >= 0]), set(terms)
-    entities = query.graph.entities[each].tolist()
-    weighed = query.indexes.words.weighed(entities, query.store.entities.names)
-    covered = np.zeros(len(each) + 1)  # the last is for those without a title
-    for at, (rarity, total) in enumerate(weighed):
-        if not asked.isdisjoint(rarity):
-            said = sum(weight for term, weight in rarity.items() if term in asked)
-            covered[at] = said / max(1e-9, total)
-    return covered[np.where(titles >= 0, np.searchsorted(each, titles), -1)]
+def _current_versions(query: QueryContext, versions: NoteVersions, prior: Floats) -> dict[int, int]:
+    """Map each version of a changed note to the version that holds.
+
+    Versions are chunk numbers. A chunk that holds maps to itself, an earlier chunk to the chunk
+    with the highest `prior` among those that hold.
+    """
+    topic = query.indexes.chunks["topic"][versions.numbers]
+    order = np.lexsort((prior[versions.numbers], versions.ends, topic))
+    last = {int(topic[at]): int(at) for at in order}
+    at = np.array([last[one] for one in topic.tolist()], np.int64)
+    holds = versions.ends == versions.ends[at]
+    changed = np.isin(topic, topic[~holds])
+    current = np.where(holds, versions.numbers, versions.numbers[at])
+    return dict(zip(versions.numbers[changed].tolist(), current[changed].tolist(), strict=True))
+
+
+def _with_current(chosen: Sequence[int], current: Mapping[int, int]) -> list[int]:
+    """Put the current version of a note behind each earlier one, and drop the last candidates."""
+    kept: dict[int, None] = {}
+    for number in chosen:
+        both = dict.fromkeys((number, current.get(number, number)))
+        if len(kept | both) <= len(chosen):
+            kept |= both
+    return list(kept)

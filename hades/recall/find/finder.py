@@ -17,7 +17,6 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from hades.domain.names import name_key, words
 from hades.domain.times import AsOf
 from hades.domain.topics import Hit
 from hades.errors import InvalidInput
@@ -26,6 +25,8 @@ from hades.index.array_store import drop_files, late_damage
 from hades.index.graph_cache import GraphCache
 from hades.index.indexes import Indexes, usable
 from hades.index.space_words import SpaceWords
+from hades.language.names import name_key
+from hades.language.words import words
 from hades.models.encoder import Encoder, load_encoder
 from hades.recall.find import excerpts
 from hades.recall.plan import RETRIEVERS, RetrieverName

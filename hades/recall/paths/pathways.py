@@ -15,9 +15,10 @@ from hades.domain.answer import Path
 from hades.domain.graph import Reason
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Ints
+from hades.graph.beam import BEST_SCORE
 from hades.graph.flow import FlowPath, best_paths
 from hades.index.graph_view import is_at
-from hades.recall.find.retrieve import Retrieved
+from hades.recall.find.results import Found
 from hades.recall.paths.path_text import PathArcs, PathWriter
 from hades.recall.plan import ARCS_A_HOP
 from hades.recall.run import Run, Stage
@@ -30,29 +31,62 @@ FOUND_NODES = 200
 """Of the small graph at most so many nodes are flown through."""
 
 
+def find_paths(run: Run, found: Found, ranked: Ints, passages: Sequence[int]) -> list[Path]:
+    """Find paths from the question to passages, best first, then those of the beam.
+
+    `ranked` are the candidates in whose graph paths are sought; both are chunk numbers.
+    """
+    plan, graph = run.plan.graph, found.search.query.graph
+    with run.stage("paths", plan.timeout_ms) as stage:
+        if not run.plan.paths or not plan.hops or not (plan.flow or found.beam.paths):
+            stage.note(Reason.SWITCHED_OFF)
+            return []
+        if not graph.adjacency.has_arcs:
+            stage.note(Reason.EMPTY_GRAPH)
+            return []
+        if not passages and not len(found.seeds.named):
+            stage.note(Reason.NOTHING_FOUND)
+            return []
+        paths = Pathways(stage, found, ranked).to(passages) if plan.flow else []
+        more = _beam_paths(found, set(passages), paths, run.plan.paths)
+        stage.found += len(more)
+        return paths + more
+
+
+def _beam_paths(found: Found, passages: set[int], others: Sequence[Path], limit: int) -> list[Path]:
+    """The beam's paths between passages, best first, without those inside other paths."""
+    writer, kept = PathWriter(found.search.query), list[Path]()
+    for beam_path in found.beam.paths:
+        ends = {beam_path.nodes[0], beam_path.nodes[-1]}
+        if len(kept) < limit and beam_path.hops and ends <= passages:
+            path = writer.path(beam_path.nodes, max(0.0, beam_path.score) / BEST_SCORE)
+            nodes = set(path.nodes)
+            if not any(nodes <= set(other.nodes) for other in (*others, *kept)):
+                kept.append(path)
+    return kept
+
+
 class Pathways:
     """Paths from the question to the passages chosen for it."""
 
-    def __init__(self, run: Run, stage: Stage, retrieved: Retrieved) -> None:
-        self._run = run
-        self._stage = stage
-        self._retrieved = retrieved
-        self._graph = retrieved.query.graph
+    def __init__(self, stage: Stage, found: Found, ranked: Ints) -> None:
+        self._stage, self._found, self._ranked = stage, found, ranked
+        self._graph, self._named = found.search.query.graph, found.seeds.named
 
     def to(self, passages: Sequence[int]) -> list[Path]:
         """The best paths to passages, best first."""
-        plan = self._run.plan
+        plan, query = self._stage.run.plan, self._found.search.query
         chosen = np.array(passages, np.int64)
-        nodes, adjacency = found_graph(self._retrieved, chosen)
+        nodes, adjacency = self._found_graph(chosen)
         local = {int(node): at for at, node in enumerate(nodes)}
-        named = sources_of(self._retrieved, chosen)
+        named = self._sources(chosen)
         asked, topics = self._topics(nodes, passages, named)
         pairs = [(one, other) for one in named for other in passages]
         pairs += [(one, other) for one in asked for other in topics]
-        if len(self._retrieved.signals.named):
-            told = related_to(self._retrieved, np.array(named, np.int64)).tolist()
-            pairs += [(one, other) for one in named for other in told if other in local]
-        found = best_paths(
+        if len(self._named):
+            stated = self._related_to(np.array(named, np.int64)).tolist()
+            pairs += [(one, other) for one in named for other in stated if other in local]
+        flows = best_paths(
             adjacency,
             [(local[one], local[other]) for one, other in pairs if one != other],
             keep=plan.paths * 2,
@@ -62,16 +96,18 @@ class Pathways:
             longest=1 + plan.graph.hops * ARCS_A_HOP,
             deadline=self._stage.is_over,
         )
-        for trim in found.trims:
+        for trim in flows.trims:
             if trim.reason == Reason.TIMEOUT:
                 self._stage.stop(Reason.TIMEOUT, f"without {trim.count} {trim.what}")
-        kept = self._differing(found.paths, nodes, plan.paths)
-        self._stage.found, self._stage.cut = len(kept), len(found.paths) - len(kept)
-        says = {int(self._graph.first_entity + one) for one in self._retrieved.signals.named}
-        writer = PathWriter(self._retrieved.query, {*says, *(asked if says else ())})
+        kept = self._differing(flows.paths, nodes, plan.paths)
+        self._stage.found, self._stage.cut = len(kept), len(flows.paths) - len(kept)
+        says = {int(self._graph.first_entity + name) for name in self._named}
+        writer = PathWriter(query, {*says, *(asked if says else ())})
         # An edge to the only neighbour has the most: 1 + α.
         most = 1 + plan.graph.decay_rate
-        return [writer.path(nodes[list(o.nodes)].tolist(), o.reliability / most) for o in kept]
+        return [
+            writer.path(nodes[list(path.nodes)].tolist(), path.reliability / most) for path in kept
+        ]
 
     def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:
         """One path to a passage from a source, without those that add nothing to another:
@@ -107,47 +143,44 @@ class Pathways:
         is_mention = chunk < graph.first_entity <= name < graph.first_topic
         return len(nodes) == 2 and is_mention and graph.first_entity + graph.title_of[chunk] == name
 
+    def _found_graph(self, passages: Ints) -> tuple[Ints, Adjacency]:
+        """The graph of what was found: its nodes, and their arcs among each other."""
+        graph = self._graph
+        chunks = np.union1d(self._ranked, passages)
+        counts, targets, weights = PathArcs(graph).of(chunks)
+        source = np.repeat(chunks, counts)
+        seen, times = np.unique(targets, return_counts=True)
+        named = graph.first_entity + self._named
+        titles = graph.first_entity + graph.title_of[chunks]
+        joins = (times > 1) | np.isin(seen, named) | np.isin(seen, titles)
+        joins |= seen >= graph.first_topic
+        joins &= (seen >= graph.first_entity) & ~graph.barred[seen]
+        others = np.union1d(np.union1d(seen[joins], named), self._related_to(named))
+        counts, stated, weight = PathArcs(graph).of(others)
+        # Their arcs to passages are known from the other side, and a frequent name has hundreds.
+        among = np.flatnonzero(stated >= graph.first_entity)
+        nodes = np.concatenate([chunks, others])  # all chunks stand before all others
+        first = np.concatenate([source, np.repeat(others, counts)[among]])
+        second = np.concatenate([targets, stated[among]])
+        weight = np.concatenate([weights, weight[among]])
+        ends = np.searchsorted(nodes, first), np.searchsorted(nodes, second)
+        inside = np.flatnonzero(
+            (first < second) & is_at(nodes, ends[0], first) & is_at(nodes, ends[1], second)
+        )
+        one, two = ends[0][inside], ends[1][inside]
+        _, once = np.unique(one * len(nodes) + two, return_index=True)
+        return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight[inside][once])
 
-def found_graph(retrieved: Retrieved, passages: Ints) -> tuple[Ints, Adjacency]:
-    """The graph of what was found: its nodes, and their arcs among each other."""
-    graph = retrieved.query.graph
-    chunks = np.union1d(retrieved.numbers, passages)
-    counts, targets, weights = PathArcs(graph).of(chunks)
-    source = np.repeat(chunks, counts)
-    seen, times = np.unique(targets, return_counts=True)
-    named = graph.first_entity + retrieved.signals.named
-    titles = graph.first_entity + graph.title_of[chunks]
-    joins = (times > 1) | np.isin(seen, named) | np.isin(seen, titles)
-    joins |= seen >= graph.first_topic
-    joins &= (seen >= graph.first_entity) & ~graph.barred[seen]
-    others = np.union1d(np.union1d(seen[joins], named), related_to(retrieved, named))
-    counts, stated, weight = PathArcs(graph).of(others)
-    # Their arcs to passages are known from the other side, and a frequent name has hundreds.
-    among = np.flatnonzero(stated >= graph.first_entity)
-    nodes = np.concatenate([chunks, others])  # all chunks stand before all others
-    first = np.concatenate([source, np.repeat(others, counts)[among]])
-    second = np.concatenate([targets, stated[among]])
-    weight = np.concatenate([weights, weight[among]])
-    ends = np.searchsorted(nodes, first), np.searchsorted(nodes, second)
-    inside = np.flatnonzero(
-        (first < second) & is_at(nodes, ends[0], first) & is_at(nodes, ends[1], second)
-    )
-    one, two = ends[0][inside], ends[1][inside]
-    _, once = np.unique(one * len(nodes) + two, return_index=True)
-    return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight[inside][once])
+    def _related_to(self, named: Ints) -> Ints:
+        """What is stated of the names in the question: entities and topics next to them."""
+        graph = self._graph
+        _, targets, weights = graph.adjacency.of(named)
+        stated = (targets >= graph.first_entity) & ~graph.barred[targets]
+        targets, weights = targets[stated], weights[stated]
+        return np.unique(targets[np.lexsort((targets, -weights))][:RELATED_AT_MOST])
 
-
-def related_to(retrieved: Retrieved, named: Ints) -> Ints:
-    """What is stated of the names in the question: entities and topics next to them."""
-    graph = retrieved.query.graph
-    _, targets, weights = graph.adjacency.of(named)
-    stated = (targets >= graph.first_entity) & ~graph.barred[targets]
-    targets, weights = targets[stated], weights[stated]
-    return np.unique(targets[np.lexsort((targets, -weights))][:RELATED_AT_MOST])
-
-
-def sources_of(retrieved: Retrieved, passages: Ints) -> list[int]:
-    """Where paths start: the names of the question, rarest first, else the best passage."""
-    graph, named = retrieved.query.graph, retrieved.signals.named
-    rarest = named[np.lexsort((named, graph.frequency[named]))][:SOURCES_AT_MOST]
-    return [int(graph.first_entity + one) for one in rarest] or [int(passages[0])]
+    def _sources(self, passages: Ints) -> list[int]:
+        """Where paths start: the names of the question, rarest first, else the best passage."""
+        graph, named = self._graph, self._named
+        rarest = named[np.lexsort((named, graph.frequency[named]))][:SOURCES_AT_MOST]
+        return [int(graph.first_entity + name) for name in rarest] or [int(passages[0])]

@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from hades.domain.graph import NodeKind
-from hades.domain.names import STOP_WORDS, words
 from hades.graph.arrays import Ints
 from hades.index.graph_view import GraphView
 from hades.index.longest import CAPITAL_SHARE, longest_first
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.words import words
 
 WORDS_AT_MOST = 8
 QUESTION_WORDS_AT_MOST = 400

@@ -16,7 +16,7 @@ import numpy as np
 from hades.domain.answer import TimeKind, TimeWords, Wants
 from hades.domain.times import FOREVER, from_micros, to_micros
 from hades.graph.arrays import Flags, Ints
-from hades.recall.question.time_words import read_time, what_is_wanted
+from hades.language.english.time_words import read_time, what_is_wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,11 @@ class TimeAsked:
     def is_past(self) -> bool:
         """Whether what no longer holds is asked for, without saying when it held."""
         return self.kind in (TimeKind.ORIGIN, TimeKind.PAST)
+
+    @property
+    def wants_current(self) -> bool:
+        """Whether the version of a note that holds is wanted: not the past, nor what happened."""
+        return not self.is_past and not self.wants_happenings
 
     @property
     def is_any(self) -> bool:

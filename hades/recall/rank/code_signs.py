@@ -10,9 +10,15 @@ import re
 
 import numpy as np
 
-from hades.domain.names import name_parts
 from hades.graph.arrays import Floats, Ints
 from hades.index.words import stems
+from hades.language.english.code_questions import (
+    ASKS_FOR_CHANGES,
+    ASKS_FOR_CODE,
+    ASKS_FOR_TESTS,
+    ASKS_HOW_TO,
+)
+from hades.language.names import name_parts
 from hades.recall.query_context import QueryContext
 
 NAME, TEST, LOG, PROSE = 3.0, 2.0, 2.0, 2.0
@@ -25,19 +31,6 @@ _TEST = re.compile(
 )
 _LOG = re.compile(
     r"(?:^|/)(?:change(?:s|log)|history|news|release[-_ ]?notes)[^/.]*(?:\.(?:md|rst|txt))?$",
-    re.IGNORECASE,
-)
-_ASKS_FOR_TESTS = re.compile(r"\btest(?:s|ed|ing)?\b", re.IGNORECASE)
-_ASKS_FOR_CHANGES = re.compile(
-    r"^(?:since )?when\b|\b(?:change[ds]?|changelog|releases?|versions?|deprecated|added)\b",
-    re.IGNORECASE,
-)
-_ASKS_HOW_TO = re.compile(
-    r"\bhow (?:to|(?:do|can|could|should|would) (?:i|we|you))\b", re.IGNORECASE
-)
-_ASKS_FOR_CODE = re.compile(
-    r"^(?:in )?(?:where (?:is|are|does|do)\b|(?:which|what) (?:function|class|method|module|file|"
-    r"decorator|helper|exception|code|part)\b)|\bimplement(?:s|ed|ation)?\b|\bthe code\b",
     re.IGNORECASE,
 )
 
@@ -62,10 +55,10 @@ def code_signs(query: QueryContext, question: str, numbers: Ints) -> Floats | No
     if not any(kind == "code" for _, kind, _ in sources.values()):
         return None
     said = {*stems(question), *stems(" ".join(name_parts(question)))}
-    tests = not _ASKS_FOR_TESTS.search(question)
-    log = not _ASKS_FOR_CHANGES.search(question)
-    code = _ASKS_FOR_CODE.search(question) is not None
-    name = 0.0 if _ASKS_HOW_TO.search(question) else NAME  # that is told by prose
+    tests = not ASKS_FOR_TESTS.search(question)
+    log = not ASKS_FOR_CHANGES.search(question)
+    code = ASKS_FOR_CODE.search(question) is not None
+    name = 0.0 if ASKS_HOW_TO.search(question) else NAME  # that is told by prose
     signs = np.zeros(len(numbers))
     for at, chunk in enumerate(query.graph.chunks[numbers].tolist()):
         topic, kind, heading = sources[chunk]

@@ -6,7 +6,6 @@ are; every feature is read within the candidates of one question.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,9 @@ import numpy as np
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.graph_view import GraphView
 from hades.index.vectors import product
-from hades.recall.find.signals import Signals, lent, lent_to, minmax, scaled
+from hades.recall.find.results import Candidates, Found, Seeds, Walks
+from hades.recall.find.scores import lent, minmax
+from hades.recall.query_context import QueryContext
 
 FEATURES: tuple[str, ...] = (
     *("log_walk", "log_walk_names", "log_walk_prior", "walk_rank", "log_far", "far_rank"),
@@ -36,72 +37,65 @@ SHARED_AT_LEAST = 0.4
 _LEAST = 1e-4
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """What is read of the candidates, besides the signals."""
-
-    numbers: Ints
-    vectors: Floats32
-    strong_vectors: Floats32
-    strong: Ints
-    """The numbers of the strongest passages."""
-    second: Floats
-    """Nearness to question and strongest passages together, by chunk number."""
-    following: Floats
-    """Nearness to what comes next, as the hop encoder reads it, by chunk number."""
-    has_term: Floats32
-    """By candidate and term of the question."""
-    term_weight: Floats
-    """The terms' weights; they sum to 1."""
-    title_coverage: Floats
-
-
-def features(graph: GraphView, signals: Signals, found: Candidates) -> Floats32:
-    """One row a candidate, one column a feature, in the order of FEATURES."""
+def passage_features(found: Found, candidates: Candidates) -> Floats32:
+    """Read the features: one row a candidate, one column a feature, in the order of FEATURES."""
+    query, at = found.search.query, candidates.numbers
+    said = has_term, weight = found.search.terms_said(at)
+    among = _CandidateGraph(query.graph, found.seeds.named, at)
     chosen: dict[str, Any] = {}
-    _walk_features(chosen, signals, found.numbers)
-    _retriever_features(chosen, graph, signals, found)
-    among = _CandidateGraph(graph, signals, found.numbers)
-    _name_features(chosen, signals, among)
-    _bridge_features(chosen, signals, found, among)
-    _second_hop_features(chosen, found)
-    chosen["turn"] = graph.spoken[found.numbers]
+    _walk_features(chosen, found.walks, at)
+    _retriever_features(chosen, query.graph, found.seeds, at)
+    chosen["coverage"] = has_term @ weight
+    chosen["title_coverage"] = _title_coverage(query, at, set(found.search.terms))
+    _name_features(chosen, found.seeds.named, among)
+    _bridge_features(chosen, found, at, said, among)
+    _second_hop_features(chosen, query, candidates)
+    chosen["following"] = found.following[at]
+    chosen["following_rank"] = log_ranks(chosen["following"]) * bool(found.following.any())
+    chosen["turn"] = query.graph.spoken[at]
     return np.stack([chosen[name] for name in FEATURES], 1).astype(np.float32)
 
 
-def _walk_features(chosen: dict[str, Any], signals: Signals, at: Ints) -> None:
+def _walk_features(chosen: dict[str, Any], walks: Walks, at: Ints) -> None:
     for name, scores in (
-        ("log_walk", signals.walked),
-        ("log_walk_names", signals.walked_names),
-        ("log_walk_prior", signals.walked_prior),
-        ("log_far", signals.far),
+        ("log_walk", walks.joined),
+        ("log_walk_names", walks.from_names),
+        ("log_walk_prior", walks.from_prior),
+        ("log_far", walks.far),
     ):
         chosen[name] = np.log(scores[at] / max(1e-12, scores.max(initial=0.0)) + _LEAST)
-    chosen["walk_rank"] = log_ranks(signals.walked[at])
-    chosen["far_rank"] = log_ranks(signals.far[at])
+    chosen["walk_rank"] = log_ranks(walks.joined[at])
+    chosen["far_rank"] = log_ranks(walks.far[at])
 
 
-def _retriever_features(
-    chosen: dict[str, Any], graph: GraphView, signals: Signals, found: Candidates
-) -> None:
-    at = found.numbers
-    chosen["prior"] = signals.prior[at]
-    chosen["prior_rank"] = log_ranks(signals.prior[at])
-    there = signals.mask
-    by_retriever = signals.scaled or (scaled(signals.cosine, there), scaled(signals.words, there))
-    for name, on_one_scale in zip(("meaning", "words"), by_retriever, strict=True):
+def _retriever_features(chosen: dict[str, Any], graph: GraphView, seeds: Seeds, at: Ints) -> None:
+    chosen["prior"] = seeds.prior[at]
+    chosen["prior_rank"] = log_ranks(seeds.prior[at])
+    for name, on_one_scale in zip(("meaning", "words"), seeds.scaled, strict=True):
         if len(graph.turns):
             on_one_scale = minmax(lent(graph, on_one_scale))
         chosen[name] = on_one_scale[at]
-    chosen["cosine"] = lent_to(graph, np.where(there, signals.cosine, 0), at)
-    chosen["coverage"] = found.has_term @ found.term_weight
-    chosen["title_coverage"] = found.title_coverage
+    chosen["cosine"] = lent(graph, np.where(seeds.mask, seeds.cosine, 0))[at]
+
+
+def _title_coverage(query: QueryContext, numbers: Ints, terms: set[str]) -> Floats:
+    """How much of each candidate's title the question says."""
+    titles = query.graph.title_of[numbers]
+    each = np.unique(titles[titles >= 0])
+    entities = query.graph.entities[each].tolist()
+    weighed = query.indexes.words.weighed(entities, query.store.entities.names)
+    covered = np.zeros(len(each) + 1)  # the last is for those without a title
+    for at, (rarity, total) in enumerate(weighed):
+        if not terms.isdisjoint(rarity):
+            said = sum(weight for term, weight in rarity.items() if term in terms)
+            covered[at] = said / max(1e-9, total)
+    return covered[np.where(titles >= 0, np.searchsorted(each, titles), -1)]
 
 
 class _CandidateGraph:
     """Who mentions whom among the candidates."""
 
-    def __init__(self, graph: GraphView, signals: Signals, at: Ints) -> None:
+    def __init__(self, graph: GraphView, named: Ints, at: Ints) -> None:
         counts, targets, _ = graph.adjacency.of(at)
         row = np.repeat(np.arange(len(at)), counts)
         entity = targets - graph.first_entity
@@ -112,7 +106,7 @@ class _CandidateGraph:
         self.title = graph.title_of[at]
         self.rarity, self._rarest = graph.rarity, graph.rarest
         self.mentions_title = self._mentions_title(graph, len(at))
-        self.shared = self._shared(signals.named, len(at))
+        self.shared = self._shared(named, len(at))
 
     def _mentions_title(self, graph: GraphView, m: int) -> Floats32:
         """[i, j] is 1 where candidate j mentions the title of candidate i, another's."""
@@ -153,8 +147,7 @@ class _CandidateGraph:
         return shared
 
 
-def _name_features(chosen: dict[str, Any], signals: Signals, among: _CandidateGraph) -> None:
-    named = signals.named
+def _name_features(chosen: dict[str, Any], named: Ints, among: _CandidateGraph) -> None:
     asked = np.isin(among.entity, named)
     m = len(among.title)
     weight = among.rarity[among.entity[asked]]
@@ -166,12 +159,15 @@ def _name_features(chosen: dict[str, Any], signals: Signals, among: _CandidateGr
 
 
 def _bridge_features(
-    chosen: dict[str, Any], signals: Signals, found: Candidates, among: _CandidateGraph
+    chosen: dict[str, Any],
+    found: Found,
+    at: Ints,
+    said: tuple[Floats32, Floats],
+    among: _CandidateGraph,
 ) -> None:
-    at = found.numbers
-    joined, shared = among.mentions_title, among.shared
-    strength = signals.walked[at] / max(1e-12, signals.walked.max(initial=0.0))
-    prior = signals.prior[at]
+    joined, shared, walked = among.mentions_title, among.shared, found.walks.joined
+    strength = walked[at] / max(1e-12, walked.max(initial=0.0))
+    prior = found.seeds.prior[at]
     good = np.argsort(-(strength + prior), kind="stable")[:STRONG]
     for name, matrix in (("bridge_in", joined), ("bridge_out", joined.T)):
         chosen[name] = (matrix * strength).max(1)
@@ -181,7 +177,7 @@ def _bridge_features(
     chosen["shared"] = (capped * strength).max(1)
     chosen["shared_prior"] = (capped * prior).max(1)
     # What two linked passages say of the question together.
-    has, weight = found.has_term, found.term_weight
+    has, weight = said
     cover = chosen["coverage"]
     lacked = np.maximum(has[:, None, :] - has[None, good, :], 0) @ weight
     bridged = (joined + joined.T > 0)[:, good]
@@ -191,14 +187,15 @@ def _bridge_features(
     chosen["title_gain"] = (lacked * bridged * prior[good]).max(1)
 
 
-def _second_hop_features(chosen: dict[str, Any], found: Candidates) -> None:
-    near = product(found.vectors, found.strong_vectors)
-    near[found.numbers[:, None] == found.strong[None, :]] = 0
+def _second_hop_features(
+    chosen: dict[str, Any], query: QueryContext, candidates: Candidates
+) -> None:
+    at, strong = candidates.numbers, candidates.strong
+    near = product(query.indexes.vectors_of(at), query.indexes.vectors_of(strong))
+    near[at[:, None] == strong[None, :]] = 0
     chosen["near_strong"] = near.max(1, initial=0.0)
-    chosen["second_hop"] = found.second[found.numbers]
-    chosen["second_hop_rank"] = log_ranks(found.second[found.numbers])
-    chosen["following"] = found.following[found.numbers]
-    chosen["following_rank"] = log_ranks(chosen["following"]) * bool(found.following.any())
+    chosen["second_hop"] = candidates.second_hop[at]
+    chosen["second_hop_rank"] = log_ranks(candidates.second_hop[at])
 
 
 def log_ranks(scores: Floats) -> Floats:

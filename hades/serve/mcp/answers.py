@@ -19,10 +19,10 @@ from mcp_types import CallToolResult, TextContent
 from hades.context.pack import indented
 from hades.domain.answer import Answer, Diagnostic, Fact, Passage, Path, Recall, WorkingMemory
 from hades.domain.graph import Edge, Reason
-from hades.domain.names import one_line, own_heading
-from hades.domain.plain import plain
+from hades.domain.plain import one_line, plain
 from hades.domain.times import iso
 from hades.domain.topics import State, Topic
+from hades.language.names import own_heading
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", str, int)

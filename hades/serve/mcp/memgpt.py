@@ -13,7 +13,7 @@ from pydantic import Field
 
 from hades.context.pack import indented
 from hades.domain.context import CoreBlock
-from hades.domain.names import one_line
+from hades.domain.plain import one_line
 from hades.domain.topics import Hit, State
 from hades.operations.memgpt import PAGE_ITEMS, MemGPT
 from hades.serve.mcp import answers

@@ -12,7 +12,7 @@ from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
 from hades.context.pack import indented
-from hades.domain.names import one_line
+from hades.domain.plain import one_line
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall, Ctx
 

@@ -8,7 +8,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from hades.context.pack import indented
-from hades.domain.names import one_line
+from hades.domain.plain import one_line
 from hades.errors import InvalidInput
 from hades.memory import View
 from hades.operations.pathrag import PathRAG, format_paths_for_prompt

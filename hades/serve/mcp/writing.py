@@ -10,8 +10,7 @@ from pydantic import Field
 
 from hades.context.pack import indented
 from hades.domain.graph import Edge, FactChange
-from hades.domain.names import one_line
-from hades.domain.plain import plain
+from hades.domain.plain import one_line, plain
 from hades.domain.promotion import Promotion
 from hades.domain.topics import State
 from hades.memory import Memory

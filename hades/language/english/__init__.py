@@ -1,0 +1,1 @@
+"""English: its lexicon, and the readers of statements, questions and times that use it."""

@@ -1,0 +1,124 @@
+r"""Questions about code and papers: which relation is asked for, and what kind of text is wanted.
+
+A new rule of relations is a row of `_ASKED`: the relation, its direction, the pattern, and behind
+`#` a question that this row, and none before it, reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple, cast
+
+from hades.language.english.lexicon import ARTICLES, word_set
+from hades.language.patterns import lazy_pattern
+
+CHARACTERS_READ = 300
+"""What is longer is no such question; so the rules take a bounded time."""
+
+_ASKED = r"""
+tests in       \btests?\b.{0,40}?\b(?:cover|test|exercis|check|verif|call|us|touch)\w{0,3} <X>$ # Which tests cover walk_many?
+tests in       \b(?:tests?|coverage) (?:for|of|on) <X>$ # Show the tests for walk_many
+tests in       ^(?:what|which \w+) (?:tests|covers|exercises) <X>$ # What exercises walk_many?
+tests in       <IS> (?:unit[- ])?(?:tested|covered)\b # Where is walk_many tested?
+documents in   <DOCS>(?:says?|about|on|for|of|mentions?|describes?|explains?|documents?) <X>$ # Which docs mention walk_many?
+documents in   <IS> (?:documented|described|explained)\b # Where is walk_many documented?
+extends in     <WHO>(?:extend|subclass|inherit|deriv|implement)\w{0,3}(?: from)? <X>$ # What inherits from Reader?
+extends in     \b(?:subclasses|children|descendants|derived classes|implementations) of <X>$ # Subclasses of Reader
+extends out    <DOES> (?:extend|subclass|implement|(?:inherit|derive)(?: from)?)$ # What does Reader extend?
+extends out    \b(?:(?:base|parent|super)[- ]?class(?:es)?|bases|parents|ancestors) of <X>$ # The base classes of Reader
+imports out    <DOES> import(?:ing)?$ # What does ppr.py import?
+imports out    \b(?:(?:imports|dependencies) (?:of|in)|imported (?:by|in)) <X>$ # The dependencies of ppr.py
+imports in     <WHO>(?:import(?:s|ing)?|importers of) <X>$ # What imports hades.graph.arrays?
+imports in     <IS> imported\b # Where is hades.graph.arrays imported?
+cites out      <DOES> cit(?:e|ing)$ # What does 1706.03762 cite?
+cites out      \bcited (?:by|in) <X>$ # Papers cited by 1706.03762
+cites in       <WHO>cit(?:e|es|ing) <X>$ # Which papers cite 1706.03762?
+cites in       <IS> cited\b # Where is 1706.03762 cited?
+calls out      <DOES> (?:call|invoke|use|(?:depend|rely) on)$ # Which functions does walk_many call?
+calls out      \b(?:callees of|(?:called|invoked|used) by) <X>$ # Functions called by walk_many
+calls in       <WHO>(?:call|invok)(?:e|s|es|ing)? <X>$ # What calls walk_many?
+calls in       \b(?:callers?|call ?sites?|calls|invocations) (?:of|to|for) <X>$ # Callers of walk_many
+calls in       <IS> (?:called|invoked)\b # Where is walk_many called?
+uses in        <WHO>(?:(?:us|referenc)(?:e|es|ing)|(?:depend|rel(?:y|ie))(?:s|ing)? on) <X>$ # What depends on walk_many?
+uses in        \b(?:usages?|uses|references|users) (?:of|to) <X>$ # Usages of walk_many
+uses in        <IS> (?:used|referenced)\b # Where is walk_many used?
+uses in        \b(?:break|affect|impact)\w{0,3}\b.{0,40}?\b(?:chang|renam|remov|delet|edit)\w+ <X>$ # What breaks after renaming walk_many?
+contains in    <IS> (?:defined|declared|implemented|located)\b # Where is walk_many defined?
+contains in    \bwhere (?:does|do|can|is|are)(?: i find)? <X>(?: live| come from)?$ # Where does walk_many live?
+contains in    \b(?:which|what) (?:file|module|class)\b.{0,20}?\b(?:define|contain|ha)s? <X>$ # Which file defines walk_many?
+contains in    \b(?:definition|declaration|location|source(?: code)?) of <X>$ # The definition of walk_many
+contains out   <DOES> (?:contain|define|have|declare|provide|export)$ # Which functions does ppr.py define?
+contains out   \b(?:what|which)\b.{0,40}?\b(?:defined|declared|implemented) in <X>$ # Which symbols are declared in ppr.py?
+contains out   \b(?:methods|functions|classes|members|symbols)\b.{0,20}?\b(?:of|in|on) <X>$ # The methods of Reader
+"""  # noqa: E501
+"""The relation, its direction, a pattern and an example; the first that fits decides."""
+_PARTS = {
+    "<DOES>": r"\b(?:what|which)\b.{0,40}?\b(?:does|do|is|are|did) <X>",
+    "<WHO>": r"\b(?:who|what|which|where|any\w*|every\w*|all|list|find|show)\b.{0,60}?\b",
+    "<IS>": r"\b(?:where|how|is|are)\b(?: else| all)?(?: is| are| does| do)? <X>(?: being| gets?)?",
+    "<DOCS>": r"\b(?:docs?|documentation|readme|guide|manual)\b.{0,30}?\b",
+    "<X>": "(?P<x>.{1,200}?)",
+}
+
+
+class RelationRule(NamedTuple):
+    """How questions ask for one relation."""
+
+    relation: str
+    direction: Literal["in", "out"]
+    pattern: re.Pattern[str]
+    example: str
+
+
+def _rule(line: str) -> RelationRule:
+    said, example = line.split(" # ")
+    relation, direction, rule = said.split(maxsplit=2)
+    for part, pattern in _PARTS.items():
+        rule = rule.replace(part, pattern)
+    compiled = lazy_pattern(rule, re.IGNORECASE)
+    return RelationRule(relation, cast("Literal['in', 'out']", direction), compiled, example)
+
+
+RELATION_RULES = tuple(map(_rule, _ASKED.strip().splitlines()))
+_KINDS = word_set("function method class module file decorator exception")
+_ARTICLES = ARTICLES | {"this", "that", "our"}
+_SMALL_WORDS = _ARTICLES | {"about", "of", "in", "from", "by", "directly", "code", "anywhere"}
+_QUOTED = lazy_pattern(r"[`\"“‘']([^`\"”’']+)[`\"”’']")
+_AROUND = "`\"'“”‘’?!,;:()[]{}<>."
+_CALL = lazy_pattern(r"\(.*|['’]s$")
+_CODE = lazy_pattern(r"\w*[._/:#$]\S*\w\S*|[a-z0-9]+[A-Z]\w*|[A-Z]\w*|\w+\(.*")
+
+
+def relations_asked(question: str) -> Iterator[tuple[RelationRule, list[str]]]:
+    """The rules that read a question, each with what it may name, the likeliest first."""
+    asked = " ".join(question.split()).rstrip(" ?.!")
+    if len(asked) <= CHARACTERS_READ:
+        for rule in RELATION_RULES:
+            if found := rule.pattern.search(asked):
+                yield rule, _names(found["x"])
+
+
+def _names(words: str) -> list[str]:
+    said = [(one, _CALL.sub("", one.strip(_AROUND))) for one in words.split()]
+    code = [name for word, name in said if name and _CODE.fullmatch(word.strip(",;:'\""))]
+    small = {name.lower() for _, name in said}
+    left = [name for _, name in said if name.lower() not in _KINDS | _SMALL_WORDS]
+    # `the cache` is hardly a symbol of that name; `cache` and `the function cache` are.
+    alone = left if len(left) == 1 and (small & _KINDS or not small & _ARTICLES) else []
+    return list(dict.fromkeys([*_QUOTED.findall(words), *code, *alone, words.strip(_AROUND)]))
+
+
+ASKS_FOR_TESTS = lazy_pattern(r"\btest(?:s|ed|ing)?\b", re.IGNORECASE)
+ASKS_FOR_CHANGES = lazy_pattern(
+    r"^(?:since )?when\b|\b(?:change[ds]?|changelog|releases?|versions?|deprecated|added)\b",
+    re.IGNORECASE,
+)
+ASKS_HOW_TO = lazy_pattern(
+    r"\bhow (?:to|(?:do|can|could|should|would) (?:i|we|you))\b", re.IGNORECASE
+)
+ASKS_FOR_CODE = lazy_pattern(
+    r"^(?:in )?(?:where (?:is|are|does|do)\b|(?:which|what) (?:function|class|method|module|file|"
+    r"decorator|helper|exception|code|part)\b)|\bimplement(?:s|ed|ation)?\b|\bthe code\b",
+    re.IGNORECASE,
+)

@@ -1,0 +1,270 @@
+"""Contradiction: whether two sentences say the same, the same with another value, or the opposite.
+
+By English words and forms alone, and sooner silent than wrong: both sentences state something of
+the same subject in the same words, and one value, or a `not`, is all that differs. Questions,
+plans, conditions, quotes, the past and lists are not compared.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from hades.language.english.detect import is_english
+from hades.language.english.lexicon import (
+    MONTHS,
+    NUMBER_WORDS,
+    PRONOUNS,
+    STOP_WORDS,
+    WEEKDAYS,
+    changes,
+    word_set,
+)
+from hades.language.english.speculation import NEGATION, SUPPOSED, is_denial
+from hades.language.english.stems import singular
+from hades.language.names import numberless
+from hades.language.patterns import any_of, lazy_pattern
+from hades.language.words import words
+
+SENTENCE_CHARACTERS_AT_MOST = 400
+"""A longer sentence says too much for one value of it to be compared."""
+_SAME_LENGTH = 0.8
+"""So much of a sentence another must say, in its order, to say the same: a judgement."""
+
+_MONTH = f"(?i:{any_of(MONTHS)})"
+_DAY = f"(?i:(?:{'|'.join(WEEKDAYS)})s?|today|tomorrow|yesterday)"
+_COUNT = f"(?i:{'|'.join(NUMBER_WORDS[1:])}|twenty|thirty|hundred)"
+_TOKENS = lazy_pattern(
+    rf"""(?P<date>\d{{4}}-\d\d(?:-\d\d)?|\d{{1,2}}\.\d{{1,2}}\.(?:\d{{4}})?
+      |(?:\d{{1,2}}(?:st|nd|rd|th|\.)?[ ])?\b{_MONTH}\b
+        (?:[ ]\d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,?[ ]\d{{4}}\b)?)
+    |(?P<day>\b{_DAY}\b)
+    |(?P<time>\b\d{{1,2}}(?:[:.]\d\d)?[ ]?[ap]m\b|\b\d{{1,2}}:\d\d\b)
+    |(?P<number>\b\d[\d.,']*(?:[ ]\d+)*(?![\w-])|\b{_COUNT}\b)
+    |(?P<code>\b(?=[\w.-]*\d)\w+(?:[.-]\w+)*)
+    |(?P<word>[^\W\d_]+(?:['’_-][^\W\d_]+)*)
+    |(?P<mark>[€$£%,;:()–—])""",
+    re.VERBOSE,
+)
+_MARKS = {"€": "euro", "$": "dollar", "£": "pound", "%": "percent"}
+_SPELT = frozenset((*_MARKS.values(), "minus"))
+_SIGNS = lazy_pattern(r"[€$£%]|(?<![\w.])[-−](?=\d)")
+_NOT_NOW_AND_ALONE = lazy_pattern(
+    r"\b(?:used to|previously|formerly|originally|also|too|another|additional(?:ly)?|as well|until"
+    r"|every other|sometimes|usually|about|around|approx\w*|ago|last|each)\b",
+    re.IGNORECASE,
+)
+_TAIL = lazy_pattern(r"[;(–—]|,?\s\b(?:because|since|after|due to|so that|which|as of|following)\b")
+_STATES = word_set(
+    """is are costs cost takes take lasts weighs measures starts start begins ends end closes opens
+    expires runs run listens allows allow permits supports support has have holds keeps needs
+    requires pays earns charges delivers lives works reports goes belongs stays sits reads seats
+    uses meets arrives leaves departs returns serves covers totals equals sells handles"""
+)
+_CHANGED = lazy_pattern(
+    r"(?:(?:was|were|has been|have been|has|have|got|is|are)\s)?(?:now\s)?"
+    rf"(?:{changes('value')})(?=\s(?:back\s)?(?:from|to|by|at)\s)",
+    re.IGNORECASE,
+)
+_ONE_NAME = word_set("""is are lives works reports goes belongs runs sits stays changed""")
+"""Verbs that join a subject to one name at a time."""
+_FILLERS = word_set(
+    """a an the is are be am do does has have now currently s please just so that which there any
+    new current of to"""
+)
+_EMPTY = (STOP_WORDS | _FILLERS) - PRONOUNS
+
+
+class Contradiction(NamedTuple):
+    """What a sentence says otherwise than another: its value, or the opposite (both empty)."""
+
+    before: str = ""
+    after: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.after}, not {self.before}" if self.after else "one denies the other"
+
+
+class _Value(NamedTuple):
+    """A number, date or name that a sentence gives to its subject."""
+
+    kind: str
+    text: str
+    key: str
+    led_by: str
+    """The word before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    row: tuple[str, ...]
+    """Its words in order, without fillers."""
+    content: frozenset[str] = frozenset()
+    subject: frozenset[str] = frozenset()
+    rest: frozenset[str] = frozenset()
+    verb: str = ""
+    values: tuple[_Value, ...] = ()
+    named: bool = False
+    """Whether its subject has a name in it."""
+    negated: bool = False
+    plain: bool = False
+    """No question, plan, condition or quote, as far as words tell."""
+    states: bool = False
+
+
+def contradiction(
+    new: str, old: str, new_topic: str = "", old_topic: str = ""
+) -> Contradiction | None:
+    """What a sentence of a topic says otherwise than an older one of another topic.
+
+    >>> contradiction("The rent in Gera is now 950 euros.", "The rent in Gera is 900 euros.")
+    Contradiction(before='900', after='950')
+    """
+    one, other = _read(new), _read(old)
+    if not (one.states and other.states) or entails(old, new):
+        return None
+    if not is_about_one_thing(new, new_topic, old_topic):
+        return None
+    if one.negated == other.negated:
+        return _other_value(one, other)
+    return Contradiction() if one.content == other.content else None
+
+
+def entails(old: str, new: str) -> bool:
+    """Whether a sentence says all that another one says: each of its words, in its order."""
+    one, other = _read(new), _read(old)
+    if not one.row or (one.negated, one.plain) != (other.negated, other.plain):
+        return False
+    left = iter(other.row)
+    return len(one.row) >= _SAME_LENGTH * len(other.row) and all(word in left for word in one.row)
+
+
+def is_statement(sentence: str) -> bool:
+    """Whether a sentence can contradict another: it states something plainly."""
+    return _read(sentence).states
+
+
+def required_words(sentence: str) -> tuple[str, ...]:
+    """The beginnings of words, in small letters, that a sentence must have to contradict this one
+    or say the same; so most texts need not be read. The longest, which are rare, come first."""
+    read = _read(sentence)
+    wanted = read.subject if read.states else frozenset(read.row) - _SPELT
+    return tuple(sorted(wanted, key=len)[::-1])
+
+
+def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
+    """Whether the subject of a sentence is the same thing in two topics: it has a name, or more
+    than a word and the topics are not two of a kind, or it is what one of them is called."""
+    said = _read(sentence)
+    if said.named:
+        return True
+    parents = [topic.rpartition("/")[0] for topic in (new_topic, old_topic)]
+    if numberless(new_topic) == numberless(old_topic) or parents[0] == parents[1] != "":
+        return False
+    called = {singular(word) for word in words(f"{new_topic} {old_topic}".casefold())}
+    return len(said.subject) > 1 or bool(said.subject & called)
+
+
+def _other_value(one: _Compared, other: _Compared) -> Contradiction | None:
+    """The one value that differs; of a list, a range or values of two kinds nothing is said."""
+    if one.negated or (one.subject, one.rest) != (other.subject, other.rest):
+        return None
+    if one.verb not in (other.verb, "changed"):
+        return None
+    keys = {value.key for value in one.values} & {value.key for value in other.values}
+    new = [value for value in one.values if value.key not in keys]
+    old = [value for value in other.values if value.key not in keys]
+    if one.verb == "changed" and not old:  # changed from A to B
+        old = [value for value in one.values if value.key in keys and value.led_by == "from"]
+    if len(new) != 1 or len(old) != 1 or new[0].kind != old[0].kind:
+        return None
+    kind, least = new[0].kind, 1 + (one.verb == "changed")
+    many = [sum(value.kind == kind for value in said.values) for said in (one, other)]
+    if many[0] > least or many[1] > 1:
+        return None
+    several = ("a", "an", "of", "and", "like", *(("with", "on") if one.verb == "works" else ()))
+    if kind == "name" and (one.verb not in _ONE_NAME or new[0].led_by in several):
+        return None
+    return Contradiction(old[0].text, new[0].text)
+
+
+@lru_cache(maxsize=16_384)
+def _read(sentence: str) -> _Compared:
+    """A sentence cut at its verb, its values apart; a long one is only compared as a whole."""
+    if len(sentence) > SENTENCE_CHARACTERS_AT_MOST:
+        return _Compared((sentence.casefold(),))
+    spelt = _SIGNS.sub(lambda sign: f" {_MARKS.get(sign[0], 'minus')} ", sentence.casefold())
+    row = tuple(singular(word) for word in words(spelt) if word not in _FILLERS)
+    plain = not (SUPPOSED.search(sentence) or _NOT_NOW_AND_ALONE.search(sentence))
+    negated = is_denial(sentence)
+    text = NEGATION.sub(" ", sentence)
+    if tail := _TAIL.search(text, 12):
+        text = text[: tail.start()]
+    changed = _CHANGED.search(text)
+    subject: list[str] = []
+    rest: list[str] = []
+    values: list[_Value] = []
+    verb, led_by, named, place = "", "", False, 0
+    for found in _TOKENS.finditer(text):
+        kind, token = found.lastgroup or "", found[0]
+        if changed and changed.start() <= found.start() < changed.end():
+            verb = verb or "changed"
+            continue
+        low = _MARKS.get(token, token.casefold())
+        place += 1
+        if not verb:
+            if (token == ":" or low in _STATES) and subject:
+                verb, led_by = "is" if token == ":" else low, low
+                continue
+            name = kind == "code" or (token[0].isupper() and (place > 1 or kind == "number"))
+            named |= name
+            subject += _content(token, low)
+        elif kind in ("word", "mark"):
+            if token[0].isupper():
+                if values and values[-1][::2] == ("name", led_by):  # the next word of a name
+                    last = values.pop()
+                    token, low, led_by = f"{last.text} {token}", f"{led_by} {low}", last.led_by
+                values.append(_Value("name", token, low, led_by))
+            else:
+                rest += _content(token, low)
+        else:
+            kind = "name" if kind == "code" else kind
+            values.append(_Value(kind, token.rstrip(".,"), _key(low), led_by))
+        led_by = led_by if low == "the" else low
+    content = {singular(word) for word in words(text.casefold()) if word not in STOP_WORDS}
+    content |= {value.key for value in values if value.kind != "name"}
+    return _Compared(
+        row=row,
+        content=frozenset(content),
+        subject=frozenset(subject),
+        rest=frozenset(rest),
+        verb="is" if verb == "are" else verb,
+        values=tuple(values),
+        named=named,
+        negated=negated,
+        plain=plain,
+        states=plain and bool(verb) and not PRONOUNS.intersection(subject) and is_english(sentence),
+    )
+
+
+def _content(token: str, low: str) -> list[str]:
+    if low in _EMPTY or (not token[0].isalnum() and len(low) == 1):
+        return []
+    return [singular(low)]
+
+
+def _key(value: str) -> str:
+    return re.sub(r"[,' ]", "", value).rstrip(".")
+
+
+@lru_cache(maxsize=16_384)
+def values(sentence: str) -> dict[str, set[str]]:
+    """The amounts and the days that a sentence has."""
+    found: dict[str, set[str]] = {"amount": set(), "day": set()}
+    for one in _TOKENS.finditer(sentence[:SENTENCE_CHARACTERS_AT_MOST]):
+        if one.lastgroup in ("date", "day", "time", "number", "code"):
+            kind = "day" if one.lastgroup in ("date", "day") else "amount"
+            found[kind].add(_key(one[0].casefold()))
+    return found

@@ -1,0 +1,212 @@
+"""Grounding: whether a sentence that a model wrote stands in the sources it cites.
+
+A sentence is supported when every number, date and name in it stands in what it cites, near the
+words it is said with; when most of its other words do, and none stands in the place of another;
+and when nothing is denied that was said, or said that was denied.
+
+No model judges, so the limits are plain. Who did what to whom is not read (`Ann paid Bob` supports
+`Bob paid Ann`), nor which of two dates belongs to which of two events in one sentence. Other words
+for the same thing count against a sentence. It knows words of English; a sentence in another
+language is supported where it repeats its source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hades.language.english.lexicon import COUNTS, DENIALS, MONTHS, STOP_WORDS, WEEKDAYS, word_set
+from hades.language.english.stems import stem
+from hades.language.patterns import lazy_pattern
+from hades.language.sentences import sentences
+from hades.language.words import words
+
+COVERAGE_AT_LEAST = 0.75
+"""The share of its words that must stand in the source."""
+NEAR_AT_LEAST = 0.25
+"""A sentence of the source that has this share of them is about the same."""
+DENIED_WORDS = 3
+"""So many words after a `not` are denied, within its clause."""
+
+_LABEL = r"\[\s?F?\d{1,6}(?:\s?[,;]\s?F?\d{1,6}){0,20}\s?\]"
+_LABELS = lazy_pattern(_LABEL)
+_NUMBERED = lazy_pattern(r"F?\d+")
+_BEHIND_THE_END = lazy_pattern(rf"([.!?…][\"”’')]?)((?:[^\S\n]{{0,3}}{_LABEL})+)")
+_NOT = lazy_pattern(r"n['’]t\b|(?<=can)not\b")
+_CLAUSES = lazy_pattern(r"[,;:()—]|\b(?:but|because|although|though|while|and)\b")
+_VALUE = lazy_pattern(r"\d+(?:[.,:]\d+)*")
+_ISO = lazy_pattern(r"\b(\d{4})-(0[1-9]|1[0-2])(?:-(\d\d))?(?!\d)")
+_THOUSANDS = lazy_pattern(r"(?<=\d),(?=\d{3}(?!\d))")
+_ORDINAL = lazy_pattern(r"(?<=\d)(?:st|nd|rd|th)\b")
+_NOTHING_FOUND = lazy_pattern(
+    r"(?:(?:the|these|this) (?:context|passages?|sources?|texts?|notes?|memory|facts?) "
+    r"(?:do(?:es)? not|says? nothing|(?:contains?|gives?|has|have) no)\b"
+    r"|(?:there is|i have|i found) (?:no (?:information|answer|mention|evidence)|nothing)\b"
+    r"|no (?:information|answer|mention|evidence)\b|nothing (?:was |is )?(?:found|known|said)\b"
+    r"|i (?:do not|cannot) (?:know|find|answer|say)\b|not (?:stated|found|known|mentioned)\b)",
+    re.IGNORECASE,
+)
+_TURN = lazy_pattern(r"\b(?:but|however|although|though|while|yet|except)\b|[;:—\d]", re.IGNORECASE)
+_MONTHS = [name.capitalize() for name in MONTHS]
+_LIGHT = word_set("takes makes gets goes comes needs")
+_UNDOING = ("un", "in", "dis", "non")
+_ORDINARY = ("ing", "ed", "ly", "tion", "ment", "ness", "ers", "ies", "ity")
+"""Endings of words that are no names, though they begin a sentence with a capital."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSentence:
+    """A sentence of a model, and whether what it cites says so."""
+
+    text: str
+    """Without its citations."""
+    cited: tuple[int, ...]
+    """The sources by number; a fact `[F2]` is -2."""
+    supported: bool
+    why: str
+    """What is wrong with it; empty when it is supported."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a sentence says, in parts that can be compared."""
+
+    roots: Mapping[str, frozenset[bool]]
+    """Its words without endings, and whether each is denied."""
+    values: frozenset[str]
+    names: frozenset[str]
+    plain: frozenset[str]
+    """All words as they stand, in lower case."""
+    beside: frozenset[tuple[str, str]]
+    """Words without endings that stand side by side, apart from small words between them."""
+
+
+def check_sentences(text: str, sources: Mapping[int, str]) -> list[CheckedSentence]:
+    """The sentences of a text, each checked against the sources it cites: `[1]`, `[2, F1]`.
+
+    The work grows with the length of the text times that of what is cited.
+    """
+    read: dict[int, list[_Said]] = {}
+    checked = []
+    for sentence in sentences(_BEHIND_THE_END.sub(r"\2\1", text)):
+        cited = _cited(sentence)
+        plain = " ".join(_LABELS.sub(" ", sentence).split())
+        plain = re.sub(r" (?=[.,;:!?])", "", plain)
+        if not words(plain):
+            continue
+        for number in cited:
+            if number in sources and number not in read:
+                read[number] = [_read(one) for one in sentences(sources[number])]
+        why = _fault(plain, cited, read)
+        checked.append(CheckedSentence(plain, cited, not why, why))
+    return checked
+
+
+def _cited(sentence: str) -> tuple[int, ...]:
+    labels = (one for found in _LABELS.findall(sentence) for one in _NUMBERED.findall(found))
+    return tuple(dict.fromkeys(-int(x[1:]) if x[0] == "F" else int(x) for x in labels))
+
+
+def _fault(sentence: str, cited: tuple[int, ...], read: Mapping[int, list[_Said]]) -> str:
+    """Why a sentence is not supported; empty when it is."""
+    if not cited:
+        absent = _NOTHING_FOUND.match(_NOT.sub(" not", sentence)) and not _TURN.search(sentence)
+        return "" if absent else "cites nothing"
+    if strange := [number for number in cited if number not in read]:
+        return f"cites {strange[0]}, which is not there"
+    said = _read(sentence)
+    if not said.roots:
+        return "says nothing that can be checked"
+    source = [one for number in cited for one in read[number]]
+    least = NEAR_AT_LEAST * len(said.roots)
+    near = [one for one in source if len(said.roots.keys() & one.roots.keys()) >= least]
+    if missing := said.values.difference(*(one.values for one in near)):
+        return f"the source does not say {min(missing)}"
+    if strangers := said.names.difference(*(one.plain for one in source)):
+        return f"the source does not name {min(strangers)}"
+    there = said.roots.keys() & set[str]().union(*(one.roots for one in source))
+    if len(there) < COVERAGE_AT_LEAST * len(said.roots):
+        return "the source says something else"
+    return _contradiction(said, near) or _exchanged(said, near)
+
+
+def _contradiction(said: _Said, near: list[_Said]) -> str:
+    told: dict[str, set[bool]] = {}
+    for one in near:
+        for root, denied in one.roots.items():
+            told.setdefault(root, set()).update(denied)
+    for root, denied in said.roots.items():
+        if root in told:
+            if not denied & told[root]:
+                return f"the source {'says' if True in denied else 'denies'} {root}"
+            continue
+        opposites = {f"{prefix}{root}" for prefix in _UNDOING}
+        opposites |= {root.removeprefix(prefix) for prefix in _UNDOING} - {root}
+        opposites |= {other for one, other in _OPPOSITES if one == root}
+        if opposites & told.keys():
+            return f"the source says the opposite of {root}"
+    denies = any(True in denied for denied in said.roots.values())
+    if denies and not any(True in denied for denied in told.values()):
+        return "the source does not deny it"
+    return ""
+
+
+def _exchanged(said: _Said, near: list[_Said]) -> str:
+    """A word in the place of another: the red paint, where the source says the blue paint."""
+    known = set[str]().union(*(one.roots for one in near))
+    places: dict[tuple[int, str], set[str]] = {}
+    for pair in {pair for one in near for pair in one.beside}:
+        for at in (0, 1):
+            places.setdefault((at, pair[1 - at]), set()).add(pair[at])
+    for pair in sorted(said.beside):
+        for at in (0, 1):
+            theirs = places.get((at, pair[1 - at]), set())
+            if pair[at] not in known and any(one not in said.roots for one in theirs):
+                return f"the source has another word than {pair[at]} beside {pair[1 - at]}"
+    return ""
+
+
+_OPPOSITE_WORDS = """accept refuse accept reject approve reject allow forbid enable disable
+    increase decrease rise fall start stop open close add remove pass fail win lose succeed fail
+    faster slower higher lower extend shorten hot cold true false early late keep drop join leave
+    buy sell grow shrink public private""".split()  # noqa: SIM905
+_OPPOSITES = [
+    (stem(one), stem(other))
+    for pair in zip(_OPPOSITE_WORDS[::2], _OPPOSITE_WORDS[1::2], strict=True)
+    for one, other in (pair, pair[::-1])
+]
+
+
+def _read(sentence: str) -> _Said:
+    text = _THOUSANDS.sub("", _ORDINAL.sub("", _NOT.sub(" not", sentence)))
+    text = _ISO.sub(lambda one: f"{one[1]} {_MONTHS[int(one[2]) - 1]} {one[3] or ''}", text)
+    values = {one.lstrip("0") or "0" for one in _VALUE.findall(text)}
+    roots: dict[str, set[bool]] = {}
+    names: set[str] = set()
+    plain: set[str] = set()
+    beside: set[tuple[str, str]] = set()
+    first = True
+    for clause in _CLAUSES.split(_VALUE.sub(" ", text)):
+        denied, before, root = 0, "", ""
+        for word in words(clause):
+            lower = word.casefold()
+            plain |= {lower, f"{before} {lower}"}
+            if COUNTS.get(lower, 1) > 1:
+                values.add(str(COUNTS[lower]))
+            elif lower in MONTHS and word != lower:
+                values.add(f"month {MONTHS[lower]}")
+            elif lower.removesuffix("s") in WEEKDAYS:
+                values.add(lower.removesuffix("s"))
+            elif lower in DENIALS:
+                denied = DENIED_WORDS + 1
+            elif lower not in STOP_WORDS and lower not in _LIGHT:
+                denied -= denied > 0
+                left, root = root, stem(word)
+                beside |= {(left, root)} if left else set()
+                roots.setdefault(root, set()).add(denied > 0)
+                if word != lower and not (first and lower.endswith(_ORDINARY)):
+                    names.add(f"{before} {lower}" if len(word) == 1 and before else lower)
+            first, before = False, lower
+    kept = {root: frozenset(how) for root, how in roots.items()}
+    return _Said(kept, frozenset(values), frozenset(names), frozenset(plain), frozenset(beside))

@@ -1,0 +1,201 @@
+"""Intent: what kind of question it is, and how much it wants.
+
+Rules over English words, and nothing else: the same question is always read alike, and
+the words that decided are told. A question in another language is a plain look-up.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+
+from hades.domain.answer import Intent, Mode
+from hades.language.english.detect import is_english_question
+from hades.language.patterns import lazy_pattern
+
+CHARACTERS_READ = 1_000
+"""Of a question; what is longer is a text, and its beginning says what is asked."""
+
+_ANY = f".{{0,{CHARACTERS_READ}}}"
+"""Whatever stands between; with an end, so that no rule goes over a text again and again."""
+_MORE = (
+    r"(?:first|last|earlier|earliest|later|latest|older|oldest|younger|youngest|more|most|less|least|"
+    r"better|best|worse|worst|longer|longest|shorter|larger|largest|bigger|smaller|higher|lower|"
+    r"faster|slower|closer|newer|cheaper|recently)"
+)
+_ASKED = r"""
+compare   \b(?:compar(?:e|ed|ing|ison)|versus|vs\.?|differences?\s+between|differ(?:s|ent)?\s+from|pros and cons)(?!\w) # Compare Redis and Postgres
+compare   ^(?:(?:in|of|on|to|for|between)\s+)?(?:which|what|who|whose|where)\b<ANY>\b<MORE>\b<ANY>\bor\b # Which is faster, Redis or Postgres?
+compare   ^which\b[^,:]+[,:] .<ANY> or  # Which did we take, Redis or Postgres?
+compare   ^(?:is|are|was|were|do|does|did|have|has|had)\b<ANY>\b(?:both|same)\b # Are Ann and Ben in the same team?
+compare   ^(?:is|are|was|were|did|does|do)\b<ANY>\bor\b<ANY>\b(?:first|earlier|later|older|younger|more)\b # Did Ann or Ben join first?
+compare   \bin common\b # What do Ann and Ben have in common?
+compare   \bboth\b<ANY>\band\b # Who knows both Ann and Ben?
+compare   \b(?:first|older|younger|later|earlier) out of\b # Who is the older out of the two?
+why       ^(?:and|but|so)?\s*why\b # Why was it rejected?
+why       \bhow come\b # How come it was rejected?
+why       \bwhat (?:caused?|causes|led to|made)\b # What caused the outage?
+why       \b(?:the )?(?:reasons?|causes?|rationale|motivation) (?:for|of|behind|why|that)\b # What is the reason for the delay?
+why       \bfor what reason\b # For what reason did we stop?
+why       \b(?:explain|know|say|tell me|understand) why\b # Can you explain why we stopped?
+why       \bwhy\b[^.]<N>\? # It was rejected, but why?
+when      ^(?:(?:and|but|since|until|by|from)\s+)?when\b # When was it shipped?
+when      \b(?:tell me|know|say) when\b # Do we know when it was shipped?
+when      \b(?:what|which) (?:year|date|day|month|century|decade|time)\b # In which year was it founded?
+when      \bhow long ago\b # How long ago was the outage?
+when      \bsince when\b # She leads it since when?
+when      \buntil when\b # It is open until when?
+overview  \bsummar(?:y|ies|i[sz]e|i[sz]ing)\b # Summarise the project
+overview  \boverview\b # Give me an overview of the project
+overview  \bbig picture\b # What is the big picture?
+overview  \brecap\b # A recap of the meeting
+overview  \bgist\b # What is the gist of it?
+overview  \b(?:tell|teach) me (?:all|everything|more)? ?about\b # Tell me about the project
+overview  \bhigh[- ]level\b # What does it do at a high level?
+overview  \bmain (?:themes|topics|ideas|points|parts)\b # What are the main ideas?
+overview  \boutline\b # An outline of the plan
+overview  \bintroduction to\b # An introduction to the code
+overview  \bwhat (?:do|did) (?:we|i|you) know about\b # What do we know about Acme?
+overview  ^describe the (?:whole|entire|overall)\b # Describe the whole system
+status    \bstatus\b # What is the status of Atlas?
+status    \bcurrent(?:ly)?\b # Who is the current owner?
+status    \bright now\b # Who leads it right now?
+status    \bat the moment\b # Who leads it at the moment?
+status    \bas of (?:now|today)\b # Who leads it as of today?
+status    \bwhere (?:do|are) we\b # Where are we with Atlas?
+status    \bstate of (?:the|our|my|play)\b # What is the state of the migration?
+status    \bup to date\b # Is the list up to date?
+status    \bhow far (?:along|are we|is)\b # How far along is the migration?
+status    \bnow\?*$ # Who leads it now?
+recent    \brecent(?:ly)?\b # What did we decide recently?
+recent    \blately\b # What did we decide lately?
+recent    \byesterday\b # What did we decide yesterday?
+recent    \btoday\b # What did we decide today?
+recent    \bwhat(?:'s| is) new\b # What is new?
+recent    \b(?:last|past|this|previous) (?:few |couple of |\d+ )?(?:hours?|days?|nights?|weeks?|months?|quarter|sprint|year)\b # What did we decide in the last 3 weeks?
+recent    \blatest (?:changes?|news|updates?|developments?)\b # Show the latest changes
+recent    \bwhat(?:'s| has| have)? (?:changed|happened)\b # What happened to Atlas?
+"""  # noqa: E501 — a row is one line
+"""A kind of question, a pattern, and a question of that kind. The first kind that fits decides."""
+
+
+def _rule(line: str) -> tuple[Intent, str, str]:
+    row, example = line.split(" # ")
+    kind, pattern = row.split(maxsplit=1)
+    pattern = pattern.replace("<ANY>", _ANY).replace("<MORE>", _MORE)
+    return Intent(kind), pattern.replace("<N>", f"{{0,{CHARACTERS_READ}}}"), example
+
+
+RULES = tuple(map(_rule, _ASKED.strip().splitlines()))
+_BY_INTENT = tuple(
+    (intent, lazy_pattern("|".join(row[1] for row in rows), re.IGNORECASE | re.DOTALL))
+    for intent, rows in groupby(RULES, key=lambda row: row[0])
+)
+
+_LINK = lazy_pattern(
+    r"\bof\b|\b\w+(?:['’]s|s['’])(?=\s)|\bwhose\b|\b(?:that|which|who|whom|where)\b|"
+    r"\b(?:by|in|from|with|for) (?:the|which|whom)\b",
+    re.IGNORECASE,
+)
+_QUESTION_WORD = lazy_pattern(
+    r"^(?:(?:in|of|on|to|for|from|by|at|with)\s+)?"
+    r"(?:who|whom|whose|what|which|where|how (?:many|much|old|long|tall|far|big))\b",
+    re.IGNORECASE,
+)
+_OWN_LINK = lazy_pattern(
+    r"^(?:who|what|which)(?:['’]s| (?:is|are|was|were|would)) "
+    r"(?:the\b[^?]*?\bof\b|[^?]*?(?:['’]s|s['’])(?=\s))",
+    re.IGNORECASE,
+)
+"""`what is the capital of …`, `what is Ann's job`: the first link is the question's own."""
+_SORT_OF = lazy_pattern(
+    r"\b(?:kinds?|types?|sorts?|names?|number|list|set|lot)\s+of\b", re.IGNORECASE
+)
+_STARTS_WHOSE = lazy_pattern(r"^(?:of |for |by )?(?:who|whose|which|that|where)", re.IGNORECASE)
+
+
+def read_intent(question: str) -> tuple[Intent, str]:
+    """What kind of question it is, and the words that say so."""
+    asked = _read(question)
+    if not is_english_question(asked):
+        return Intent.LOOKUP, "no English rule applies"
+    for intent, pattern in _BY_INTENT:
+        found = pattern.search(asked)
+        if found:
+            return intent, f"it says {_shown(found.group(0))}"
+    links = _links(asked)
+    if links:
+        return Intent.BRIDGE, "it asks by way of " + " and ".join(_shown(one) for one in links)
+    return Intent.LOOKUP, "no rule applies"
+
+
+def _read(question: str) -> str:
+    """What the rules look at: their work grows with the square of it."""
+    return " ".join(question[:CHARACTERS_READ].split())
+
+
+def _shown(words: str) -> str:
+    kept = words.strip()
+    return f"“{kept}”" if len(kept) <= 60 else f"“{kept[:28].rstrip()} … {kept[-28:].lstrip()}”"
+
+
+def _links(question: str) -> list[str]:
+    """The words by which it leads through something else; none: it asks directly."""
+    if not _QUESTION_WORD.match(question):
+        return []
+    asked = _SORT_OF.sub(" ", question)
+    start = _STARTS_WHOSE.match(asked)
+    links = [found.group(0) for found in _LINK.finditer(asked, start.end() if start else 0)]
+    own = 1 if _OWN_LINK.match(asked) else 0
+    return links if len(links) > own else []
+
+
+SUMMARY_ASKED = lazy_pattern(
+    r".{0,100}?\b(?:summar(?:y|ies|i[sz]e|i[sz]ing)|overview|recap|gist|big picture)\b"
+    r"(?: of| for)?",
+    re.IGNORECASE,
+)
+"""The words by which a question asks for a summary, up to what is to be summed up."""
+_PAST_TENSE = lazy_pattern(r"\b(?:was|were|did|had)\b", re.IGNORECASE)
+
+
+def is_past_tense(question: str) -> bool:
+    """Whether a question is asked in the past: `why was it rejected`."""
+    return _PAST_TENSE.search(_read(question)) is not None
+
+
+_LIST = lazy_pattern(
+    r"^(?:and |so )?(?:which|what) (?!does|was|has|is|this|goes|keeps)\w{3,}(?<![su])s\b|"
+    r"^(?:which|what) \w+ \w{3,}(?<![isu])s (?:are|were|do|did|have|can|could|will)\b|"
+    r"^all\b|\b(?:list|name) (?:all|every|the|our|my)\b|\ball (?:the|our|my|of)\b|"
+    r"^(?:who|which) of (?:us|the|our|them)\b|^list\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_list(question: str) -> bool:
+    """Whether several things are asked for: `which servers run Postgres 14`."""
+    return _LIST.search(_read(question)) is not None
+
+
+# In lower case only: the Marshall Plan is no wish to plan.
+_BRAINSTORM = lazy_pattern(
+    r"\b(?:brainstorm\w*|ideas?|what if|what else could|alternatives?|possibilities|inspiration|"
+    r"think of ways)\b"
+)
+_PLANNING = lazy_pattern(
+    r"\b(?:plan|plans|planning|roadmap|strategy|next steps?|milestones?|prioriti[sz]e|"
+    r"how (?:should|shall|could|can|do|would) (?:we|i) (?:go about|approach|tackle|organi[sz]e|"
+    r"structure|migrate|implement|build|design))\b"
+)
+
+
+def choose_mode(question: str) -> Mode:
+    """How much the question wants: ideas many, a plan more, anything else little."""
+    asked = _read(question)
+    asked = asked[:1].lower() + asked[1:]
+    if _BRAINSTORM.search(asked):
+        return Mode.BRAINSTORMING
+    if _PLANNING.search(asked):
+        return Mode.PLANNING
+    return Mode.EXECUTION

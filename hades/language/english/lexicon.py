@@ -1,0 +1,150 @@
+"""The lexicon: words of English by what they do in a sentence.
+
+Each list stands here once; readers combine them. Words are in lower case.
+"""
+
+from __future__ import annotations
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text that lists them."""
+    return frozenset(text.split())
+
+
+# Calendar and numbers
+
+_MONTH_NAMES = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, start=1)}
+MONTHS |= {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}
+"""Names of months, whole and short, with their numbers."""
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+WEEKDAYS_SHORT = tuple(name[:3] for name in WEEKDAYS)
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+"""Seasons of the northern year, with the month they begin in."""
+COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+COUNTS |= {"seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12}
+NUMBER_WORDS = tuple(COUNTS)[2:]
+"""`one` to `twelve`."""
+ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1}
+_LATER_MONTHS = word_set(" ".join(_MONTH_NAMES)) - {"may"}
+"""`May` is left out: in lower case it is a modal verb."""
+
+# Small words
+
+ARTICLES = word_set("a an the")
+PRONOUNS = word_set("it he she they this that these those his her its their there here")
+"""What stands for a thing or person that another sentence names."""
+_OTHER_PRONOUNS = word_set(
+    """i me my mine myself we us our ours you your yours yourself him himself hers herself itself
+    them themselves theirs one other others each either neither both none nothing any all some
+    several many much more most few such same own"""
+)
+BE, DO, HAVE = word_set("is are was were am"), word_set("do does did"), word_set("has have had")
+MODALS = word_set("can could will would shall should may must")
+AUXILIARIES = BE | DO | HAVE | MODALS
+"""Verbs that begin a question which yes or no would answer."""
+_OTHER_AUXILIARIES = word_set("be been being doing done having might cannot let")
+QUESTION_WORDS = word_set("what when where which who whom whose why how")
+_PREPOSITIONS = word_set(
+    """about above after against among around as at before below besides between by down during
+    for from in including into like near of off on onto out over per since through throughout to
+    toward towards under unlike until up upon via with within without"""
+)
+_CONJUNCTIONS = word_set(
+    """and or but nor if although because though than whereas whether while hence however
+    furthermore indeed instead moreover nevertheless otherwise therefore thus meanwhile"""
+)
+_ADVERBS = word_set(
+    """again also away back else even ever every finally first following former formerly further
+    just last later latter least less likely mainly maybe mostly never new next no not now often
+    once only originally perhaps previously quite rather really recently second so soon still sure
+    then third today together too usually various very well whole yet"""
+)
+_PLAIN_VERBS = word_set(
+    """became began came come found get go got made make making said see seen take use used using
+    went"""
+)
+_INTERJECTIONS = word_set("hello hey hi oh ok okay please thank thanks wow yeah yes good")
+_REMAINS = word_set("s t")
+"""What a tokeniser leaves of `it's` and `don't`."""
+STOP_WORDS = (
+    (ARTICLES | PRONOUNS | _OTHER_PRONOUNS | AUXILIARIES | _OTHER_AUXILIARIES | QUESTION_WORDS)
+    | (_PREPOSITIONS | _CONJUNCTIONS | _ADVERBS | _PLAIN_VERBS | _INTERJECTIONS | _REMAINS)
+    | (word_set(" ".join(NUMBER_WORDS[:10])) | _LATER_MONTHS | word_set(" ".join(WEEKDAYS)))
+)
+"""Words that name nothing and find nothing by themselves."""
+DENIALS = word_set("not no never none neither nor without nothing nobody hardly")
+NEGATION = r"\b(?:not|no longer|never|cannot|without|neither|nor|no)\b|n['’]t\b"
+"""The source of a pattern: an odd number of these denies what a sentence says."""
+
+# Verbs of change
+
+_CHANGES = {
+    "value notable asked": "moved replaced",
+    "value": (
+        "changed raised rose risen increased went_up grew lowered dropped fell reduced cut "
+        "went_down extended shortened rescheduled pushed brought_forward renamed set transferred "
+        "updated corrected"
+    ),
+    "value notable": "switched migrated",
+    "value decided": "postponed",
+    "decided": "deci(?:ded?|sion) rejected chose chosen adopted",
+    "decided asked": "agreed signed",
+    "decided settles": "approved",
+    "decided asked settles": "cancell?ed",
+    "notable asked": "launched hired left joined broke failed died bought",
+    "notable asked settles": "released shipped fixed",
+    "notable": "broken born won lost",
+    "notable asked over": "sold",
+    "asked": "arrived started added opened reported ordered discussed introduced",
+    "asked over": "ended",
+    "asked settles": "removed closed merged finished deployed delivered resolved",
+    "settles": "solved done(?!_by) completed? withdrawn decommissioned gone",
+    "settles over": "retired",
+    "over": "(?:gave|given)_up stopped stepped_down resigned",
+}
+"""Verbs of change in their past forms, by the rules that go by them.
+
+value     a sentence gives a new value: `moved to`, `raised from 3 to 4`
+decided   a summary puts the sentence among the decisions
+notable   a summary prefers the sentence
+asked     a question asks what happened: `what was shipped in May`
+settles   a note closes its topic
+over      a later sentence says that an earlier state ended
+"""
+
+
+def changes(use: str) -> str:
+    """The source of a pattern that matches the verbs of change which a rule goes by."""
+    verbs = " ".join(verbs for uses, verbs in _CHANGES.items() if use in uses.split())
+    return verbs.replace(" ", "|").replace("_", " ")
+
+
+# Abbreviations, titles and roles
+
+TITLES = word_set("mr mrs ms dr prof")
+ABBREVIATIONS = (TITLES | {*MONTHS, *WEEKDAYS_SHORT}) - {*_MONTH_NAMES} | word_set(
+    """st sr jr rev hon gen col capt lt sgt maj gov sen rep pres mt ft vs etc eg ie cf al no nos
+    vol vols pp p ch fig figs eq eqs sec art ed eds dept est approx inc ltd co corp bros ca ave
+    blvd bzw usw nr str hr fr bd hrsg vgl ggf inkl mme mlle mm av núm sra dra"""
+)
+"""Words that are written with a point; English, and a few of its neighbours'."""
+ENDING_ABBREVIATIONS = word_set("etc al inc ltd co corp jr sr usw ave")
+"""Of these, such as also stand last: they end a sentence before a capital letter."""
+
+# Talk
+
+GREETINGS = "hi|hello|hey|thanks|thank you|bye|goodbye|cheers|morning|afternoon|evening|night"
+TALK = word_set(
+    """hi hello hey hiya thanks thank thx ty you u so very much many a lot ok okay k sure great good
+    cool nice fine perfect awesome excellent wonderful lovely super right alright all welcome bye
+    goodbye see later soon cheers please got it understood noted will do sounds that s is this the
+    i ll let me know no problem worries np morning afternoon evening night day have how are today
+    again there for your help helping haha lol hmm mhm wow oh ah um well then appreciate thing
+    appreciated glad happy to anytime of course absolutely definitely agreed makes sense roger
+    re anything everyone team folks friend take care talk speak catch nothing add else"""
+)
+"""Words of greetings, thanks and acknowledgements. `yes` and `done` are answers, not talk."""

@@ -1,0 +1,315 @@
+"""Periods: the span of the calendar that some words mean, seen from a moment.
+
+`yesterday`, `last week`, `three weeks ago`, `May 22nd`, `the first half of June`, `Q2 last
+year`. A table of patterns, each with the function that reads what it finds. Weeks begin on
+Monday, seasons are whole months of the northern year, all times are UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from hades.domain.times import MONTHS_IN, shift
+from hades.language.english.lexicon import COUNTS, MONTHS, ORDINALS, SEASONS, STOP_WORDS, WEEKDAYS
+from hades.language.patterns import any_of, lazy_pattern
+
+Span = tuple[datetime, datetime]
+"""From the first, up to and without the second."""
+
+
+class Period(NamedTuple):
+    """A span, and where the words that mean it end."""
+
+    since: datetime
+    until: datetime
+    end: int
+    """The first word after it."""
+    clear: bool = True
+    """A time even where no preposition stands before it."""
+    closing: bool = False
+    """Its words name an end: `the end of June`."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionWords:
+    """The words of a question in lower case, and the moment it is asked."""
+
+    words: tuple[str, ...]
+    now: datetime
+    ahead: bool = False
+    """An open year is the next one instead of the latest that has begun."""
+
+    def __getitem__(self, at: int) -> str:
+        return self.words[at] if 0 <= at < len(self.words) else ""
+
+    def match(self, pattern: re.Pattern[str], at: int) -> tuple[re.Match[str], int] | None:
+        """What begins at a word and matches a pattern of whole words, and the next word."""
+        found = pattern.match(" ".join(self.words[at : at + _WORDS_AT_MOST]))
+        return found and (found, at + found[0].count(" ") + 1)
+
+
+_WORDS_AT_MOST = 12
+"""No pattern is longer, with the words that may not follow."""
+_TOKEN = lazy_pattern(
+    r"(?:mid|early|late|year|month|quarter)(?=-[^\W\d_])"
+    r"|[^\W_]+(?:[.'’/_-][^\W_]+)*|[,;:?!.()]",
+    re.IGNORECASE,
+)
+_ISO = lazy_pattern(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?|-?w([0-9]{1,2})|-?(q[1-4]))")
+
+_HOURS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 30)}
+_DAYS = {"day before yesterday": -2, "yesterday": -1, "yesterday's": -1, "last": -1}
+_DAYS |= {"today": 0, "this": 0, "tomorrow": 1, "day after tomorrow": 2}
+_STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next": 1, "coming": 1}
+_AMOUNTS = COUNTS | {"a couple of": 2, "couple of": 2, "a few": 3, "few": 3}
+_QUARTERS = {"q1": 1, "q2": 4, "q3": 7, "q4": 10}
+_QUARTERS |= {"first quarter": 1, "second quarter": 4, "third quarter": 7, "fourth quarter": 10}
+_FEASTS = {"christmas": (12, 23, 26), "xmas": (12, 23, 26), "new year": (1, -1, 1)}
+"""Month, and the days from its first."""
+_THIRDS = {"early": 0, "start": 0, "beginning": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
+_LONG_UNITS = ("week", "weekend", *MONTHS_IN)
+UNITS = frozenset(("hour", "day", *_LONG_UNITS))
+"""The units of time that are counted."""
+_ONE_DAY = timedelta(days=1)
+_YEARS_TRIED = range(-8, 9)
+"""A 29 February may be eight years away."""
+
+
+def split_words(question: str) -> list[tuple[str, int, int]]:
+    """The words and stops of a question in lower case, each with where it begins and ends.
+
+    A date such as 2025-05-22 comes as its parts: 22, may, 2025; tonight as this night.
+    """
+    found = []
+    for token in _TOKEN.finditer(question):
+        word = token[0].lower().replace("’", "'")
+        parts = ["this", "night"] if word == "tonight" else [word]
+        if iso := _ISO.fullmatch(word):
+            year, month, day, week, quarter = iso.groups()
+            if week or quarter:
+                parts = [*(("week", week) if week else (quarter,)), year]
+            elif 1 <= int(month) <= 12:
+                parts = [*((day,) if day else ()), tuple(MONTHS)[int(month) - 1], year]
+        found += [(part, token.start(), token.end()) for part in parts]
+    return found
+
+
+def read_period(words: QuestionWords, at: int) -> Period | None:
+    """The period that begins at that word, an article before it included."""
+    for pattern, read, _ in RULES:
+        if found := words.match(pattern, at):
+            period = read(words, *found)
+            if period and period.since < period.until:
+                # The summer party is no summer.
+                named = found[0]["the"] or words[at] in SEASONS or words[at].isdecimal()
+                noun = words[period.end][:1].isalpha() and words[period.end] not in STOP_WORDS
+                return None if noun and named and not period.clear else period
+    return None
+
+
+def _start(moment: datetime, unit: str) -> datetime:
+    """When the hour, day, week … began in which a moment lies."""
+    start = moment.replace(minute=0, second=0, microsecond=0)
+    if unit != "hour":
+        start = start.replace(hour=0)
+    if months := MONTHS_IN.get(unit):
+        return start.replace(month=(start.month - 1) // months * months + 1, day=1)
+    return start - start.weekday() * _ONE_DAY if unit.startswith("week") else start
+
+
+def _unit_span(moment: datetime, unit: str, steps: int) -> Span:
+    """The whole hour, day, week … so many after that of the moment."""
+    start, length = _start(moment, unit), "week" if unit == "weekend" else unit
+    since = shift(start, steps, length) + (unit == "weekend") * 5 * _ONE_DAY
+    return since, shift(start, steps + 1, length)
+
+
+def _months(year: int, month: int, length: int) -> Span:
+    since = datetime(year, month, 1, tzinfo=UTC)
+    return since, shift(since, length, "month")
+
+
+def _count(found: re.Match[str]) -> int:
+    said = found["count"] or ""
+    return int(said) if said.isdecimal() else _AMOUNTS.get(said, 0)
+
+
+def _day(words: QuestionWords, found: re.Match[str], end: int) -> Period:
+    """Yesterday, this morning, last Monday, Friday afternoon."""
+    days, weekday, today = _DAYS.get(found["near"], 0), found["weekday"], words.now.weekday()
+    if weekday:
+        this = WEEKDAYS.index(weekday) - today
+        back, on = -this % 7, this % 7
+        steps = {-1: -(back or 7), 0: this, 1: on or 7, None: on if words.ahead else -back}
+        days = steps[_STEPS.get(found["step"])]
+    first, last = _HOURS.get(found["hours"], (0, 24))
+    day = _unit_span(words.now, "day", days)[0]
+    clear = not weekday or found["step"] is not None
+    return Period(day + timedelta(hours=first), day + timedelta(hours=last), end, clear)
+
+
+def _ago(words: QuestionWords, found: re.Match[str], end: int) -> Period:
+    """Three weeks ago, the week before last: that whole week; a year ago: that month."""
+    unit, count = found["unit"], _count(found) or 2
+    unit, count = ("month", 12 * count) if unit == "year" else (unit, count)
+    return Period(*_unit_span(words.now, unit, -count), end)
+
+
+def _relative(words: QuestionWords, found: re.Match[str], end: int) -> Period | None:
+    """Last week, this month, next year; the past month and the last three days end now."""
+    said, unit, count, step = found["step"], found["unit"], _count(found), _STEPS[found["step"]]
+    up_to_now = unit != "weekend" and (said == "past" or (said == "last" and found["the"]))
+    if step < 0 and (count or up_to_now):
+        until = words.now if unit == "hour" else _start(words.now, "day")
+        length = "week" if unit == "weekend" else unit
+        return Period(shift(until, -(count or 1), length), words.now, end)
+    if count or unit not in _LONG_UNITS or (step >= 0 and found["plural"]):
+        return None
+    return Period(*_unit_span(words.now, unit, step), end)
+
+
+def _of_whole(words: QuestionWords, found: re.Match[str], end: int) -> Period | None:
+    """Early June, the end of May, its first half or last two weeks, the week of 3 May, year end."""
+    unit, whole = found["unit_end"], None if found["unit_end"] else read_period(words, end)
+    if whole:
+        wholes, end = [(whole.since, whole.until)], whole.end
+    else:
+        end += 0 if unit else 1 + (words[end] == "the")
+        unit = unit or words[end - 1]
+        steps = (
+            () if found["unit_of"] or unit not in _LONG_UNITS else (0,) if words.ahead else (0, -1)
+        )
+        wholes = [_unit_span(words.now, unit, step) for step in steps]
+    parts = [part for span in wholes if (part := _part(span, found))]
+    part = next((one for one in parts if one[0] <= words.now), parts[0] if parts else None)
+    closing = found["edge"] == "end" or found["unit_end"] is not None
+    clear = not (closing or found["edge"] or found["third"])
+    return part and Period(*part, end, clear, closing)
+
+
+def _part(whole: Span, found: re.Match[str]) -> Span | None:
+    ordinal, unit, count = ORDINALS.get(found["nth"], 0), found["unit"], _count(found) or 1
+    if found["unit_of"]:
+        return _unit_span(whole[0], found["unit_of"], 0)
+    if found["half"]:
+        return _share(whole, int(ordinal != 1), 2)
+    if not unit:
+        third = _THIRDS[found["edge"] or found["third"] or "end"]
+        in_year = third != 1 and not found["third"] and (whole[1] - whole[0]).days > 360
+        return _share(whole, third and 11, 12) if in_year else _share(whole, third, 3)
+    since = shift(whole[0], ordinal - 1, unit) if ordinal > 0 else shift(whole[1], -count, unit)
+    part = since, shift(since, count, unit)
+    return part if whole[0] <= part[0] and part[1] <= whole[1] else None
+
+
+def _share(whole: Span, part: int, parts: int) -> Span:
+    """One of some equal parts, in whole months where these can be shared, else in days."""
+    since, until = whole
+    months, rest = divmod((until.year - since.year) * 12 + until.month - since.month, parts)
+    if since.day == until.day == 1 and months and not rest:
+        since = shift(since, part * months, "month")
+        return since, shift(since, months, "month")
+    size = (until - since).days // parts * _ONE_DAY
+    return since + part * size, until if part == parts - 1 else since + (part + 1) * size
+
+
+def _yearly(words: QuestionWords, found: re.Match[str], end: int) -> Period | None:
+    """22 May 2024, March, Q2 last year, next spring, week 30, Christmas."""
+    step = _STEPS.get(found["step"])
+    if found["year"] or found["shift"]:
+        year = int(found["year"] or words.now.year + _STEPS[found["shift"]])
+        return Period(*_in_year(found, year), end, clear=False)
+    spans = []
+    for years in _YEARS_TRIED:
+        with suppress(ValueError, OverflowError):
+            spans.append(_in_year(found, words.now.year + years))
+    begun = sum(since <= words.now for since, _ in spans)
+    over = sum(until <= words.now for _, until in spans)
+    chosen = {-1: over - 1, 0: over, 1: begun, None: over if words.ahead else begun - 1}[step]
+    if step == 0 and over == begun:
+        chosen = next((at for at, one in enumerate(spans) if one[0].year == words.now.year), -1)
+    return Period(*spans[chosen], end, step is not None) if 0 <= chosen < len(spans) else None
+
+
+def _in_year(found: re.Match[str], year: int) -> Span:
+    """What comes once a year: a day, month, season, quarter, numbered week or feast."""
+    if week := found["week"]:
+        monday = datetime.fromisocalendar(year, int(week), 1).replace(tzinfo=UTC)
+        return monday, monday + timedelta(weeks=1)
+    if feast := found["feast"]:
+        month, begin, end = _FEASTS[feast]
+        start = datetime(year, month, 1, tzinfo=UTC)
+        return start + begin * _ONE_DAY, start + end * _ONE_DAY
+    if name := found["months"]:
+        return _months(year, (SEASONS | _QUARTERS)[name], 3)
+    month, said = MONTHS[found["month"]], found["before"] or found["after"] or ""
+    days = [int(day) for day in re.findall("[0-9]+", said.replace("first", "1"))]
+    if not days:
+        return _months(year, month, 1)
+    first, last = (datetime(year, month, day, tzinfo=UTC) for day in (days[0], days[-1]))
+    return first, last + _ONE_DAY
+
+
+def _weekend(words: QuestionWords, _: re.Match[str], end: int) -> Period:
+    """The weekend: the latest that has begun, or the next."""
+    moment = words.now if words.ahead else words.now - 5 * _ONE_DAY
+    return Period(*_unit_span(moment, "weekend", 0), end, clear=False)
+
+
+_N = f"(?P<count>{any_of(_AMOUNTS)}|[0-9]{{1,4}})"
+_UNIT = f"(?P<unit>{any_of(UNITS)})"
+_STEP, _PART, _MONTH = any_of(_STEPS), any_of(_HOURS), any_of(MONTHS)
+_NUMBER_OF_DAY = "[0-9]{1,2}(?:st|nd|rd|th)?"
+_SOME_DAYS = f"{_NUMBER_OF_DAY}(?:(?:-| (?:to|and|until|till|through) ){_NUMBER_OF_DAY})?"
+_FOUR_DIGITS = "(?P<year>(?:19|20|21)[0-9]{2})"
+
+RULES = tuple(
+    (lazy_pattern(rf"(?P<the>the )?(?:{pattern})(?= |$)"), read, example)
+    for pattern, read, example in (
+        (
+            rf"(?:(?P<near>{any_of(_DAYS)}(?<!last)(?<!this)|(?:last|this)(?= {_PART}))"
+            rf"|(?:(?P<step>{_STEP}) |(?<!the ))(?P<weekday>{any_of(WEEKDAYS)}))"
+            rf"(?: (?P<hours>{_PART}))?",
+            _day,
+            "last Friday evening: 2025-11-14T18 2025-11-15",
+        ),
+        (
+            rf"(?:{_N} )?{_UNIT}s? (?(count)ago|before last(?! {any_of(UNITS)}))",
+            _ago,
+            "three weeks ago: 2025-10-20 2025-10-27",
+        ),
+        (
+            rf"(?:this )?(?P<step>{_STEP}) (?:{_N} )?{_UNIT}(?P<plural>'?s)?(?! of)",
+            _relative,
+            "the last 3 days: 2025-11-13 2025-11-16T12",
+        ),
+        (
+            r"(?P<third>early|mid|late)|(?P<edge>start|beginning|middle|end) of"
+            rf"|(?P<nth>{any_of(ORDINALS)}) (?:(?P<half>half)|(?:{_N} )?(?!weekend){_UNIT}s?) of"
+            rf"|(?P<unit_of>{any_of(UNITS)}) of|(?P<unit_end>{any_of(MONTHS_IN)}) end",
+            _of_whole,
+            "the first half of June: 2025-06-01 2025-06-16",
+        ),
+        (
+            rf"(?!this may [a-z])(?:(?P<step>{_STEP}) )?"
+            rf"(?:week (?P<week>[0-9]{{1,2}})|(?P<feast>{any_of(_FEASTS)})(?:'s(?: eve| day)?)?"
+            rf"|(?P<months>{any_of((*SEASONS, *_QUARTERS))})"
+            rf"|(?:(?P<before>{_SOME_DAYS}|first(?= of)) (?:of )?|(?<!the ))(?P<month>{_MONTH})"
+            rf"(?: (?:the )?(?P<after>{_SOME_DAYS})(?! {_MONTH}))?)"
+            rf"(?: (?:of |, )?(?:{_FOUR_DIGITS}(?:[/-][0-9]{{2}})?|(?P<shift>{_STEP}) year))?",
+            _yearly,
+            "Q2 last year: 2024-04-01 2024-07-01",
+        ),
+        (
+            rf"(?<!the ){_FOUR_DIGITS}",
+            lambda _, found, end: Period(*_months(int(found["year"]), 1, 12), end, False),
+            "2024: 2024-01-01 2025-01-01",
+        ),
+        ("weekend", _weekend, "weekend: 2025-11-15 2025-11-17"),
+    )
+)
+"""Patterns, how each is read, and what one means on Sunday, 16 November 2025, at noon (UTC)."""

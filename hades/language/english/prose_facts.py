@@ -1,0 +1,238 @@
+"""Facts that prose says plainly: "Maya works at Acme since May 2024".
+
+A table of verbs, each read between two names that stand right beside it. Precision comes first:
+what is asked, supposed, quoted, hoped for or said by others is no fact, nor is what a pronoun or a
+nested phrase ("the brother of Maya works at") is the subject of. Nothing here guesses what kind of
+thing a name is, so a relation is called as the text says it: `moved_to`, `joined`.
+
+Names are found first and replaced by one sign each, so that clauses are patterns over signs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from hades.language.english import prose_patterns as patterns
+from hades.language.english.detect import is_english
+from hades.language.english.prose_patterns import NAME
+from hades.language.english.speculation import SUPPOSED
+from hades.language.names import name_key
+from hades.language.sentences import spans
+
+TEXT_CHARACTERS_AT_MOST = 200_000
+SENTENCE_CHARACTERS_AT_MOST = 600
+"""A longer sentence is a table, a log or an attack, and states nothing plainly."""
+
+ENDS = {"left": ("works_at", "studies_at", "joined", "member_of", "lives_in")}
+"""Relations to the same object that a fact ends."""
+ENDS_ELSEWHERE = {"moved_to": ("lives_in", "based_in", "moved_to")}
+"""Relations to other objects that a fact ends."""
+CONFIDENCE, INSIDE, COMMON_NOUNS = 0.96, -0.02, -0.03
+"""How sure one is of a sentence that begins with a name; less where another clause stands before
+it, and where common nouns are the subject. A judgement: all are above 0.9, as was measured."""
+EXCLUSIVE = frozenset(verb.relation for verb in patterns.VERBS if verb.exclusive)
+"""Relations of which a subject has one at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProseFact:
+    """What a sentence says of two names."""
+
+    subject: str
+    relation: str
+    object: str
+    negated: bool
+    """The sentence says that this does not hold, or no longer."""
+    confidence: float
+    valid_from: str | None
+    """The words of the text for the time it began; `valid_to`: for its end."""
+    valid_to: str | None
+    start: int = 0
+    end: int = 0
+    """Where its sentence stands in the text."""
+
+    @property
+    def exclusive(self) -> bool:
+        """A subject has one at a time: a new value ends the old one."""
+        return self.relation in EXCLUSIVE
+
+
+def facts_in(text: str, topic: str = "") -> list[ProseFact]:
+    """The facts that a text states plainly, in its order.
+
+    A sentence that leaves out its subject (`Works at Acme.`) speaks of `topic`, where given; so
+    does one that begins with a pronoun, as long as the text named nothing else.
+
+    >>> [(one.subject, one.relation, one.object) for one in facts_in("Ana works at Acme.")]
+    [('Ana', 'works_at', 'Acme')]
+    """
+    found: dict[tuple[str, str, str, bool], ProseFact] = {}
+    if not is_english(text):
+        return []
+    last = topic.rpartition("/")[2]
+    named_others = False
+    for start, end in spans(text[:TEXT_CHARACTERS_AT_MOST]):
+        said = patterns.SPACE.sub(" ", text[start:end])
+        if len(said) > SENTENCE_CHARACTERS_AT_MOST:
+            continue
+        left_out = patterns.LEFT_OUT.match(said) if topic and "`" not in topic else None
+        supposed = SUPPOSED.search(said)
+        if left_out and not left_out["pronoun"]:
+            being = "is " if left_out["being"] else ""
+            said = f"`{topic}` {being}{said[0].lower()}{said[1:]}"
+        elif left_out and not named_others:
+            said = f"`{topic}` {said[left_out.end() :]}"
+        elif topic and said.startswith(f"{last} "):
+            said = f"`{last}`{said.removeprefix(last)}"
+        sentence = _Sentence(said)
+        named_others |= any(not names_topic(one.text, topic) for one in sentence.names)
+        for fact in () if supposed else sentence.facts():
+            key = (name_key(fact.subject), fact.relation, name_key(fact.object), fact.negated)
+            found.setdefault(key, replace(fact, start=start, end=end))
+    return list(found.values())
+
+
+def names_topic(name: str, topic: str) -> bool:
+    """Whether a name means a topic in its own notes: Maya and Maya Lind in people/maya."""
+    last, parts = name_key(topic.rpartition("/")[2]), name.split()
+    is_full = 1 < len(parts) < 4 and all(one.isalpha() and one[0].isupper() for one in parts)
+    own = name_key(name) in (name_key(topic), last)
+    return own or (is_full and last in (name_key(parts[0]), name_key(parts[-1])))
+
+
+class _SignedName(NamedTuple):
+    text: str
+    written: str
+    """With its article and title."""
+    common: bool
+    """Made of common nouns, such as the billing service."""
+
+
+class _Sentence:
+    """One sentence, in which a sign stands for every name."""
+
+    def __init__(self, text: str) -> None:
+        self.names: list[_SignedName] = []
+        self.text = patterns.PHRASE.sub(self._sign, text)
+        self.objects: set[int] = set()
+        """Where the object of a fact ends."""
+
+    def _sign(self, found: re.Match[str]) -> str:
+        said = found["name"] or found["nouns"] or found["thing"] or ""
+        many = found.start("name") == 0 and patterns.PLURAL.fullmatch(said)
+        if not said or many or "'s " in said.replace("’", "'"):
+            return found[0]
+        self.names.append(_SignedName(said.strip("`"), found[0], not found["name"]))
+        return NAME
+
+    def facts(self) -> Iterator[ProseFact]:
+        """What each name that is a subject is said to do, clause by clause."""
+        for at, sign in enumerate(self.text):
+            subject = patterns.SUBJECT.match(self.text, at) if sign == NAME else None
+            if subject and self._begins_clause(at):
+                for between in patterns.BETWEEN:
+                    if said := between.match(self.text, subject.end()):
+                        yield from self._clauses(subject, said.end())
+
+    def _names_in(self, start: int, end: int) -> list[_SignedName]:
+        first = self.text.count(NAME, 0, start)
+        return self.names[first : first + self.text.count(NAME, start, end)]
+
+    def _begins_clause(self, at: int) -> bool:
+        """Whether what is said before a name is another clause, or nothing."""
+        before = self.text[:at]
+        joined = patterns.JOINED.search(before)
+        if joined and joined.start() not in self.objects:
+            return False  # Tallinn, Estonia is located in
+        if patterns.RELATIVE.search(before):
+            return False  # the company that acquired Acme and Ben is based in
+        return bool(patterns.MAY_PRECEDE.search(before))
+
+    def _clauses(self, subject: re.Match[str], at: int) -> Iterator[ProseFact]:
+        """The facts of a subject from one verb on: works at Acme and lives in Rome."""
+        who = self._names_in(*subject.span())
+        for verb in patterns.VERBS:
+            said = verb.pattern.match(self.text, at)
+            if said is None or said["many" if len(who) == 1 else "one"]:
+                continue
+            objects, end = self._objects(verb, said.end())
+            if objects:
+                yield from self._said(verb, said, subject, objects, end)
+                if more := patterns.GOES_ON.match(self.text, end):
+                    yield from self._clauses(subject, more.end())
+                return
+
+    def _objects(self, verb: patterns.Verb, at: int) -> tuple[list[str], int]:
+        """What a verb says of its subject, and where that ends."""
+        found = patterns.OBJECTS[verb.takes].match(self.text, at)
+        if found is None:
+            return [], at
+        end = found.end()
+        listed = verb.takes == "name" and found.end("first") < end
+        if listed and any(one.pattern.match(self.text, end) for one in patterns.VERBS):
+            end = found.end("first")  # Ana reports to Ben and Carl works at Acme
+        elif not self._may_follow(end, verb.relation):
+            return [], at  # Kent and Essex counties
+        names = self._names_in(found.start(), end)
+        if verb.takes != "name":
+            said = self.text[found.start(1) : end]
+            for name in names:
+                said = said.replace(NAME, name.written, 1)
+            return [said], end
+        # Marks and Spencer is one; nobody lives in two places at a time.
+        if len(names) > 1 and verb.exclusive:
+            return [], at
+        self.objects.add(end)
+        return [one.text for one in names], end
+
+    def _may_follow(self, end: int, relation: str) -> bool:
+        """Whether an object is whole where it ends: before a noun it is only a part of it."""
+        follows = patterns.NEXT.match(self.text, end)
+        if follows is None or follows["time"]:
+            return True
+        word = follows["word"]  # with a capital it is a part of the name
+        if word in patterns.NOT_AFTER.get(relation, ()):
+            then = patterns.NEXT.match(self.text, follows.end())
+            return then is not None and then["time"] is not None
+        return word in patterns.MAY_FOLLOW or word in ".,;:!)(–—-…"
+
+    def _said(
+        self,
+        verb: patterns.Verb,
+        said: re.Match[str],
+        subject: re.Match[str],
+        objects: list[str],
+        end: int,
+    ) -> Iterator[ProseFact]:
+        groups = {name for name, value in said.groupdict().items() if value is not None}
+        is_event = "past" not in said.re.groupindex
+        since, until = self._times(subject.start(), end, is_event or "ended" in groups)
+        if "ended" in groups and until is None:
+            since, until = None, since
+        elif "ended" in groups:
+            groups = {"past"}  # previously worked at Acme from 2013 to 2014
+        if "past" in groups and until is None:
+            return
+        negated = not groups.isdisjoint(("ended", "not", "did"))
+        for name in self._names_in(*subject.span()):
+            sure = CONFIDENCE + INSIDE * (subject.start() > 0) + COMMON_NOUNS * name.common
+            if not (verb.relation in patterns.OF_PEOPLE and name.common):
+                for one in objects:
+                    said_of = name.text, verb.relation, one
+                    yield ProseFact(*said_of, negated, round(sure, 2), since, until)
+
+    def _times(self, start: int, end: int, is_event: bool) -> tuple[str | None, str | None]:
+        """The words for the beginning and the end, behind an object or before the sentence."""
+        window = self.text[end : end + 100]
+        found, cut = patterns.DURING.search(window), patterns.CLAUSE.search(window)
+        if found is None or (cut is not None and cut.start() < found.start()):
+            found = patterns.OPENING_TIME.match(self.text)
+            if found is None or found.end() != start:
+                return None, None
+        # `from Monday` is the next one, `since Monday` the last.
+        since = f"from {found['since']}" if found["from"] else found["since"]
+        since = found["first"] or since or (found["at"] if is_event else None)
+        return since, found["last"] or found["until"]

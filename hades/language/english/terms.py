@@ -1,0 +1,234 @@
+"""Terms: what a question is about, in words that can be looked for in a sentence.
+
+Words count without their endings. A letter or a number that tells one thing of a kind from
+the next belongs to the word before it: `approach Y` is neither an approach nor `Bug Y`. What
+is written with capitals is a name, and a question word says what kind of thing is wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import groupby
+
+from hades.domain.answer import Passage
+from hades.language.english.lexicon import (
+    AUXILIARIES,
+    MONTHS,
+    NUMBER_WORDS,
+    STOP_WORDS,
+    WEEKDAYS,
+    word_set,
+)
+from hades.language.english.stems import stem
+from hades.language.patterns import any_of, lazy_pattern
+from hades.language.words import words
+
+NAME_WEIGHT = 2.0
+"""A name or a number in a question is asked about more than a plain word."""
+
+_MONTH = rf"{any_of(MONTHS)}\.?"
+_DATE = (
+    rf"\b(?:1\d{{3}}|20\d{{2}})\b|\b\d{{1,2}}\s+(?:{_MONTH})\b|\b(?:{_MONTH})\s+\d{{1,2}}\b|"
+    r"\b(?:yesterday|today|tomorrow|last (?:week|month|year)|next (?:week|month|year)|"
+    rf"{any_of(WEEKDAYS)}|century)\b"
+)
+_NUMBER = (
+    rf"\d|\b(?:{any_of(NUMBER_WORDS)}|dozen|hundred|thousand|"
+    r"million|billion|half|none|both|several)\b"
+)
+_REASON = (
+    r"\b(?:because|due to|since|caused? by|causes?|reason|so that|in order to|as a result|"
+    r"therefore|leads? to|led to|owing to|thanks to|to avoid|otherwise|rejected|triggers?)\b"
+)
+_PLACE = r"\b(?:in|at|from|near|to|of)\s+(?:the\s+)?(?-i:[A-Z])\w+"
+_NAME = r"(?-i:(?<!^)(?<![.!?]\s)\b[A-Z][\w'’-]+)"
+
+_KINDS_ASKED = (
+    (
+        r"\bhow (?:many|much|old|long|tall|far|big|large|often)\b|\bnumber of\b",
+        _NUMBER,
+        ("How many trucks are there?", "Berg has 24 trucks."),
+    ),
+    (
+        r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century)\b|\bdate of\b",
+        _DATE,
+        ("When was it shipped?", "It went out on 3 May."),
+    ),
+    (
+        r"\bwhy\b|\breasons?\b|\bhow come\b|\bwhat caused\b",
+        _REASON,
+        ("Why was it rejected?", "It was too slow because of the cache."),
+    ),
+    (
+        r"\bwhere\b|\b(?:what|which) (?:city|country|place|state|town)\b|\bplace of\b",
+        _PLACE,
+        ("Where does she live?", "She moved to Rome."),
+    ),
+    (
+        r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|company|team|author|director)\b",
+        _NAME,
+        ("Who leads it?", "It is led by Maya."),
+    ),
+)
+"""How a kind of thing is asked for, what a sentence has of that kind, and an example of both."""
+KINDS_ASKED = tuple(
+    (lazy_pattern(asks, re.IGNORECASE), lazy_pattern(has, re.IGNORECASE), example)
+    for asks, has, example in _KINDS_ASKED
+)
+
+
+def said(text: str) -> frozenset[str]:
+    """What a text says: its words, and those that a letter or number belongs to with it.
+
+    >>> sorted(said("It fixed Bug Y."))
+    ['bug', 'bug y', 'fix', 'y']
+    """
+    found = set()
+    before = ""
+    for word in words(text):
+        plain = "" if word.casefold() in STOP_WORDS else stem(word)
+        if plain:
+            found.add(plain)
+            if before and _tells_apart(word):
+                found.add(f"{before} {plain}")
+        before = plain
+    return frozenset(found)
+
+
+_ABOUT_ALL = word_set(
+    """happen happened change new news update latest recent recently lately summary summaries
+    summarise summarize overview recap gist big picture high level main points give tell show
+    everything anything something things stuff all whole entire project work notes memory events
+    going went week month year day time"""
+)
+"""Words of a question that wants all that happened."""
+
+
+def topical_stems(question: str) -> frozenset[str]:
+    """What a question for a summary is about; nothing: about all that happened."""
+    plain = {stem(word) for word in words(question) if word.casefold() not in STOP_WORDS}
+    return frozenset(plain - {stem(word) for word in _ABOUT_ALL})
+
+
+def _tells_apart(word: str) -> bool:
+    return len(word) == 1 or (len(word) == 2 and word.isdigit())
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionName:
+    """Something a question names: as it is written, and the words to look for."""
+
+    text: str
+    words: tuple[str, ...]
+
+    def stands_in(self, told: Collection[str]) -> bool:
+        """Whether a text that says these words names it.
+
+        The last word is enough, as of a person, else more than half of them: `Ann Lee` does
+        not name Ann Smith.
+        """
+        share = sum(word in told for word in self.words) / len(self.words)
+        return self.words[-1] in told or share > 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTerms:
+    """What a question is about."""
+
+    weights: Mapping[str, float]
+    """What to look for, and how much each counts."""
+    said: frozenset[str]
+    """All that the question itself says: no news in an answer."""
+    names: tuple[QuestionName, ...]
+    wanted: re.Pattern[str] | None
+    """What a sentence must have to be of the kind that the question word asks for."""
+    asks_whether: bool
+    """Whether yes or no would answer it."""
+
+    def is_answered_in_kind(self, text: str) -> bool:
+        """Whether a text has what is asked for, other than what the question already says."""
+        return self.wanted is not None and any(
+            any(stem(word) not in self.said for word in words(found.group(0)))
+            for found in self.wanted.finditer(text)
+        )
+
+    def only_repeated_by(self, told: frozenset[str]) -> bool:
+        """Whether what a text says is the question again, or less; said of a yes, that is news."""
+        return told <= self.said and not (self.asks_whether and told == self.said)
+
+
+def unsaid_names(
+    names: Sequence[QuestionName], told: Sequence[Collection[str]], passages: Sequence[Passage]
+) -> list[str]:
+    """What a question names and nothing found, told in stems, does."""
+    missing = [one.text for one in names if not any(one.stands_in(text) for text in told)]
+    # Found by another name than the one that was asked with: it is known after all.
+    by_alias = any("names" in one.retrievers for one in passages)
+    return [] if by_alias and len(missing) == len(names) else missing
+
+
+def text_around(passage: Passage) -> str:
+    """All that a passage says, with its heading and its topic's name."""
+    return f"{passage.chunk.text} {passage.chunk.heading} {passage.chunk.topic}"
+
+
+def terms_of(question: str) -> QuestionTerms:
+    """What a question is about: its words, what it names, what its question word wants."""
+    weights: dict[str, float] = {}
+    names: list[QuestionName] = []
+    asked = words(question)
+    for kind, group in groupby(enumerate(asked), lambda one: _kind(asked, one[0])):
+        parts = [word for _, word in group]
+        if kind is _WordKind.NAME:
+            looked_for = _joined(parts)
+            weights |= dict.fromkeys(looked_for, NAME_WEIGHT)
+            # `turned 30` names nothing, though it should be said as it stands.
+            if not (parts[-1].isdigit() and all(part.islower() for part in parts[:-1])):
+                names.append(QuestionName(" ".join(parts), looked_for))
+        elif kind is not _WordKind.STOP:
+            weight = NAME_WEIGHT if kind is _WordKind.NUMBER else 1.0
+            weights |= {stem(part): weight for part in parts}
+    wanted = next((has for asks, has, _ in KINDS_ASKED if asks.search(question)), None)
+    whether = bool(asked) and asked[0].casefold() in AUXILIARIES
+    return QuestionTerms(weights, said(question), tuple(names), wanted, whether)
+
+
+class _WordKind(Enum):
+    STOP = "stop"
+    PLAIN = "plain"
+    NUMBER = "number"
+    NAME = "name"
+
+
+def _kind(asked: Sequence[str], at: int) -> _WordKind:
+    word = asked[at]
+    if word.casefold() in STOP_WORDS:
+        return _WordKind.STOP
+    if _belongs(asked, at) or _belongs(asked, at + 1):
+        return _WordKind.NAME
+    if word.isdigit():
+        return _WordKind.NUMBER
+    # A capital at the beginning is everybody's.
+    capital = word != word.lower() and (at > 0 or not word[1:].islower())
+    return _WordKind.NAME if capital else _WordKind.PLAIN
+
+
+def _belongs(asked: Sequence[str], at: int) -> bool:
+    """Whether a letter or number belongs to the word before it: not the 3 of `won 3 cups`."""
+    if not 0 < at < len(asked) or not _tells_apart(asked[at]):
+        return False
+    if any(word.casefold() in STOP_WORDS for word in asked[at - 1 : at + 1]):
+        return False
+    last = at + 1 == len(asked) or asked[at + 1].casefold() in STOP_WORDS
+    return last or not asked[at].isdigit() or not asked[at - 1].islower()
+
+
+def _joined(parts: Sequence[str]) -> tuple[str, ...]:
+    """The words of a name to look for; a letter or number at its end with the word before."""
+    stems = [stem(part) for part in parts]
+    if len(parts) > 1 and _tells_apart(parts[-1]):
+        return (*stems[:-2], " ".join(stems[-2:]))
+    return tuple(stems)

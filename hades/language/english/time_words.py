@@ -1,0 +1,283 @@
+"""Time words: the time that stands in the words of a question, and what is wanted of it.
+
+At every word, from left to right, a rule tries to read an adverbial: a preposition with a
+period (`in the last week of September`) or with an event that the caller has to look up
+(`before the migration`), or a period that is clear by itself (`last week`). Of several the
+first is taken that is in no relative clause, because it usually governs the verb; `used
+to`, `previous` and `first` are vague and count only where nothing else does.
+
+A date that merely stands beside a noun (`meeting 2025-07-17`, `the March release`, `rota
+week 30`) names a thing and is no time. Where the year is left open, the latest one that
+has begun is meant; in a question about what is to come, the next one.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from hades.domain.answer import TimeKind, TimeWords, Wants
+from hades.language.english.detect import is_english
+from hades.language.english.intent import CHARACTERS_READ
+from hades.language.english.lexicon import WEEKDAYS, changes, word_set
+from hades.language.english.periods import Period, QuestionWords, read_period, split_words
+from hades.language.patterns import lazy_pattern
+
+
+def _whole(words: str) -> re.Pattern[str]:
+    """A pattern of whole words, `|` between them."""
+    return lazy_pattern(f"(?:{words})(?= |$)")
+
+
+_LEADS = {
+    lead: (kind, takes_event)
+    for kind, takes_event, leads in (
+        (TimeKind.DURING, True, "at the time of|during|while"),
+        (TimeKind.DURING, False, "in|on|at|over|within|throughout|as of"),
+        (TimeKind.BEFORE, True, "before|prior to|until|till"),
+        (TimeKind.BEFORE, False, "by|up to"),
+        (TimeKind.SINCE, True, "since|after"),
+    )
+    for lead in leads.split("|")
+}
+"""Words that lead to a time, and whether that may be an event."""
+_LEAD = _whole("|".join(_LEADS))
+_VERSIONED = (
+    "(?:version|plan|date|idea|choice|estimate|draft|name|price|value|budget|target|deadline|guess"
+    "|proposal|offer|quote|design|schedule|setting|limit|number|owner|lead|leader|manager|address"
+    "|rate|host|password|rule|supplier|theory|figure|amount|cause|reason|title|colou?r)(?= |$)"
+)
+"""What changes from one version to the next: `the first plan`, `the old price`."""
+_ORIGIN = _whole(
+    "originally|initially|at first(?! glance| sight)|in the beginning(?! of)|at the outset"
+    "|at the (?:very )?(?:beginning|start)(?! of)|to (?:begin|start) with"
+    "|when it (?:was (?:founded|created)|started)"
+)
+_FIRST = _whole(rf"(?:first|initial|original)(?= {_VERSIONED})")
+_PAST = _whole(
+    "formerly|previously|back then|in the past|in those days|in the old days|at (?:the|that) time"
+    rf"|(?:old|earlier|previous|former)(?= {_VERSIONED})"
+)
+
+_STOPS = frozenset(",;:?!.()")
+_PAST_TENSE = word_set("did didn't was wasn't were weren't had hadn't happened went used")
+_PRESENT_TENSE = word_set(
+    "is are am do does can may must should need needs what's whats who's isn't"
+)
+_FUTURE_TENSE = word_set("will won't shall due expire expires upcoming")
+_RELATIVE = word_set("who that which whose")
+_NO_NOUN = _STOPS | word_set(
+    "in on at by for from to of with know me us tell say said remember see you and or but is was"
+)
+"""After these `who` and `which` begin no relative clause."""
+_JOINS = word_set("to and until till through")
+
+_NO_EVENT_AFTER = word_set("look looks looked looking named a days weeks long")
+"""Look after, named after, for a while, how long until."""
+_CLAUSE_ENDS = r" (?:[,;:?!.()]|(?:who|what|which|where|how|why|whose|whom|did|does|do)(?: |$))"
+_EVENT = _whole(
+    r"(?!(?:when|that|this|then|it|now|all|each|every|long|further|noon|midnight|lunch|night|hours"
+    r"|what|which|[0-9]{1,2}(?:am|pm|h)|[,;:?!.()])(?: |$)|[0-9]{1,2} (?:hour|day|week|month|year)"
+    rf"|[a-z]+ing(?:$|{_CLAUSE_ENDS}))[^ ]+"  # before leaving: whose is not said
+    rf"(?:(?! (?:and|or|but|then)(?:$|{_CLAUSE_ENDS})|{_CLAUSE_ENDS}) [^ ]+){{0,11}}"
+)
+"""An event, as far as its clause goes."""
+_ONE_DAY = timedelta(days=1)
+_ON_AT_MOST = timedelta(days=4)
+"""`On` goes with a day, a weekend or Christmas, not with a month."""
+_NO_ADVERB = word_set(
+    "at the a an my our his her its their your which very came come comes go goes"
+)
+_USED_FOR = _PRESENT_TENSE | word_set("was were be been get got")
+"""Before `used to` these tell what something is for."""
+
+_IS = "(?:did|was|were|is|are|has|had|have|does|do|will|can|could|should|must|may)"
+_DATE_ASKED = lazy_pattern(
+    rf"(?:^|[,;:?!.()] |\b(?:and|so|but) )when {_IS}\b|\b(?:since|until|till|by|from) when\b"
+    rf"|\b(?:what|which) (?:day|date|month|year) {_IS}\b|\bhow long ago\b"
+)
+_WHY = lazy_pattern(r"\b(?:why|where)\b")
+_HAPPENED = lazy_pattern(
+    r"^(?:any|anything|give me)\b|\b(?:happen(?:ed|s|ing)?|changed?|changes|news|summari[sz]e"
+    r"|summary|recap|events|updates?|decided?|touched|went|going|noted|logged|booked|came|new)\b"
+)
+_NO_NOUN_BEFORE = lazy_pattern(rf"[,;:?!.()]?|do|done|me|{_HAPPENED.pattern}")
+_DONE = lazy_pattern(
+    rf"\b(?:what|who|which)\b.*\b(?:{changes('asked')})\b"
+    r"|(?:\bwhat|s) did (?:i|we|you|they) (?!(?:have|use|keep|count|believe|think|want|charge"
+    r"|owe|own|need|know|pay|call|like|expect|plan|run|live|get|weigh|cost|first|still)\b)"
+)
+"""What was done, but for what we did in June that was a state."""
+_OF_A_TIME = lazy_pattern(r"^$|\bwhat did (?:\w+ ){1,2}do$|^whom? (?:was|were) (?:\w+ed|met)$")
+"""What is left of a question without its time, where it wants what was done then."""
+
+
+def read_time(question: str, now: datetime) -> TimeWords | None:
+    """The time in a question, seen from the moment it is asked; None where there is none."""
+    question = question[:CHARACTERS_READ]
+    tokens = split_words(question) if is_english(question) else []
+    with suppress(OverflowError):
+        now = now.astimezone(UTC) if now.tzinfo else now.replace(tzinfo=UTC)
+        words = QuestionWords(tuple(word for word, _, _ in tokens), now)
+        if found := _find(words, _tense(words.words)):
+            said, *event = (question[tokens[a][1] : tokens[b - 1][2]] for a, b in found.places)
+            return TimeWords(found.kind, said, found.since, found.until, *event)
+    return None
+
+
+def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
+    """What a question asks for, given the time that was read in it."""
+    if time:
+        question = question.replace(time.said, " ", 1)
+    asked = " ".join(word for word, _, _ in split_words(question[:CHARACTERS_READ])).rstrip(" ?.!")
+    habit = " use to " in asked or (time and time.kind is TimeKind.PAST)
+    if _DATE_ASKED.search(asked) and not habit:
+        return Wants.DATE
+    window = time is not None and time.kind in (TimeKind.DURING, TimeKind.SINCE)
+    done = _asks_what_happened(asked) or bool(time and not time.event and _OF_A_TIME.search(asked))
+    return Wants.HAPPENINGS if window and done else Wants.STATE
+
+
+def _asks_what_happened(asked: str) -> bool:
+    if _WHY.search(asked):
+        return False
+    is_how = re.search(r"\bhow\b", asked)
+    return bool(_HAPPENED.search(asked) or (not is_how and _DONE.search(asked)))
+
+
+class _Tense(NamedTuple):
+    past: bool
+    timeless: bool  # what is or should be done, not what was
+    future: bool
+    happened: bool
+
+
+class _Found(NamedTuple):
+    kind: TimeKind
+    places: tuple[tuple[int, int], ...]  # of the time's words, then of its event's
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def _tense(words: tuple[str, ...]) -> _Tense:
+    past = not _PAST_TENSE.isdisjoint(words)
+    present = not _PRESENT_TENSE.isdisjoint(words) or words[:2] in (("how", "to"), ("what", "to"))
+    future = not _FUTURE_TENSE.isdisjoint(words)
+    happened = _asks_what_happened(" ".join(words))
+    return _Tense(past, present and not past, future and not past, happened)
+
+
+def _find(words: QuestionWords, tense: _Tense) -> _Found | None:
+    """The first time in the main clause, else in a relative clause, else a vague one."""
+    in_clause, clause = None, 0  # where the relative clause begins; 0: the main clause
+    for at, word in enumerate(words.words):
+        with suppress(ValueError, OverflowError):
+            if found := _adverbial(words, at, tense):
+                if not clause:
+                    return found
+                # What does the man charge who called in May? That is asked about now.
+                if tense.happened or _PRESENT_TENSE.isdisjoint(words.words[:clause]):
+                    in_clause = in_clause or found
+        if word in _STOPS:
+            clause = 0
+        elif word in _RELATIVE and at > 1:
+            clause = 0 if words[at - 1] in _NO_NOUN else at
+    if in_clause or words[0] == "why":
+        return in_clause
+    vague = (_vague(words, at, tense) for at in range(len(words.words)))
+    return next(filter(None, vague), None)
+
+
+def _adverbial(words: QuestionWords, at: int, tense: _Tense) -> _Found | None:
+    if origin := words.match(_ORIGIN, at):
+        return _Found(TimeKind.ORIGIN, ((at, origin[1]),))
+    words = replace(words, ahead=tense.future)
+    if words[at] in ("between", "from"):
+        return _range(words, at)
+    if lead := words.match(_LEAD, at):
+        return _led(words, at, lead[0][0], tense)
+    period = read_period(words, at)
+    if period and (period.clear or (tense.happened and _stands_alone(words, at, period))):
+        return _Found(TimeKind.DURING, ((at, period.end),), period.since, period.until)
+    return None
+
+
+def _led(words: QuestionWords, at: int, lead: str, tense: _Tense) -> _Found | None:
+    """A preposition with its period or event."""
+    (kind, takes_event), begin = _LEADS[lead], at + lead.count(" ") + 1
+    if kind is TimeKind.BEFORE and (tense.timeless or (lead == "by" and not tense.past)):
+        words = replace(words, ahead=True)
+    if period := read_period(words, begin):
+        habit = words[begin] in WEEKDAYS and not (tense.past or tense.future)
+        topic = lead == "on" and period.until - period.since > _ON_AT_MOST
+        if kind is TimeKind.DURING and (habit or topic):
+            return None
+        return _Found(kind, ((at, period.end),), *_ends(lead, kind, period, words.now))
+    if not takes_event or words[at - 1] in _NO_EVENT_AFTER or (tense.timeless and lead != "since"):
+        return None
+    event = words.match(_EVENT, begin)
+    return event and _Found(kind, ((at, event[1]), (begin, event[1])))
+
+
+def _ends(
+    lead: str, kind: TimeKind, period: Period, now: datetime
+) -> tuple[datetime | None, datetime | None]:
+    """`By Friday` and `until the end of June` include what they name, `before June` does not."""
+    if kind is TimeKind.DURING:
+        return period.since, period.until
+    if kind is TimeKind.SINCE:
+        since = period.until if lead == "after" else period.since
+        return since, now if since < now else None
+    whole = period.closing or (lead == "by" and period.until - period.since <= _ONE_DAY)
+    return None, period.until if whole else period.since
+
+
+def _range(words: QuestionWords, at: int) -> _Found | None:
+    """Between March and May, from 3 to 9 June, from June on."""
+    if not (first := read_period(words, at + 1)):
+        return None
+    between, join = words[at] == "between", words[first.end]
+    if join in _JOINS and between == (join == "and"):
+        later = replace(words, now=first.since, ahead=True)
+        dated = words[first.end - 1].isdecimal()
+        if not (second := read_period(later if dated else words, first.end + 1)):
+            return None
+        if not first.clear:  # between November and January 2024
+            first = read_period(replace(words, now=second.since, ahead=False), at + 1) or first
+        in_order, place = first.since < second.until, ((at, second.end),)
+        return _Found(TimeKind.DURING, place, first.since, second.until) if in_order else None
+    if not between and join in ("on", "onwards"):
+        since = _ends("since", TimeKind.SINCE, first, words.now)
+        return _Found(TimeKind.SINCE, ((at, first.end + 1),), *since)
+    if any(word in _JOINS or "-" in word for word in words.words[at + 1 : first.end]):
+        return _Found(TimeKind.DURING, ((at, first.end),), first.since, first.until)
+    return None
+
+
+def _stands_alone(words: QuestionWords, at: int, period: Period) -> bool:
+    """A bare date is a time where no noun stands before it: `what happened 22 May`."""
+    dated = any(word[:1].isdecimal() for word in words.words[at : period.end])
+    return dated and _NO_NOUN_BEFORE.fullmatch(words[at - 1]) is not None
+
+
+def _vague(words: QuestionWords, at: int, tense: _Tense) -> _Found | None:
+    """An earlier version or the first one, where no time is said."""
+    for kind, pattern in ((TimeKind.PAST, _PAST), (TimeKind.ORIGIN, _FIRST)):
+        if phrase := words.match(pattern, at):
+            first_of_mine = words[at] == "first" and words[at - 1] not in ("the", "very", "our")
+            return None if first_of_mine else _Found(kind, ((at, phrase[1]),))
+    word, before, after, earlier = words[at], words[at - 1], words[at + 1], words.words[:at]
+    if word == "used" and after == "to" and _USED_FOR.isdisjoint(earlier):
+        return _Found(TimeKind.PAST, ((at, at + 2),))
+    if word == "use" and after == "to" and "did" in earlier:
+        tool = earlier[:2] == ("what", "did") and before in ("i", "we", "you", "they")
+        return None if tool else _Found(TimeKind.PAST, ((at, at + 2),))  # to clean the lens
+    if word == "before" and tense.past and (not after or after in _STOPS):
+        return _Found(TimeKind.PAST, ((at, at + 1),))
+    adverb = before not in _NO_ADVERB and not before.endswith("'s") and after[:1].isalpha()
+    if word == "first" and adverb and not _PAST_TENSE.isdisjoint(earlier):
+        return _Found(TimeKind.ORIGIN, ((at, at + 1),))
+    return None

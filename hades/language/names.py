@@ -1,0 +1,167 @@
+"""Names: how two spellings are recognised as one thing.
+
+A name's key is its words in lower case; a leading article does not count.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from hades.language.patterns import lazy_pattern
+from hades.language.words import words
+
+_ARTICLES = ("the", "a", "an")
+_UNDERSCORED = lazy_pattern(r"\w_\w|\b_+[^\W_]")
+_IDENTIFIER = lazy_pattern(r"(?=[\w$]*?(?:\w_\w|\b_+[^\W_]|[a-z0-9][A-Z]))[\w$]*")
+_SPACE = lazy_pattern(r"\s")
+_JOINTS = lazy_pattern(r"\.|::|/|#|->")
+_OVERLOAD = lazy_pattern(r"#\d+$")
+DIGITS = lazy_pattern(r"[0-9]+")
+DATE = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)[-/._]?([01]\d)(?:[-/._]?([0-3]\d))?(?!\d)")
+"""A month or day in a name, as the entries of a diary have it."""
+_NAME_JOINTS = lazy_pattern(r"[/_:\-]|\.(?!\d)")
+_WORD_PARTS = lazy_pattern(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+")
+OLD_PAPER_ID = r"(?!submit/)[a-z-]+(?:\.[A-Z]{2})?/\d{7}"
+# Tables that took ids for numbers lost zeros and gained digits; they are taken as they are.
+_PAPER_ID = lazy_pattern(
+    r"(?:arxiv:\s?|(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf|html)/)?"
+    rf"(\d{{3,4}}\.\d{{1,20}}|{OLD_PAPER_ID})(?:v\d+)?(?:\.pdf)?",
+    re.IGNORECASE,
+)
+_TRAILING_PARENTHESIS = lazy_pattern(r"\([^()]*\)\s*$")
+
+
+@lru_cache(maxsize=65_536)
+def name_key(name: str) -> str:
+    """The key under which a name is looked up.
+
+    >>> name_key("The Café-Racer (Film)")
+    'cafe racer film'
+
+    A name without a single word (an emoji, `+++`) is its own key.
+    """
+    found = [word.casefold() for word in words(name)]
+    start = 0
+    while start < len(found) - 1 and found[start] in _ARTICLES:
+        start += 1
+    # Casefolding can bring accents and letters apart anew: İ, ŉ.
+    again = words(" ".join(found[start:]))
+    return " ".join(again) or name.strip()
+
+
+def says(text: str, name: str) -> bool:
+    """Whether a name stands in a text, whatever its case, accents and punctuation.
+
+    >>> says("It was Ann-Lee.", "ann lee"), says("It was Annlee.", "ann lee")
+    (True, False)
+    """
+    said = words(" ".join(word.casefold() for word in words(text)))
+    key = name_key(name)
+    return f" {key} " in f" {' '.join(said)} " or (not words(name) and key in text)
+
+
+def exact_key(name: str) -> str:
+    """The key of a name that is known by its very letters; no name_key looks like it."""
+    return f"`{name}`"
+
+
+def entity_key(name: str, *, symbol: bool = False) -> str:
+    """The key of the entity a text means by a name.
+
+    Identifiers mean what they are spelled like: `_load` is not `load`. So does the full name
+    of a symbol of code, `a.b_load` not being `a.b.load`. It depends on the name alone, hence
+    not on who came first.
+
+    >>> entity_key("Count Stripes"), entity_key("count_stripes"), entity_key("io.Open", symbol=True)
+    ('count stripes', '`count_stripes`', '`io.Open`')
+    """
+    is_identifier = _UNDERSCORED.search(name) is not None and not _SPACE.search(name)
+    if is_identifier or (symbol and symbol_tail(name) != name):
+        return exact_key(name)
+    return name_key(name)
+
+
+def symbol_tail(name: str) -> str:
+    """The last part of a symbol's full name, as a text would mention it.
+
+    >>> symbol_tail("hades.store.Engine.close"), symbol_tail("io::read#2"), symbol_tail("main")
+    ('close', 'read', 'main')
+    """
+    bare = _OVERLOAD.sub("", name)
+    return _JOINTS.split(bare)[-1] or bare
+
+
+def is_identifier(name: str) -> bool:
+    """Whether one word is spelled as only code spells: `count_stripes`, `countStripes`."""
+    return _IDENTIFIER.fullmatch(name) is not None
+
+
+def without_parenthesis(title: str) -> str:
+    """A title as it is mentioned: "Ed Wood (film)" is written "Ed Wood"."""
+    found = _TRAILING_PARENTHESIS.search(title)
+    return title[: found.start()].rstrip() or title if found else title
+
+
+def spoken(name: str) -> str:
+    """A topic's name as people say it: its joints are spaces.
+
+    >>> spoken("server/db07"), spoken("design/approach_x"), spoken("plan 2.0")
+    ('server db07', 'design approach x', 'plan 2.0')
+    """
+    return " ".join(_NAME_JOINTS.sub(" ", name).split())
+
+
+def own_heading(topic: str, heading: str) -> str:
+    """A heading without the topic's name, which stands before a note's own headings.
+
+    >>> own_heading("server/db07", "server db07"), own_heading("server/db07", "server db07 > Disks")
+    ('', 'Disks')
+    """
+    name = spoken(topic)
+    return "" if heading == name else heading.removeprefix(f"{name} > ")
+
+
+def numberless(name: str) -> str:
+    """A name whatever its numbers are: bug 102 and bug 103 have one.
+
+    >>> numberless("server/db07"), numberless("Bug 102")
+    ('server db0', 'bug 0')
+    """
+    return DIGITS.sub("0", spoken(name).casefold())
+
+
+def fact_words(source: str, relation: str, target: str) -> str:
+    """A fact as it is embedded and searched.
+
+    >>> fact_words("server/db07", "runs_on", "rack 4")
+    'server db07 runs on: rack 4'
+    """
+    return f"{spoken(source)} {spoken(relation)}: {spoken(target)}"
+
+
+def name_parts(name: str) -> list[str]:
+    """The parts of a name's words that people also say alone: `db07` is "db 7", too.
+
+    >>> name_parts("server/db07"), name_parts("InvoiceReader 12")
+    (['db', '07', '7'], ['Invoice', 'Reader'])
+    """
+    found = []
+    for word in words(name):
+        parts = _WORD_PARTS.findall(word)
+        if len(parts) > 1:
+            found += parts
+        found += [part.lstrip("0") for part in parts if part[0] == "0" and part.strip("0")]
+    return found
+
+
+def paper_id(written: str) -> str | None:
+    """The arXiv id in one spelling, without prefix and version; None when it is none.
+
+    >>> paper_id("math/0309136"), paper_id("arXiv:1706.03762v5")
+    ('math/0309136', '1706.03762')
+    >>> paper_id("https://arxiv.org/pdf/1706.03762.pdf"), paper_id("Attention")
+    ('1706.03762', None)
+    """
+    match = _PAPER_ID.fullmatch(written.rstrip(".,;"))
+    return match[1] if match else None

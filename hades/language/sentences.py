@@ -1,0 +1,97 @@
+"""Sentences: where a text may be cut without breaking a thought.
+
+A sentence ends at a full stop, question or exclamation mark of its script, at an empty
+line, and before the next item of a list. An abbreviation, an initial or a number with a
+point does not end one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+
+from hades.language.english.lexicon import ABBREVIATIONS, ENDING_ABBREVIATIONS, STOP_WORDS
+from hades.language.patterns import lazy_pattern
+
+_CLOSING = "\"'”’»)\\]」』）》"
+_END = lazy_pattern(
+    rf"""
+      (?P<point> (?<![.!?…]) [.!?…]++ ) [{_CLOSING}]*+ (?= \s | $ )
+    | [؟۔।॥።။។] [{_CLOSING}]*
+    | [。！？｡] [{_CLOSING}]*
+    | \n [^\S\n]* (?= \n )
+    | \n (?= [^\S\n]* (?: [-*+•|>#] | \d{{1,4}}[.)]\s ) )
+    """,
+    re.VERBOSE,
+)
+_LAST_WORD = lazy_pattern(r"(?<![^\s(\[\"“'‘«])[^\s(\[\"“'‘«]++$")
+_INITIALS = lazy_pattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
+"""`J.`, `U.S.`, `z.B.`: letters each with a point."""
+_LIST_NUMBER = lazy_pattern(r"(?:^|\n)[^\S\n]*\d{1,4}$")
+_MARKS = lazy_pattern(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
+_NEXT = lazy_pattern(r"\s*[\"“'‘«(\[]*((?:[^\W\d_]+|\S))")
+
+
+def spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where each sentence begins and ends, white space around it left out."""
+    start = 0
+    for found in _END.finditer(text):
+        if found["point"] and not _ends(text, found.start(), found.end(), found["point"]):
+            continue
+        yield from _trimmed(text, start, found.end())
+        start = found.end()
+    yield from _trimmed(text, start, len(text))
+
+
+def sentences(text: str, at_most: int | None = None) -> list[str]:
+    """The sentences of a text, in order; with `at_most` the first ones, the rest is not read."""
+    return [text[start:end] for start, end in islice(spans(text), at_most)]
+
+
+def plain_sentence(text: str) -> str:
+    """A sentence on one line, without the marks of a list or a heading before it."""
+    return _MARKS.sub("", " ".join(text.split()))
+
+
+NOTE_SENTENCES_AT_MOST = 16
+
+
+@lru_cache(maxsize=4_096)
+def note_sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a note that count each for itself; none of a note of one sentence."""
+    found = sentences(text, NOTE_SENTENCES_AT_MOST)
+    return tuple(found) if len(found) > 1 else ()
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    inside = text[start:end]
+    first = start + len(inside) - len(inside.lstrip())
+    last = start + len(inside.rstrip())
+    if first < last:
+        yield first, last
+
+
+def _ends(text: str, point: int, end: int, marks: str) -> bool:
+    """Whether a mark ends a sentence, by the word before it and the letter after it."""
+    after = _NEXT.match(text, end)
+    if after is None:
+        return True
+    follows = after[1][0]
+    if marks != ".":
+        return not follows.islower()
+    if follows.islower():
+        return False
+    # Only so far back as a word reaches: the work stays linear in the text.
+    before = text[max(0, point - 40) : point]
+    word = _LAST_WORD.search(before)
+    if word is None:
+        return True
+    plain = word[0].casefold().replace(".", "")
+    if plain in ABBREVIATIONS:
+        return plain in ENDING_ABBREVIATIONS and follows.isupper() and text[end : end + 2] != " ("
+    if _INITIALS.fullmatch(word[0]) and word[0] != "I":
+        # J. R. R. Tolkien is one name; `Bug Y. The` is none.
+        return len(after[1]) > 1 and after[1].casefold() in STOP_WORDS
+    return not _LIST_NUMBER.search(before)

@@ -1,0 +1,76 @@
+"""The tokeniser: a text as a row of words, and where they stand in it.
+
+A word is a run of letters and digits, without accents. A script that puts no spaces between
+words (Chinese, Japanese) counts every character as one.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hades.language.patterns import lazy_pattern
+
+_NO_SPACES = "\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+# Signs that belong to a word though they are no letters: vowel signs and the like.
+_SIGNS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670"
+    "\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd\u0f71-\u0fbc\u102b-\u103e"
+    "\u17b4-\u17d3\u3099\u309a"
+)
+# C++, C# and F# are names of their own; the plus of a+b is not part of a.
+_WORDS = lazy_pattern(
+    rf"[{_NO_SPACES}]|(?:[^\W_{_NO_SPACES}]|[{_SIGNS}])+(?:(?:\+{{1,2}}|#)(?!\w))?"
+)
+_ASCII_WORDS = lazy_pattern(r"[A-Za-z0-9]+(?:(?:\+{1,2}|#)(?![A-Za-z0-9_]))?")
+"""The same for plain ASCII, in a third of the time."""
+_ACCENTS_BELOW = 0x0530
+"""Marks on Latin, Greek and Cyrillic letters are accents; on others they make the letter."""
+# A character with the marks that are written after it.
+_CLUSTER = lazy_pattern(rf"(?s).[{_SIGNS}]*")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, in their own case, without accents."""
+    return _ASCII_WORDS.findall(text) if text.isascii() else _WORDS.findall(_without_accents(text))
+
+
+def _without_accents(text: str) -> str:
+    kept = []
+    accented = False
+    for character in unicodedata.normalize("NFKD", text):
+        if unicodedata.combining(character):
+            if not accented:
+                kept.append(character)
+        else:
+            accented = ord(character) < _ACCENTS_BELOW
+            kept.append(character)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def word_places(text: str) -> list[tuple[int, int]]:
+    """Where the words of a text, as `words` gives them, begin and end in it."""
+    if text.isascii():
+        return [match.span() for match in _WORDS.finditer(text)]
+    plain: list[str] = []
+    starts: list[int] = []
+    for cluster in _CLUSTER.finditer(text):
+        kept = _without_accents(cluster.group())
+        plain.append(kept)
+        starts += [cluster.start()] * len(kept)
+    starts.append(len(text))
+    return [
+        (starts[match.start()], starts[match.end()]) for match in _WORDS.finditer("".join(plain))
+    ]
+
+
+PLACE_BITS_BELOW = 5
+"""A place is packed as first word, length in words (4 bits), whether a capital begins it."""
+
+
+def characters_at(text: str, packed: bytes) -> list[int]:
+    """The characters at which the first words of packed places begin, each once, in order."""
+    if not packed:
+        return []
+    places = word_places(text)
+    firsts = {place >> PLACE_BITS_BELOW for place in memoryview(packed).cast("I")}
+    return [places[first][0] for first in sorted(firsts) if first < len(places)]

@@ -1,0 +1,252 @@
+"""Passages of an answer: the best candidates, read, without doubles, each with its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from hades.domain.answer import Passage
+from hades.domain.graph import Reason
+from hades.domain.strength import strength_of
+from hades.domain.times import from_micros
+from hades.domain.topics import Chunk, State
+from hades.graph.arrays import Ints
+from hades.recall.answer.told import SHARE_OF_BEST
+from hades.recall.find.results import Found, SearchQuery
+from hades.recall.query_context import QueryContext
+from hades.recall.rank import belief
+from hades.recall.rank.ranking import Ranking
+from hades.recall.run import Run, Stage
+from hades.store.records import Phase, PlacedChunk
+
+ENTITIES_AT_MOST = 20
+"""Names of a passage that are shown with it."""
+RELEVANT = 0.01
+"""A passage that is wanted less likely than this does not fill a large budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenPassages:
+    """The passages that may be packed."""
+
+    passages: list[Passage]
+    numbers: Mapping[str, int]
+    """By id of a passage, its chunk number."""
+    coverage: float
+    """The share of the question's words, by weight, that they say."""
+
+
+def choose_passages(run: Run, found: Found, ranking: Ranking, usual: int) -> ChosenPassages:
+    """Read the best candidates, as many as the plan has room for.
+
+    Beyond `usual` passages only those that are likely wanted are chosen.
+    """
+    query = found.search.query
+    with run.stage("read") as stage:
+        placed, doubles = _chosen(query, ranking, run.plan.final_context, usual)
+        placed = _with_current(query, ranking, placed, run.plan.final_context)
+        passages = [_passage(found, ranking, place, one) for place, one in placed.items()]
+        at = ranking.numbers[list(placed)]
+        stage.found, stage.cut = len(passages), len(ranking.numbers) - len(passages)
+        stage.dedupe_rate = doubles / max(1, len(passages) + doubles)
+        stage.coverage = coverage_of(found.search, at)
+        _note_what_is_missing(stage, query, passages)
+        if ranking.are_notes and passages:  # a promoted state says again what was noted before
+            begun = map(from_micros, query.indexes.spans(at, query.as_of)[0].tolist())
+            passages = [
+                replace(passage, valid_from=min(passage.valid_from, noted))
+                for passage, noted in zip(passages, begun, strict=True)
+            ]
+        passages = _with_entities(query, passages, at)
+        ids = (passage.id for passage in passages)
+        numbers = dict(zip(ids, at.tolist(), strict=True))
+        return ChosenPassages(passages, numbers, round(stage.coverage, 4))
+
+
+def coverage_of(search: SearchQuery, numbers: Ints) -> float:
+    """Return the share of the question's words, by weight, that passages say."""
+    query, terms = search.query, search.terms
+    if not terms or not len(numbers):
+        return 0.0
+    weight = np.array([query.indexes.words.rarity(term) for term in terms])
+    has = query.terms.having(query.graph.chunks[numbers], terms)
+    return float(has.max(0, initial=0.0) @ weight / max(1e-9, float(weight.sum())))
+
+
+def _chosen(
+    query: QueryContext, ranking: Ranking, wanted: int, usual: int
+) -> tuple[dict[int, PlacedChunk], int]:
+    """Return the best chunks by their place in the ranking, and how many were left out as doubles.
+
+    A double has the text of a better chunk. Two notes that say the same are no doubles: each
+    tells of its own topic.
+    """
+    chosen: dict[int, PlacedChunk] = {}
+    texts: set[tuple[str, str]] = set()
+    doubles = 0
+    ids = query.graph.chunks[ranking.numbers].tolist()
+    for place, placed in enumerate(_read(query, ids, wanted)):
+        if placed is None:
+            continue
+        text = (placed.chunk.topic if ranking.are_notes else "", placed.chunk.text.strip())
+        if text in texts:
+            doubles += 1
+            continue
+        if len(chosen) >= wanted:
+            break
+        if len(chosen) >= usual and float(ranking.belief[place]) < RELEVANT:
+            break
+        texts.add(text)
+        chosen[place] = placed
+    return chosen, doubles
+
+
+def _read(query: QueryContext, ids: Sequence[int], at_once: int) -> Iterator[PlacedChunk | None]:
+    """Read chunks in their order, a few at a time: most are never asked for."""
+    for first in range(0, len(ids), at_once):
+        part = ids[first : first + at_once]
+        placed = query.store.chunks.find(part, query.as_of)
+        yield from (placed.get(chunk) for chunk in part)
+
+
+def _with_current(
+    query: QueryContext, ranking: Ranking, chosen: dict[int, PlacedChunk], wanted: int
+) -> dict[int, PlacedChunk]:
+    """Add the current version of each note of which only earlier versions were chosen.
+
+    Passages are keyed by their place in the ranking. Without room, the current version replaces the
+    last passage of another topic, or else the last version of its own note. It replaces nothing of
+    another topic if the belief in the chosen version is below SHARE_OF_BEST.
+    """
+    ranked, current = ranking.numbers.tolist(), ranking.current
+    topic, least = query.indexes.chunks["topic"], SHARE_OF_BEST * ranking.belief.max(initial=0.0)
+    kept, added = [*chosen], dict[int, int]()
+
+    def holds(place: int) -> bool:
+        return bool(current.get(ranked[place]) == ranked[place])
+
+    for place in chosen:
+        number = current.get(ranked[place])
+        own = [one for one in (*kept, *added) if topic[ranked[one]] == topic[ranked[place]]]
+        if place not in own or number not in ranked or any(map(holds, own)):
+            continue
+        if len(kept) + len(added) >= wanted:
+            others = [one for one in kept if one not in own]
+            if others and ranking.belief[place] >= least:
+                kept.remove(others[-1])
+            elif len(own) > 1:
+                kept.remove(own[-1])
+            else:
+                continue
+        added[ranked.index(number)] = int(query.graph.chunks[number])
+    read = query.store.chunks.find([*added.values()], query.as_of) if added else {}
+    more = {place: read[chunk] for place, chunk in added.items() if chunk in read}
+    return dict(sorted({**{place: chosen[place] for place in kept}, **more}.items()))
+
+
+def _passage(found: Found, ranking: Ranking, place: int, placed: PlacedChunk) -> Passage:
+    seeds, walks, number = found.seeds, found.walks, int(ranking.numbers[place])
+    chance, scores = float(ranking.belief[place]), ranking.scores
+    low, high = float(scores.min()), float(scores.max())
+    # The ranker's score on a scale of 0 to 1: the best candidate is 1, the last 0.
+    score = (float(scores[place]) - low) / (high - low) if high > low else 1.0
+    parts = {
+        "meaning": float(seeds.cosine[number]),
+        "words": float(seeds.words[number]),
+        "names": float(walks.from_names[number]),
+        "walk": float(walks.joined[number]) / max(1e-12, float(walks.joined.max(initial=0.0))),
+        "prior": float(seeds.prior[number]),
+        "rank": float(scores[place]),
+    }
+    if ranking.recency is not None:
+        parts["recency"] = float(ranking.recency[place])
+    return Passage(
+        chunk=placed.chunk,
+        line=placed.line,
+        end_line=placed.end_line,
+        valid_from=placed.valid_from,
+        recorded_at=placed.recorded_at,
+        score=round(score, 6),
+        parts={name: round(value, 6) for name, value in parts.items()},
+        retrievers=_retrievers(found, number),
+        belief=belief.interval(belief.of_probability(chance * placed.confidence)),
+        valid_to=placed.valid_to,
+        confidence=placed.confidence,
+        importance=placed.importance,
+        superseded=number in ranking.superseded,
+        held=ranking.held.get(number, ""),
+        strength=strength_of(placed, from_micros(found.search.query.valid)),
+    )
+
+
+def state_passage(
+    state: State, chunk: Chunk, found_by: str, score: float, chance: float, now: datetime
+) -> Passage:
+    """Return a chunk of a state as a passage, though it was not ranked.
+
+    It comes from the history, a summary or a focus; `chance` is how likely it answers.
+    """
+    content, score = state.content, round(score, 6)
+    return Passage(
+        chunk=chunk,
+        line=content.count("\n", 0, chunk.start) + 1,
+        end_line=content.count("\n", 0, max(chunk.start, chunk.end - 1)) + 1,
+        valid_from=state.valid_from,
+        recorded_at=state.recorded_at,
+        score=score,
+        parts={found_by: score},
+        retrievers=(found_by,),
+        belief=belief.interval(belief.of_probability(chance * state.confidence)),
+        valid_to=state.valid_to,
+        confidence=state.confidence,
+        importance=state.importance,
+        strength=strength_of(state, now),
+    )
+
+
+def _retrievers(found: Found, number: int) -> tuple[str, ...]:
+    """Return which retrievers found a passage."""
+    seeds = found.seeds
+    retrievers = [
+        retriever
+        for retriever, scores in (("meaning", seeds.cosine), ("words", seeds.words))
+        if scores[number] > 0 and scores[number] >= seeds.least[retriever]
+    ]
+    if "meaning" in retrievers and not found.search.query.indexes.has_vector(number):
+        retrievers.remove("meaning")  # its words stood in for it
+    at = int(np.searchsorted(seeds.naming, number))
+    if at < len(seeds.naming) and seeds.naming[at] == number:
+        retrievers.append("names")
+    if not retrievers or ("names" not in retrievers and found.walks.from_names[number] > 0):
+        retrievers.append("graph")
+    return tuple(retrievers)
+
+
+def _note_what_is_missing(stage: Stage, query: QueryContext, passages: Sequence[Passage]) -> None:
+    if not passages and not query.graph.size and not query.graph.adjacency.has_arcs:
+        stage.note(Reason.NOTHING_KNOWN, "nothing was known at that time")
+    count = query.store.chunks.pending_count
+    if waiting := count(query.space) - count(query.space, Phase.EMBEDDINGS):
+        why = "open the memory for writing once" if query.store.read_only else "ask again later"
+        stage.note(Reason.NOT_INDEXED, f"{waiting} states wait: {why}")
+
+
+def _with_entities(
+    query: QueryContext, passages: Sequence[Passage], numbers: Ints
+) -> list[Passage]:
+    """Return the passages with the names that each mentions, the rarest first."""
+    graph, entities = query.graph, list[list[int]]()
+    for number in numbers.tolist():
+        _, near, _ = graph.adjacency.of(np.array([number]))
+        near = near[(near >= graph.first_entity) & (near < graph.first_topic)]
+        near = near[~graph.barred[near]] - graph.first_entity
+        rarest = near[np.lexsort((near, graph.frequency[near]))][:ENTITIES_AT_MOST]
+        entities.append(graph.entities[rarest].tolist())
+    names = query.store.entities.names([*{entity for own in entities for entity in own}])
+    return [
+        replace(passage, entities=tuple(names[entity] for entity in own))
+        for passage, own in zip(passages, entities, strict=True)
+    ]

@@ -1,0 +1,118 @@
+"""Results of finding: one frozen value per stage, handed from each stage to the next.
+
+    SearchQuery → Seeds → Walks, what reading on found, BeamResult → Found → Candidates
+
+Arrays called "by chunk number" have one entry for every chunk of the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hades.graph.arrays import Flags, Floats, Floats32, Ints
+from hades.graph.beam import BeamPath
+from hades.recall.query_context import QueryContext
+from hades.recall.question.time_asked import TimeAsked
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """A question, ready to be compared with passages."""
+
+    text: str
+    query: QueryContext
+    """The memory it is asked of, narrowed to the time asked about."""
+    time: TimeAsked
+    terms: list[str]
+    """The stems of its words."""
+    vector: Floats32 | None
+    """None: without the encoder, or the encoder failed or was late."""
+
+    def terms_said(self, numbers: Ints) -> tuple[Floats32, Floats]:
+        """Return which terms each chunk says, and the weights of the terms, which sum to 1."""
+        rarity = np.array([self.query.indexes.words.rarity(term) for term in self.terms])
+        has_term = self.query.terms.having(self.query.graph.chunks[numbers], self.terms)
+        return has_term, rarity / max(1e-9, float(rarity.sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Scores of the retrievers, by chunk number."""
+
+    mask: Flags
+    """Chunks that may be found."""
+    cosine: Floats
+    """Similarity to the question. A chunk without a vector gets a value by its words."""
+    words: Floats
+    """BM25."""
+    named: Ints
+    """The entities the question names, by number among the entities."""
+    naming: Ints
+    """The chunks that say such a name, sorted."""
+    scaled: tuple[Floats, Floats]
+    """Meaning and words, each from 0 to 1."""
+    prior: Floats
+    """Meaning and words together, from 0 to 1."""
+    top: Ints
+    """The chunks best by prior, as many as walks start from, best first."""
+    least: Mapping[str, float]
+    """By retriever: the score a chunk must reach to be among its best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walks:
+    """Scores of the walks through the graph, by chunk number."""
+
+    from_names: Floats
+    from_prior: Floats
+    joined: Floats
+    """Both together."""
+    far: Floats
+    """Of the walk that goes further."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeamResult:
+    """The paths of the beam and the chunks on them."""
+
+    paths: tuple[BeamPath, ...] = ()
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Everything that was found for a question, before it is ranked."""
+
+    search: SearchQuery
+    seeds: Seeds
+    walks: Walks
+    following: Floats
+    """Nearness to what comes next, as the hop encoder reads it, by chunk number; else 0."""
+    beam: BeamResult
+
+
+class NoteVersions(NamedTuple):
+    """All versions of the notes among the candidates, with the start and end of each."""
+
+    numbers: Ints
+    starts: Ints
+    ends: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The chunks worth ranking."""
+
+    numbers: Ints
+    """Chunk numbers, sorted."""
+    strong: Ints
+    """The chunks that walk and prior agree on."""
+    second_hop: Floats
+    """Nearness to the question and the strongest chunks together, by chunk number."""
+    versions: NoteVersions
+    current: Mapping[int, int]
+    """Maps versions of changed notes to the version that holds; both are chunk numbers."""

@@ -1,0 +1,86 @@
+"""Scores by chunk number: scaling, choosing the best, and lending between neighbours.
+
+A passage lends to its neighbours in the same document: the turn after a question, the
+paragraph after a heading (LoCoMo turn recall at 10: 67.8 without, 77.4 with).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hades.graph.arrays import Flags, Floats, Ints
+from hades.index.graph_view import GraphView
+
+LEND, LEND_FAR = 0.4, 0.15
+"""What a chunk lends to those one and two away in its document."""
+FOUND_BY_RETRIEVER = 50
+"""A retriever found a passage that is among so many of its best."""
+
+
+def minmax(scores: Floats) -> Floats:
+    """Scale scores so that the highest is 1 and the lowest 0; equal scores become 0."""
+    if not len(scores):
+        return np.zeros_like(scores)
+    low, high = float(scores.min()), float(scores.max(initial=0.0))
+    return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+
+
+def scaled(scores: Floats, mask: Flags) -> Floats:
+    """Scale the scores inside the mask to 0 … 1; those outside become 0."""
+    if mask.all():
+        return minmax(scores)
+    on_one_scale = np.zeros(len(scores))
+    on_one_scale[mask] = minmax(scores[mask])
+    return on_one_scale
+
+
+def lent(graph: GraphView, scores: Floats) -> Floats:
+    """Join each score with those up to two turns away in the same conversation.
+
+    Squares are added, so one strong neighbour counts for more than two weak ones. Passages of
+    documents that are not conversations keep their scores: lending there costs 4 points of
+    SciFact's nDCG, whose abstracts are cut in two or three.
+    """
+    if not len(graph.turns):
+        return np.maximum(scores, 0)
+    square = np.maximum(scores, 0) ** 2
+    square[graph.turns] = _joined(graph, square, graph.turns)
+    joined: Floats = np.sqrt(square, out=square)
+    return joined
+
+
+def _joined(graph: GraphView, square: Floats, chunks: Ints) -> Floats:
+    """Add to the squares of chunks a part of their neighbours' squares."""
+    before, after = graph.previous[chunks], graph.next[chunks]
+    near = _at(square, before) + _at(square, after)
+    far = _at(square, _step(graph.previous, before)) + _at(square, _step(graph.next, after))
+    joined: Floats = square[chunks] + LEND * near + LEND_FAR * far
+    return joined
+
+
+def _at(scores: Floats, chunks: Ints) -> Floats:
+    return np.where(chunks >= 0, scores[chunks], 0.0)
+
+
+def _step(to: Ints, chunks: Ints) -> Ints:
+    return np.where(chunks >= 0, to[chunks], -1)
+
+
+def best(scores: Floats, mask: Flags, limit: int, least: float = 0.0) -> Ints:
+    """Return the chunk numbers of the highest positive scores, best first; ties go to the older.
+
+    `least` saves work: it is a score that at least `limit` chunks are known to reach.
+    """
+    chunks = np.flatnonzero(mask & (scores > 0) & (scores >= least))
+    if len(chunks) > limit:
+        kth = np.partition(scores[chunks], len(chunks) - limit)[len(chunks) - limit]
+        chunks = chunks[scores[chunks] >= kth]
+    return chunks[np.lexsort((chunks, -scores[chunks]))][:limit]
+
+
+def nth_best(scores: Floats) -> float:
+    """Return the score a chunk must reach to be among a retriever's best."""
+    positive = scores[scores > 0]
+    if len(positive) < FOUND_BY_RETRIEVER:
+        return 0.0
+    return float(np.partition(positive, -FOUND_BY_RETRIEVER)[-FOUND_BY_RETRIEVER])

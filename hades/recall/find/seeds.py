@@ -1,0 +1,122 @@
+"""Seeds: what the retrievers (meaning, words, names) say of every passage.
+
+The prior is what meaning and words say together. Walks and the beam start from it and from
+the names of the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from hades.domain.graph import Reason
+from hades.errors import HadesError
+from hades.graph.arrays import Flags, Floats, Floats32, Ints
+from hades.index.graph_view import GraphView
+from hades.models.encoder import Encoder
+from hades.recall.find.results import SearchQuery, Seeds
+from hades.recall.find.scores import best, lent, nth_best, scaled
+from hades.recall.query_context import QueryContext
+from hades.recall.question.names import names_in
+from hades.recall.question.time_asked import TimeAsked
+from hades.recall.run import Run, Stage
+
+PRIOR_SEEDS = 200
+"""Walks start from at most so many passages, the best by prior."""
+
+Encoded = tuple[Floats32 | None, str]
+"""A question as a vector, or why there is none."""
+Encoding = Callable[[float], Encoded]
+"""Waits at most so many seconds for a question's vector."""
+
+
+def start_encoding(run: Run, encoder: Encoder, question: str) -> Encoding | None:
+    """Begin to encode a question in the background; None if the plan does not use meaning.
+
+    Encoding takes about as long as everything that is looked up meanwhile.
+    """
+    if "meaning" not in run.plan.retriever.retrievers:
+        return None
+
+    def encode() -> Encoded:
+        try:
+            return encoder.encode([question])[0], ""
+        except HadesError as error:
+            return None, str(error)
+
+    return run.in_background(encode, left_behind=True)
+
+
+def find_seeds(
+    run: Run, query: QueryContext, encoding: Encoding | None, question: str, time: TimeAsked
+) -> tuple[SearchQuery, Seeds]:
+    """Ask the retrievers, and join what meaning and words say to the prior."""
+    plan, graph, mask = run.plan.retriever, query.graph, query.mask
+    nothing = np.zeros(len(mask))
+    with run.stage("seeds", plan.timeout_ms) as stage:
+        words = query.words(question) if "words" in plan.retrievers else nothing
+        named = np.zeros(0, np.int64)
+        if "names" in plan.retrievers and not stage.is_late("names"):
+            named = names_in(question, graph, query.lookup)
+        vector = None
+        if encoding is not None and not stage.is_late("meaning"):
+            vector = _vector(stage, query, encoding)
+        cosine = nothing if vector is None else query.cosine(vector, words)
+        on_one_scale = scaled(cosine, mask), scaled(words, mask)
+        prior = _prior(graph, mask, *on_one_scale) if cosine.any() or words.any() else nothing
+        if "names" in plan.retrievers and not len(named):
+            stage.note(Reason.NOTHING_NAMED)
+        seeds = Seeds(
+            mask=mask,
+            cosine=cosine,
+            words=words,
+            named=named,
+            naming=_naming(graph, named),
+            scaled=on_one_scale,
+            prior=prior,
+            top=best(prior, mask, PRIOR_SEEDS),
+            least={"meaning": nth_best(cosine), "words": nth_best(words)},
+        )
+        stage.found = _found_by_retrievers(seeds)
+        run.look_at(seeds.top[: plan.k].tolist(), stage)  # the entry points are read
+        terms = query.indexes.words.terms(question)
+        return SearchQuery(question, query, time, terms, vector), seeds
+
+
+def _vector(stage: Stage, query: QueryContext, encoding: Encoding) -> Floats32 | None:
+    if missing := query.indexes.without_vector(query.mask):
+        of = f"{missing:,} of {query.mask.sum():,} passages"
+        stage.note(Reason.NO_EMBEDDINGS, f"{of} have no vector yet")
+    if not query.has_vectors:
+        return None
+    try:
+        vector, why = encoding(stage.seconds_left)
+    except TimeoutError:
+        stage.stop(Reason.TIMEOUT, "without meaning: the encoder takes longer")
+        return None
+    if vector is None:
+        stage.note(Reason.ENCODER_FAILED, why)
+    return vector
+
+
+def _prior(graph: GraphView, mask: Flags, meaning: Floats, words: Floats) -> Floats:
+    """Join meaning and words, lent to the neighbours in a conversation."""
+    joined = lent(graph, (meaning + words) / 2)
+    joined[~mask] = 0
+    return scaled(joined, mask)
+
+
+def _naming(graph: GraphView, named: Ints) -> Ints:
+    """Return the chunks that mention one of these entities."""
+    _, mentioning, _ = graph.adjacency.of(graph.first_entity + named)
+    return np.unique(mentioning[mentioning < graph.first_entity])
+
+
+def _found_by_retrievers(seeds: Seeds) -> int:
+    """Count the passages that at least one retriever found."""
+    found = np.zeros(len(seeds.mask), np.bool_)
+    for scores, least in ((seeds.cosine, "meaning"), (seeds.words, "words")):
+        found |= (scores > 0) & (scores >= seeds.least[least])
+    found[seeds.naming] = True
+    return int((found & seeds.mask).sum())

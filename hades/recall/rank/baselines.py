@@ -1,0 +1,41 @@
+"""The ladder of baselines: what each system says of every passage, for evaluation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hades.domain.answer import Intent
+from hades.graph.arrays import Floats
+from hades.language.english.intent import choose_mode
+from hades.recall.find.results import Found
+from hades.recall.question.default_plan import default_plan
+from hades.recall.rank.ranker import fused
+from hades.recall.rank.ranking import Ranking
+
+SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
+"""Each has more of the recipe than the one before."""
+
+
+def system_scores(found: Found, ranking: Ranking, system: str) -> Floats:
+    """Return the scores of one system by chunk number; -inf: not retrieved."""
+    seeds, walked = found.seeds, found.walks.joined
+    if system == "full":
+        # The ranked ones first, in their order; then the rest by what the retrievers say.
+        scores = seeds.prior - 1e6
+        scores[ranking.numbers] = ranking.scores
+    elif system == "fusion":
+        believed = np.zeros(len(seeds.mask))
+        believed[ranking.numbers] = ranking.belief
+        plan = default_plan(Intent.LOOKUP, choose_mode(found.search.text))
+        scores = fused(seeds.prior, walked, believed, plan.reranker.fusion)
+    elif system == "ppr":
+        # A walk reaches few: what it never came to follows by the prior.
+        share = walked / max(1e-12, float(walked.max(initial=0.0)))
+        scores = np.where(share > 0, 1 + share, seeds.prior * 1e-3)
+    elif system == "hybrid":
+        scores = (seeds.scaled[0] + seeds.scaled[1]) / 2
+    elif system == "words":
+        scores = np.where(seeds.words > 0, seeds.words, -np.inf)
+    else:
+        scores = seeds.cosine
+    return np.where(seeds.mask, scores, -np.inf)

@@ -1,0 +1,119 @@
+"""Notes among the candidates: their versions, sentences, times and names.
+
+A note has a name, a few sentences and earlier versions. A later version seldom repeats all of
+an earlier one: what it does not say again still holds. So every version is a candidate, and
+one that a later version says in other words counts for less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from hades.domain.graph import NodeKind
+from hades.graph.arrays import Flags, Floats32, Ints
+from hades.index.words import is_said, name_words
+from hades.language.names import DIGITS, numberless
+from hades.language.sentences import note_sentences
+from hades.recall.find.results import Candidates
+from hades.recall.query_context import QueryContext
+from hades.store.records import PlacedChunk
+
+LATER_AT_MOST = 32
+"""Of the chunks of later versions, the newest that are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteCandidates:
+    """Versions of notes, one row each."""
+
+    numbers: Ints
+    """Chunk numbers."""
+    rows: Mapping[int, int]
+    """By chunk number, the row."""
+    placed: Sequence[PlacedChunk]
+    vectors: Sequence[Floats32]
+    """The vectors of each one's sentences; of a note of one sentence, its own."""
+    starts: Ints
+    ends: Ints
+    """From when until when each held."""
+    later: Sequence[Ints]
+    """By row, the numbers of chunks of later versions of its topic."""
+    first: Flags
+    """Whether nothing of its topic is older."""
+
+    def later_rows(self, row: int) -> list[int]:
+        """Return the rows of later versions of the same note."""
+        return [self.rows[number] for number in self.later[row].tolist() if number in self.rows]
+
+    def sentences(self, row: int) -> Sequence[str]:
+        """Return the sentences of a version; a text without any is one."""
+        text = self.placed[row].chunk.text
+        return note_sentences(text) or (text,)
+
+
+def read_notes(query: QueryContext, candidates: Candidates) -> NoteCandidates:
+    """Read the candidates, which are all notes, from the store."""
+    ids = query.graph.chunks[candidates.numbers].tolist()
+    placed = query.store.chunks.find(ids, query.as_of)
+    is_placed = np.array([chunk in placed for chunk in ids], np.bool_)
+    numbers = candidates.numbers[is_placed]
+    ids = [chunk for chunk in ids if chunk in placed]
+    topic = query.indexes.chunks["topic"]
+    every, begun, ended = candidates.versions
+    at = np.searchsorted(every, numbers)
+    own = [np.flatnonzero(topic[every] == topic[number]) for number in numbers]
+    return NoteCandidates(
+        numbers=numbers,
+        rows={int(number): row for row, number in enumerate(numbers)},
+        placed=[placed[chunk] for chunk in ids],
+        vectors=_sentence_vectors(query, ids),
+        starts=begun[at],
+        ends=ended[at],
+        later=[
+            every[o[begun[o] >= ended[a]]][-LATER_AT_MOST:] for o, a in zip(own, at, strict=True)
+        ],
+        first=np.array([begun[o].min() >= begun[a] for o, a in zip(own, at, strict=True)]),
+    )
+
+
+def _sentence_vectors(query: QueryContext, ids: Sequence[int]) -> list[Floats32]:
+    nodes = [NodeKind.CHUNK.node(chunk) for chunk in ids]
+    stored = query.store.chunks.vectors(query.encoder, nodes)
+    dims = query.indexes.vectors.dims
+    sentences = []
+    for node in nodes:
+        vectors = np.frombuffer(stored.get(node, b""), np.float16).astype(np.float32)
+        vectors = vectors[: len(vectors) // dims * dims].reshape(-1, dims)
+        sentences.append(vectors[1:] if len(vectors) > 1 else vectors)
+    return sentences
+
+
+class TopicName:
+    """The words of a topic's name, each as it is written and in its parts."""
+
+    def __init__(self, topic: str) -> None:
+        self._words = name_words(topic)
+        self.terms = set(self._words).union(*self._words.values())
+        self.shape = numberless(topic)
+        self.numbers = {term for term in self._words if DIGITS.search(term)}
+
+    def share_said(self, query: QueryContext, terms: set[str]) -> float:
+        """Return the share of the name that a question with these terms says, by weight."""
+        weights = {term: query.indexes.words.rarity(term) for term in self._words}
+        said = sum(weight for term, weight in weights.items() if self.is_said(term, terms))
+        return said / max(1e-9, sum(weights.values()))
+
+    def is_said(self, word: str, terms: set[str]) -> bool:
+        """Whether a question says a word of the name, as it is written or in its parts."""
+        return is_said(word, self._words[word], terms)
+
+    def is_named_by_number(self, terms: set[str]) -> bool:
+        """Whether the name has numbers and a question says all of them."""
+        return bool(self.numbers) and all(self.is_said(number, terms) for number in self.numbers)
+
+
+topic_name = lru_cache(maxsize=4_096)(TopicName)

@@ -1,0 +1,108 @@
+"""Rankings: candidates in their order, one result type for passages and notes alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hades.domain.times import DAY_MICROSECONDS
+from hades.graph.arrays import Floats, Floats32, Ints
+from hades.recall.query_context import QueryContext
+
+RECENT_WEIGHT = 1.0
+"""What the newest candidate gains over the oldest when a question asks for what is recent, in
+points of the ranker, whose scores lie some three apart; without it, as much as all the rest
+together. A judgement: no set of questions asks for that."""
+NEAR_LEAST = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates in their order, best first."""
+
+    numbers: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Chunk numbers."""
+    scores: Floats = field(default_factory=lambda: np.zeros(0))
+    belief: Floats = field(default_factory=lambda: np.zeros(0))
+    """How likely each is wanted."""
+    near: Floats = field(default_factory=lambda: np.zeros(0))
+    """How near each is in meaning."""
+    features: Floats32 | None = None
+    """A row for each candidate; None when the ranker was off, or two rankings were merged."""
+    recency: Floats | None = None
+    """0 to 1; None when the question does not ask for what is recent."""
+    are_notes: bool = False
+    """Whether the best candidate is a note."""
+    superseded: frozenset[int] = frozenset()
+    """The versions of notes that a later one says anew, by chunk number."""
+    held: Mapping[int, str] = field(default_factory=dict)
+    """By chunk number of an earlier version of a note: what no later one says again."""
+    current: Mapping[int, int] = field(default_factory=dict)
+    """Maps versions of changed notes to the version that holds; both are chunk numbers."""
+
+    def at(self, places: Ints) -> Ranking:
+        """Return the candidates at these places, in the order of the places."""
+        return replace(
+            self,
+            numbers=self.numbers[places],
+            scores=self.scores[places],
+            belief=self.belief[places],
+            near=self.near[places],
+            features=None if self.features is None else self.features[places],
+            recency=None if self.recency is None else self.recency[places],
+        )
+
+    def in_order(self) -> Ranking:
+        """Return the same candidates by score, best first; ties go to the older."""
+        return self.at(np.lexsort((self.numbers, -self.scores)))
+
+
+def merge(passages: Ranking, notes: Ranking) -> Ranking:
+    """Merge notes and other texts by belief, and by how near they are to the nearest of all.
+
+    Each kind's belief was learnt where that kind holds the answer, so a candidate that is far
+    from the question counts for less.
+    """
+    near = np.concatenate([notes.near, passages.near])
+    worth = np.concatenate([notes.belief, passages.belief])
+    worth = worth * np.clip(near / max(NEAR_LEAST, float(near.max())), 0.0, 1.0) ** 2
+    kinds = worth[: len(notes.near)], worth[len(notes.near) :]
+    merged = Ranking(
+        numbers=np.concatenate([notes.numbers, passages.numbers]),
+        scores=np.concatenate([never_rising(kind) for kind in kinds]),
+        belief=worth,
+        near=near,
+        superseded=notes.superseded,
+        held=notes.held,
+    )
+    return merged.in_order()
+
+
+def never_rising(values: Floats) -> Floats:
+    """Raise values so that a better-ranked candidate never shows a lower one."""
+    return np.maximum.accumulate(values[::-1])[::-1]
+
+
+def best_of(
+    query: QueryContext, ranking: Ranking, limit: int, current: Mapping[int, int]
+) -> Ranking:
+    """Keep at most `limit` candidates: the best, and the current versions of notes among them.
+
+    A current version that ranks below the limit replaces the last of the best. At most half of
+    the places are filled that way.
+    """
+    numbers = ranking.numbers
+    held = [current[number] for number in numbers[:limit].tolist() if number in current]
+    behind = limit + np.flatnonzero(np.isin(numbers[limit:], held))[: limit // 2]
+    kept = np.concatenate([np.arange(min(len(numbers), limit - len(behind))), behind])
+    are_notes = bool(query.notes[numbers[0]])
+    return replace(ranking.at(kept), current=current, are_notes=are_notes)
+
+
+def recency_of(query: QueryContext, numbers: Ints) -> Floats:
+    """What changed on the newest day is 1, on the oldest 0, in between by the order of days."""
+    days = query.indexes.spans(numbers, query.as_of)[0] // DAY_MICROSECONDS
+    known, place = np.unique(days, return_inverse=True)
+    return place / max(1, len(known) - 1)

@@ -1,0 +1,121 @@
+"""The order of versions of one note, of notes that supersede others, and of numbered names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hades.domain.answer import TimeKind
+from hades.domain.graph import SUPERSEDES
+from hades.graph.arrays import Floats
+from hades.index.vectors import product
+from hades.recall.find.results import SearchQuery
+from hades.recall.question.time_asked import TimeAsked
+from hades.recall.rank.note_candidates import NoteCandidates, topic_name
+from hades.recall.rank.succession import SAID_AGAIN, Succession
+
+SUPERSEDING_AT_MOST = 256
+"""Edges `supersedes` that a question looks at: the newest."""
+LITTLE = 1e-3
+"""By so little a note is put above another."""
+
+
+def with_numbers_apart(notes: NoteCandidates, scores: Floats, terms: list[str]) -> Floats:
+    """Return scores in which bug 103 is not above bug 102 when 102 is asked for."""
+    asked = set(terms)
+    names = [topic_name(placed.chunk.topic) for placed in notes.placed]
+    is_named = [name.is_named_by_number(asked) for name in names]
+    best: dict[str, float] = {}
+    for row, name in enumerate(names):
+        if is_named[row]:
+            score = float(scores[row])
+            best[name.shape] = max(score, best.get(name.shape, score))
+    apart = scores.copy()
+    for row, name in enumerate(names):
+        if name.numbers and name.shape in best and not is_named[row]:
+            apart[row] = min(apart[row], best[name.shape] - LITTLE)
+    return apart
+
+
+def in_topic_order(
+    notes: NoteCandidates, scores: Floats, time: TimeAsked, succession: Succession
+) -> tuple[Floats, set[int]]:
+    """Put a later version above the earlier one that it says anew.
+
+    Returns the new scores, and the chunk numbers of these earlier versions. The earlier
+    version's best sentence is compared with the later one's that is nearest to it and to the
+    question. Where the past is asked for, the earlier version stands above; of what happened in
+    a window both are wanted.
+    """
+    anew: set[int] = set()
+    if not succession.said:
+        return scores, anew
+    ordered, back, said = scores.copy(), time.is_past, succession.said
+    oldest_first = np.argsort(notes.starts, kind="stable")
+    for row in oldest_first[::-1].tolist() if back else oldest_first.tolist():
+        for later in notes.later_rows(row):
+            newest = not len(notes.later[later])
+            if not (back or time.is_timed) and said[row].alone_says(said[later]):
+                ordered[row] = max(ordered[row], ordered[later] + LITTLE)
+                continue
+            if succession.logits[row, later] <= 0:
+                continue
+            if not back:
+                anew.add(int(notes.numbers[row]))
+                ordered[later] = max(ordered[later], ordered[row] + LITTLE)
+            elif newest or time.kind is TimeKind.ORIGIN:
+                ordered[row] = max(ordered[row], ordered[later] + LITTLE)
+    if time.kind is TimeKind.PAST:  # of equals, what held last
+        count = len(oldest_first)
+        ordered[oldest_first] += np.arange(count) * LITTLE / count / 2
+    return ordered, anew
+
+
+def below_superseding(
+    notes: NoteCandidates, scores: Floats, search: SearchQuery
+) -> tuple[Floats, set[int]]:
+    """Put a note above another one that it `supersedes`.
+
+    Returns the new scores, and the chunk numbers of the notes below. This holds only where the
+    sentence that is said otherwise is what the other note says of the question.
+    """
+    below: set[int] = set()
+    query, time = search.query, search.time
+    relation = query.store.edges.relation(SUPERSEDES)
+    if relation is None or search.vector is None or not time.wants_current:
+        return scores, below
+    rows, ordered = query.edges, scores.copy()
+    known = query.indexes.moment(query.as_of)[1]
+    holds = time.admits(rows["valid_from"], rows["valid_to"]) & (rows["space"] == query.space)
+    holds &= (rows["relation"] == relation) & (rows["recorded_at"] <= known)
+    holds &= rows["retired_at"] > known
+    topics = [placed.chunk.topic for placed in notes.placed]
+    ids = np.unique(rows["id"][holds])[-SUPERSEDING_AT_MOST:].tolist()
+    for edge in query.store.edges.read(query.space, ids, query.as_of).values():
+        newer = [row for row, topic in enumerate(topics) if topic == edge.source.name]
+        for row, topic in enumerate(topics):
+            if topic != edge.target.name or not len(notes.vectors[row]):
+                continue
+            sentences = notes.sentences(row)
+            best = int(product(notes.vectors[row], search.vector).argmax())
+            if best < len(sentences) and sentences[best].strip() == edge.metadata.get("said"):
+                below.add(int(notes.numbers[row]))
+                ordered[newer] = np.maximum(ordered[newer], ordered[row] + LITTLE)
+    return ordered, below
+
+
+def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]:
+    """Return what no later version says again or otherwise, by number of an earlier version."""
+    held, clusters = {}, succession.clusters
+    for row, own in enumerate(notes.vectors):
+        after, sentences = notes.later_rows(row), notes.sentences(row)
+        if not after or len(sentences) != len(own):
+            continue
+        if row in clusters:
+            said = {number for other in after for number in clusters[other]}
+            holds = [number not in said for number in clusters[row]]
+        else:
+            vectors = np.concatenate([notes.vectors[other] for other in after])
+            holds = (product(own, vectors).max(1, initial=0.0) < SAID_AGAIN).tolist()
+        kept = [one for one, is_held in zip(sentences, holds, strict=True) if is_held]
+        held[int(notes.numbers[row])] = " ".join(" ".join(kept).split())
+    return held

@@ -1,0 +1,51 @@
+"""Every rule of a table has an example, and reads it."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+
+from hades.language.english import code_questions, intent, periods, prose_patterns, terms
+from hades.language.english.prose_facts import facts_in
+
+SUNDAY_NOON = datetime(2025, 11, 16, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("rule", code_questions.RELATION_RULES, ids=lambda rule: rule.example)
+def test_relation_questions(rule: code_questions.RelationRule) -> None:
+    assert next(code_questions.relations_asked(rule.example))[0] is rule
+
+
+@pytest.mark.parametrize("verb", prose_patterns.VERBS, ids=lambda verb: verb.example)
+def test_verbs_of_facts(verb: prose_patterns.Verb) -> None:
+    assert [fact.relation for fact in facts_in(verb.example)] == [verb.relation]
+    assert verb.pattern.search(verb.example)
+
+
+@pytest.mark.parametrize("rule", intent.RULES, ids=lambda rule: rule[2])
+def test_kinds_of_questions(rule: tuple[intent.Intent, str, str]) -> None:
+    kind, pattern, example = rule
+    assert intent.read_intent(example)[0] is kind
+    assert re.search(pattern, example, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("rule", periods.RULES, ids=lambda rule: rule[2])
+def test_periods(rule: tuple[re.Pattern[str], object, str]) -> None:
+    said, span = rule[2].split(": ")
+    words = tuple(word for word, _, _ in periods.split_words(said))
+    asked = periods.QuestionWords(words, SUNDAY_NOON)
+    assert asked.match(rule[0], 0)
+    period = periods.read_period(asked, 0)
+    since, until = (datetime.fromisoformat(day).replace(tzinfo=UTC) for day in span.split())
+    assert period is not None
+    assert (period.since, period.until, period.end) == (since, until, len(words))
+
+
+@pytest.mark.parametrize("rule", terms.KINDS_ASKED, ids=lambda rule: rule[2][0])
+def test_kinds_of_answers(rule: tuple[object, object, tuple[str, str]]) -> None:
+    question, sentence = rule[2]
+    asked = terms.terms_of(question)
+    assert asked.wanted is rule[1]
+    assert asked.is_answered_in_kind(sentence)
