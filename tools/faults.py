@@ -95,8 +95,8 @@ FAULTS = (
     ),
     Fault(
         "gate: greetings are stored",
-        "return bool(found) and all(word in _TALK for word in found)",
-        "return False",
+        '    if is_talk(text):\n        return "it looks like small talk"\n',
+        "",
         "tests/serve/test_mcp_tools.py",
     ),
     Fault(
