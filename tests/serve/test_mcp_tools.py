@@ -300,6 +300,7 @@ def test_topics_and_edges_come_in_pages(story: Executor, path: Path) -> None:
     assert targets == [f"{number:03}" for number in range(150)]
 
 
+@pytest.mark.slow
 def test_no_answer_is_longer_than_a_client_reads(path: Path) -> None:
     with hades.open(path) as memory, memory.batch():
         for number in range(30):

@@ -240,6 +240,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_loses_nothing(grown: hades.Memory, path: Path) -> None:
     before = _all(grown)
     generator = random.Random(7)

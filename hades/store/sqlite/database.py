@@ -27,6 +27,8 @@ from hades.store.sqlite.dialect import bound, rewrite
 from hades.store.sqlite.faults import FAULTS, translate, translated
 from hades.store.sqlite.guards import file_damage, row_guard
 
+SYNCHRONOUS = "FULL"
+"""How far a commit waits for the disk (see SQLite's `PRAGMA synchronous`)."""
 _STATEMENTS_CACHED = 256
 Taken = TypeVar("Taken")
 _ROW_COUNT: Callable[[sqlite3.Cursor], int] = attrgetter("rowcount")
@@ -116,7 +118,7 @@ class SqliteDatabase(Database):
                 connection.close()
                 connection = self._open_uri("ro&immutable=1")
             if not self.read_only:
-                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
                 connection.execute("PRAGMA secure_delete=ON")
             connection.execute("PRAGMA mmap_size=268435456")
             connection.execute("PRAGMA cache_size=-65536")
