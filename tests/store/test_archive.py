@@ -419,7 +419,7 @@ def test_a_lost_archive_is_logged_once(
     with hades.open(path, clock=clock) as memory:
         memory.search("plan")
     (said,) = [one.message for one in caplog.records if "archive" in one.message]
-    assert said.startswith("Texts that cannot be read are left out (29 states lie in the archive)")
+    assert said.startswith("Texts that cannot be read are left out (29 states are in the archive)")
 
 
 def test_the_command_says_what_it_did(grown: hades.Memory, path: Path) -> None:
