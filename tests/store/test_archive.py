@@ -224,7 +224,7 @@ def test_a_backup_without_the_archive_holds_the_rest(
     place = path.with_name("notes.hades.archive")
     place.rename(tmp_path / "away")
     grown.backup(tmp_path / "backup.hades")
-    assert "lacks what is in the archive" in caplog.text
+    assert "objects of the archive" in caplog.text
     (tmp_path / "away").rename(place)
     with hades.open(tmp_path / "backup.hades") as memory:
         assert memory.get("plan", version=3).content, "it says where the archive is"
