@@ -148,7 +148,7 @@ with hades.open(sys.argv[1]) as memory:
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
     assert memory.purge("person")["wiped"] == 0
     (problem, *_) = memory.check()
-    assert "still to be written anew" in problem.what, problem
+    assert "still has to be rewritten" in problem.what, problem
     assert memory.purge("person")["wiped"] == 0
 """
 
