@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from hades.context.pack import indented
+from hades.context.text.layout import indented
 from hades.context.tokens import count
 from hades.domain.answer import Usage
 from hades.errors import Denied, InvalidInput, Unavailable

@@ -9,13 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import LIKELY, SPRING, passage, path
 
-from hades.context.pack import (
-    LEDGER_TOKENS_AT_MOST,
-    PATH_TOKENS_AT_MOST,
-    Packed,
-    indented,
-    pack,
-)
+from hades.context.pack import LEDGER_TOKENS_AT_MOST, PATH_TOKENS_AT_MOST, Packed, pack
+from hades.context.text.layout import indented
 from hades.context.tokens import count, cut, cut_words
 from hades.domain.answer import Fact, Passage, Path
 from hades.domain.graph import Edge, Node, Reason

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.context.pack import indented
+from hades.context.text.layout import excerpt, joined, shown
+from hades.context.text.states import core_block_lines
 from hades.domain.context import CoreBlock
 from hades.domain.plain import one_line
 from hades.domain.topics import Hit, State
@@ -52,14 +53,13 @@ def _declare(name: str) -> None:
 
 def _answer(done: CoreBlock | State | list[Any], page: int, space: str) -> CallToolResult:
     if isinstance(done, CoreBlock):
-        head = f"{one_line(done.topic)}@{done.version}, {done.tokens} of {done.limit} tokens:"
-        return answers.reply(f"{head}\n{indented(done.text)}", space=space, block=done)
+        return answers.reply(joined(core_block_lines(done)), space=space, block=done)
     if isinstance(done, State):
         return answers.written(done, space, f"Kept as {one_line(done.id)}.")
-    shown = [(one.chunk.id, one.chunk.text) if isinstance(one, Hit) else (one.id, one.content)
+    found = [(one.chunk.id, one.chunk.text) if isinstance(one, Hit) else (one.id, one.content)
              for one in done]  # fmt: skip
-    results = [{"cite": cite, "text": answers.excerpt(text)} for cite, text in shown]
-    lines = [f"[{one_line(one['cite'])}]\n{indented(one['text'])}" for one in results]
+    results = [{"cite": cite, "text": excerpt(text)} for cite, text in found]
+    lines = [shown(f"[{one_line(one['cite'])}]", one["text"]) for one in results]
     following = page + 1 if len(done) == PAGE_ITEMS else None
     lines += [f"More: pass page={following}."] if following else []
     text = "\n".join(lines) or "Nothing found: ask in other words, or for an earlier page."

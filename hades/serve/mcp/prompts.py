@@ -11,7 +11,7 @@ from typing import Annotated
 from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
-from hades.context.pack import indented
+from hades.context.text.layout import shown
 from hades.domain.plain import one_line
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall, Ctx
@@ -36,16 +36,17 @@ async def answer_from_paths(
     call = AgentCall.of(ctx, space, as_of)
     found = await call.ask(lambda view: view.recall(question, budget=BUDGET_TOKENS))
     paths = answers.recalled_paths(found)
-    passages = [f"[{one_line(one.id)}]\n{indented(one.chunk.text)}" for one in found.passages]
+    passages = [shown(f"[{one_line(one.id)}]", one.chunk.text) for one in found.passages]
+    facts = [one_line(f"[{one.edge.cite}] {one.text}") for one in found.facts]
     parts = [
         "Facts:",
-        *(answers.cited_facts(found) or ["none"]),
+        *(facts or ["none"]),
         "",
         "Passages:",
         *(passages or ["none"]),
         "",
         "Relational paths:",
-        *(answers.numbered_paths(paths) or ["none"]),
+        *(answers.path_text(found.paths, (one["nodes"] for one in paths)) or ["none"]),
         "",
         f"Question: {one_line(question)}",
         "",
