@@ -194,7 +194,7 @@ def _first_failure(target: Path, *tests: str) -> str:
     """The first test that fails; empty when all pass."""
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *tests]
     result = subprocess.run(command, cwd=target, capture_output=True, text=True)
-    failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", result.stdout, re.MULTILINE)
+    failed = re.search(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", result.stdout, re.MULTILINE)
     if failed is None and result.returncode:
         raise SystemExit(f"{result.stdout[-2_000:]}{result.stderr[-2_000:]}")
     return failed[1] if failed else ""
