@@ -73,6 +73,7 @@ class Derived:
         return np.array([row[0] for row in rows], np.int64)
 
     def _forget(self, generation: str) -> None:
+        """Empty all tables, to be filled from the memory of this generation."""
         tables = {**self.FED, **self.OWN}
         self._columns = {name: Columns(types) for name, types in tables.items()}
         self._parts: dict[str, Stored] = {**self._columns}

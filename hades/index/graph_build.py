@@ -159,7 +159,7 @@ class _Patch:
             self._replaced(old.pairs, old.weights, stated.pairs, stated.weights)
 
     def _replaced(self, gone: Ints, old: Any, come: Ints, new: Any) -> None:
-        """Replace the arcs that differ and leave the others alone."""
+        """Remove the pairs `gone` and add `come`, except for pairs whose weight stays the same."""
         order, other = np.argsort(gone), np.argsort(come)
         gone, old, come, new = gone[order], old[order], come[other], new[other]
         at = np.searchsorted(come, gone)

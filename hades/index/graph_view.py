@@ -136,7 +136,7 @@ class GraphView:
 
     @cached_property
     def rarity(self) -> Floats:
-        """By entity: its weight as a name, higher if fewer chunks mention it."""
+        """By entity: log(1 + number of chunks / number of chunks that mention it)."""
         rarity: Floats = np.log1p(self.size / np.maximum(1, self.frequency))
         return rarity
 

@@ -64,7 +64,7 @@ counts its places of one word, `capitals` those of them that begin with a capita
 
 @dataclass(frozen=True, slots=True)
 class TableChanges:
-    """What `catch_up` changed: enough to repair a graph instead of rebuilding it."""
+    """The changes that `catch_up` found, to repair a graph instead of rebuilding it."""
 
     mentions: Ints = field(default_factory=lambda: np.zeros((0, 2 + COUNTS), np.int64))
     """New or changed mentions: chunk number, entity number, and the differences of the counts (see

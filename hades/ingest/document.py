@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 
 class Origin(IntEnum):
-    """Where a name was found, strongest first. The numbers are stored."""
+    """The origin of a name, strongest first. The numbers are stored."""
 
     TITLE = 1
     HEADING = 2

@@ -95,6 +95,7 @@ def gather(root: Root, read: Read) -> Iterator[Item | Bad]:
 
 
 def _file(root: Root, path: Path, topic: str, read: Read) -> Iterator[Item | Bad]:
+    """Yield the documents of one file, without reading a file that holds only one."""
     fields = asdict(root.fields) if root.fields else None
     if (shown := topic.encode("utf-8", "replace").decode()) != topic:
         yield Bad(shown, "Its name is not valid Unicode: rename it.")

@@ -382,6 +382,7 @@ class _NameDictionary:
     """Names of a space with a matcher. A key may name several entities."""
 
     def __init__(self, rows: Sequence[tuple[int, int, str]]) -> None:
+        """Index the names of rows (name id, entity, key)."""
         self._entities: dict[str, list[int]] = {}
         for _, entity, key in rows:
             if is_name(key):

@@ -23,7 +23,7 @@ from hades.ingest.document import Unreadable
 FILE_BYTES_AT_MOST = 16 * 1024 * 1024
 _READ_BYTES = 64 * 1024
 _BINARY_SNIFF_BYTES = 8000
-"""Git treats a file as binary if there is a NUL in so many first bytes."""
+"""Git treats a file as binary if there is a NUL in this many first bytes."""
 _CONTENTS = ("cat-file", "--batch")
 _HIDDEN = (":(top,exclude,glob)**/.*", ":(top,exclude,glob)**/.*/**")
 """Hidden files and folders are not read, as when a folder is ingested."""

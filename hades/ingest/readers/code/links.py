@@ -206,6 +206,7 @@ class LinkFinder:
                 waiting += self._bases.get(path, [])
 
     def _class_of(self, symbol: Symbol) -> SymbolPath | None:
+        """Return the path of the innermost class around a symbol, or of the symbol itself."""
         paths = (symbol.path[:depth] for depth in range(len(symbol.path), 0, -1))
         return next((path for path in paths if path in self._member_scopes), None)
 

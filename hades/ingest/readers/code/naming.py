@@ -243,6 +243,7 @@ def _go(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]:
 
 
 def _rust(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]:
+    """Yield the imports of a `mod` or `use` item."""
     if node.type == "mod_item":
         name = written(node.child_by_field_name("name"))
         yield place.prefix + name, name, place.prefix + name

@@ -52,7 +52,7 @@ _EXPORT_WORDS = frozenset({"module", "exports", "prototype", "window", "globalTh
 
 
 class SymbolKind(Enum):
-    """What a symbol is."""
+    """The kind of a symbol."""
 
     FUNCTION = auto()
     CLASS = auto()
