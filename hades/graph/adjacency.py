@@ -1,9 +1,8 @@
-"""Adjacency: who is next to whom, as arrays, and the one question a graph must answer.
+"""Adjacency: the arcs of a graph as arrays, and the interface that walks need (`Neighbours`).
 
-Nodes are numbers from 0. A graph is anything that can say the neighbours of many nodes at
-once (`Neighbours`), so a remote store can be walked too. `Adjacency` answers from memory:
-one sorted array of arcs, and beside it rows that were replaced since, so that a change
-touches a few rows and not ten million arcs.
+Nodes are numbers from 0. Any object that returns the neighbours of many nodes at once can be
+walked, a remote store too. `Adjacency` holds one sorted array of arcs in memory, and an overlay
+of the rows that were replaced later, so that a change touches a few rows and not ten million arcs.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ Weights = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 
 _ROOM_TO_GROW = 1.5
-"""Replaced rows are copied into arrays this much larger when the old ones are full."""
+"""Factor by which full arrays of replaced rows grow."""
 
 
 class Neighbours(Protocol):
-    """What every walk needs of a graph."""
+    """The interface of a graph that can be walked."""
 
     def __len__(self) -> int:
-        """How many nodes there are."""
+        """Return the number of nodes."""
         ...
 
     def of(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
-        """How many neighbours each node has; then all neighbours in a row, and the weights."""
+        """Return the number of neighbours per node, then all neighbours in order, and weights."""
         ...
 
 
@@ -79,7 +78,7 @@ class Adjacency:
 
     @classmethod
     def directed(cls, count: int, a: Any, b: Any, w: Any) -> Adjacency:
-        """Arcs from `a` to `b`; doubles are added up, loops and weights of 0 left out."""
+        """Build from arcs `a` to `b`. Add up duplicates; drop loops and arcs of weight 0."""
         a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
         w = np.asarray(w, np.float64)
         _check_arcs(count, a, b, w)
@@ -93,7 +92,7 @@ class Adjacency:
 
     @classmethod
     def undirected(cls, count: int, a: Any, b: Any, w: Any) -> Adjacency:
-        """The same, with every arc there and back."""
+        """Build a graph with an arc in both directions for every pair of `a` and `b`."""
         a, b, w = np.asarray(a, np.int64), np.asarray(b, np.int64), np.asarray(w, np.float64)
         both = np.concatenate
         return cls.directed(count, both([a, b]), both([b, a]), both([w, w]))
@@ -103,7 +102,7 @@ class Adjacency:
 
     @property
     def rows(self) -> ArcRows:
-        """The arcs as they are now; a later `replace` leaves this state as it is."""
+        """The current state of the arcs; a later `replace` does not change it."""
         return self._rows
 
     @property
@@ -113,12 +112,12 @@ class Adjacency:
 
     @property
     def overlay_share(self) -> float:
-        """Which share of all arcs kept is in replaced rows: above a third, compact."""
+        """The share of the stored arcs that is in replaced rows."""
         late = int(self._late.used)
         return late / max(1, late + len(self._rows.targets))
 
     def of(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
-        """How many neighbours each node has; then all neighbours in a row, and the weights."""
+        """Return the number of neighbours per node, then all neighbours in order, and weights."""
         rows = self._rows
         start, stop, late = _spans(rows, nodes)
         counts = stop - start
@@ -135,20 +134,20 @@ class Adjacency:
         return counts, targets, weights
 
     def degrees(self, nodes: Nodes) -> Nodes:
-        """How many neighbours each node has."""
+        """Return the number of neighbours per node."""
         start, stop, _ = _spans(self._rows, nodes)
         return stop - start
 
     def arcs(self) -> tuple[Nodes, Nodes, Weights]:
-        """Every arc: from, to, weight; sorted by both ends unless rows were replaced unsorted."""
+        """Return source, target and weight of every arc, sorted by source, then target."""
         counts, targets, weights = self.of(np.arange(len(self)))
         return np.repeat(np.arange(len(self)), counts), targets, weights
 
     def replace(self, rows: Mapping[int, tuple[Any, Any]], count: int | None = None) -> None:
-        """Give some nodes other neighbours; `count` says how many nodes there are now.
+        """Replace the neighbours of some nodes, given as (targets, weights) per node.
 
-        A node that is new, by its own number or as a neighbour, needs no announcement. Walks
-        under way end in the state they began in. Of an undirected graph replace both ends.
+        The graph grows to `count` nodes, or as far as the nodes named in `rows`. Walks in progress
+        keep the state that they began with. In an undirected graph, replace the rows of both ends.
         """
         with self._replaced:
             old = self._rows
@@ -166,7 +165,7 @@ class Adjacency:
             )
 
     def compacted(self) -> Adjacency:
-        """A fresh graph of the same arcs, without replaced rows."""
+        """Return a graph of the same arcs without an overlay."""
         counts, targets, weights = self.of(np.arange(len(self)))
         indptr = np.concatenate([[0], np.cumsum(counts)])
         return Adjacency(indptr, targets.astype(np.int32), weights)
@@ -181,7 +180,7 @@ class _Late:
         self._targets, self._weights = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
     def extend(self, counts: Nodes, targets: Nodes, weights: Weights) -> Nodes:
-        """Keep rows, given one after another; their numbers."""
+        """Append rows, given as their lengths and joined arcs. Return their row numbers."""
         end, rows = self.used + len(targets), self._count + len(counts)
         if end > len(self._targets):
             size = int(end * _ROOM_TO_GROW) + 8
@@ -198,7 +197,7 @@ class _Late:
         return numbers
 
     def arrays(self) -> tuple[Any, Any, Any, Any]:
-        """Starts and stops of the rows, targets, weights."""
+        """Return read-only starts and stops of the rows, targets and weights."""
         return (
             _fixed(self._spans[0], np.int64),
             _fixed(self._spans[1], np.int64),
@@ -208,20 +207,20 @@ class _Late:
 
 
 def _fixed(array: Any, kind: Any) -> Any:
-    """A view that cannot be written: mapped and plain arrays are of one type to a kernel."""
+    """Return a read-only plain array, so that mapped arrays have the same type for the kernel."""
     view = np.ascontiguousarray(array, kind).view(np.ndarray)[:]
     view.flags.writeable = False
     return view
 
 
 def _grown(array: Any, size: int) -> Any:
-    made = np.zeros(size, array.dtype)
-    made[: len(array)] = array
-    return made
+    grown = np.zeros(size, array.dtype)
+    grown[: len(array)] = array
+    return grown
 
 
 def _added_up(key: Nodes, w: Any, count: int) -> tuple[Nodes, Any]:
-    """Arcs, each a number below count², sorted and each once, with the sum of its weights."""
+    """Sort arcs, each encoded as source * count + target, and add up the weights of duplicates."""
     if len(key) and not (key[1:] > key[:-1]).all():
         order, key = _order(key, count)
         first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
@@ -230,10 +229,10 @@ def _added_up(key: Nodes, w: Any, count: int) -> tuple[Nodes, Any]:
 
 
 def _order(key: Nodes, count: int) -> tuple[Nodes, Nodes]:
-    """The order that sorts keys, and the keys in it.
+    """Return the order that sorts keys, and the sorted keys.
 
-    A key and its place fit into 64 bits up to a million nodes with 16 million arcs, and
-    sorting such numbers takes a third of the time of finding an order.
+    A key and its position fit into 64 bits up to a million nodes with 16 million arcs. Sorting
+    such packed numbers takes a third of the time of `argsort`.
     """
     bits = len(key).bit_length()
     if (count * count - 1).bit_length() + bits > 64:
@@ -254,7 +253,7 @@ def _sums(indptr: Nodes, weights: Weights) -> npt.NDArray[np.float64]:
 
 
 def _spans(rows: ArcRows, nodes: Nodes) -> tuple[Nodes, Nodes, Mask]:
-    """Where the arcs of nodes begin and end, and which of these places are in the overlay."""
+    """Return where the arcs of nodes begin and end, and which nodes have them in the overlay."""
     row = rows.row_of[nodes]
     late = row >= 0
     base = np.minimum(nodes, len(rows.indptr) - 1)
@@ -266,7 +265,7 @@ def _spans(rows: ArcRows, nodes: Nodes) -> tuple[Nodes, Nodes, Mask]:
 
 
 def _joined(rows: Mapping[int, tuple[Any, Any]]) -> tuple[Nodes, Nodes, Nodes, Weights]:
-    """Replaced rows one after another, sorted and without doubles, as the base has them."""
+    """Check, sort and join replaced rows. Return nodes, row lengths, targets and weights."""
     nodes = np.fromiter(rows, np.int64, len(rows))
     given = [(np.asarray(to, np.int64), np.asarray(w, np.float64)) for to, w in rows.values()]
     if any(len(to) != len(w) for to, w in given):
@@ -287,7 +286,7 @@ def _joined(rows: Mapping[int, tuple[Any, Any]]) -> tuple[Nodes, Nodes, Nodes, W
 
 def _check_arcs(count: int, a: Nodes, b: Nodes, w: npt.NDArray[np.float64]) -> None:
     if not len(a) == len(b) == len(w):
-        raise InvalidInput("arcs need as many ends as beginnings and weights")
+        raise InvalidInput("arcs need as many targets and weights as sources")
     if not len(a):
         return
     if min(a.min(), b.min()) < 0 or max(a.max(), b.max()) >= count:

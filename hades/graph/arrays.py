@@ -1,4 +1,4 @@
-"""Types of the arrays that the graph, the indexes and recall work with; stretches of them."""
+"""Types of the arrays that the graph, the indexes and recall work with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 def spread(first: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Ints:
-    """The places of stretches one after another: each begins at `first` and is `counts` long."""
+    """Return the positions of consecutive ranges; each starts at `first` and has `counts` items."""
     starts = np.repeat(first - (np.cumsum(counts) - counts), counts)
     places: Ints = starts + np.arange(len(starts))
     return places

@@ -1,8 +1,8 @@
 """Beam search: a few good paths from the seeds, within hard limits (source document 001).
 
-Every hop widens the newest paths of the beam by their best neighbours, by the weight of the arc
-and the words they say; the best paths of all hops together stay. What is barred is pruned
-before anything is chosen. Whatever is trimmed, and why the search stopped, is counted.
+Every hop extends the newest paths by their best neighbours, chosen by the weight of the arc and
+by how well they match the words of the question. The best paths of all hops together stay. Barred
+nodes are removed before the choice. Everything that is trimmed, and why, is counted.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 from hades.graph.adjacency import Mask, Neighbours, Nodes
-from hades.graph.ppr import Scores
+from hades.graph.ppr import Deadline, Scores
 from hades.graph.trims import Trim, Trims
 
-Deadline = Callable[[], bool]
 Covered = Callable[[Iterable[tuple[int, ...]]], bool]
-"""Whether the nodes of one of these paths say enough."""
+"""Returns whether the nodes of one of these paths answer the question."""
 EDGE, LEXICAL, DEPTH, REDUNDANCY = 0.5, 0.5, 0.1, 0.3
-"""How the parts of a score are weighed; the seed's own counts 1."""
+"""Weights of the parts of a path's score; the score of its seed has weight 1."""
 BEST_SCORE = 1 + EDGE + LEXICAL
 _SAME = 12
+"""Scores that agree to this many decimals are ties, which go to the smaller node numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Caps:
 
     hops: int = 1
     fanout: int = 2
-    """So many neighbours continue one path."""
+    """Neighbours that may continue one path."""
     beam: int = 8
-    """So many paths are kept, over all hops together."""
+    """Paths that are kept, over all hops together."""
     documents: int = 160
-    """So many different nodes are looked at, seeds included."""
+    """Different nodes that are looked at, seeds included."""
 
     def __post_init__(self) -> None:
         if min(self.hops, self.fanout, self.beam, self.documents) < 0:
@@ -47,19 +47,19 @@ class Caps:
 
 @dataclass(slots=True)
 class BeamPath:
-    """A path from a seed, with what its score needs worked out once."""
+    """A path from a seed, with the parts of its score."""
 
     nodes: tuple[int, ...]
     weights: tuple[float, ...]
     seed: float
     bits: int
-    """The nodes as bits of one number, so that sharing is one operation."""
+    """The nodes as bits of one number, so that shared nodes are found by one operation."""
     lexical: float = 0.0
-    """How well the words of the question match what it came to: of its nodes, the best."""
+    """How well its best node after the seed matches the words of the question, 0 to 1."""
     redundancy: float = 0.0
-    """The largest share of nodes in common with a path that was kept before."""
+    """The largest share of nodes in common with a better path."""
     alone: float = field(init=False)
-    """Its score without regard to other paths."""
+    """Its score without the penalty for redundancy."""
 
     def __post_init__(self) -> None:
         edge = sum(self.weights) / self.hops if self.hops else 0.0
@@ -67,12 +67,12 @@ class BeamPath:
 
     @property
     def hops(self) -> int:
-        """How many arcs it has."""
+        """The number of arcs."""
         return len(self.weights)
 
     @property
     def score(self) -> float:
-        """How good it is beside those that were kept before."""
+        """Its score with the penalty for redundancy."""
         return self.alone - REDUNDANCY * self.redundancy
 
 
@@ -83,7 +83,7 @@ class Beam:
     paths: tuple[BeamPath, ...]
     trims: tuple[Trim, ...]
     read: int
-    """How many different nodes were looked at."""
+    """The number of different nodes that were looked at."""
 
 
 def beam(
@@ -98,11 +98,11 @@ def beam(
     covered: Covered | None = None,
     deadline: Deadline | None = None,
 ) -> Beam:
-    """The best paths from scored seeds.
+    """Return the best paths from scored seeds.
 
-    `counted` says which nodes are documents and count towards the budget (all, when not given),
-    `lexical` how well each node matches the words of the question, 0 to 1, and `covered` when
-    a path says enough to stop.
+    `counted` flags the nodes that count towards `caps.documents` (default: all). `lexical` is how
+    well each node matches the words of the question, 0 to 1. The search stops when `covered`
+    returns True for the newest paths.
     """
     search = _Search(graph, caps, barred, counted, lexical)
     kept = search.choose(search.starts(seeds, scores))
@@ -121,7 +121,7 @@ def beam(
 
 
 class _Search:
-    """One search under way: what was read, and what was left out."""
+    """The state of one search."""
 
     def __init__(
         self, graph: Neighbours, caps: Caps, barred: Mask | None, counted: Mask | None,
@@ -136,7 +136,7 @@ class _Search:
         self.trims, self.read = Trims(), 0
 
     def starts(self, seeds: Nodes, scores: Scores) -> list[BeamPath]:
-        """The seeds as paths, best first, those that may be read."""
+        """Return the best seeds as paths, without barred ones and within the budget."""
         best: dict[int, float] = {}
         for node, score in zip(
             np.asarray(seeds).tolist(), np.asarray(scores).tolist(), strict=True
@@ -155,25 +155,25 @@ class _Search:
         ]
 
     def widen(self, paths: list[BeamPath], deadline: Deadline | None) -> list[BeamPath]:
-        """Every path continued by its best neighbours."""
+        """Return every path continued by each of its best neighbours."""
         self._list(path.nodes[-1] for path in paths)
-        found: list[BeamPath] = []
+        longer: list[BeamPath] = []
         for number, path in enumerate(paths):
             if deadline and deadline():
                 self.trims.add(Reason.TIMEOUT, "paths", len(paths) - number)
                 break
             for node, weight in self._strongest(path):
                 if self._may_read(node):
-                    longer = (*path.nodes, node), (*path.weights, weight)
-                    bits, says = path.bits | self._bit(node), float(self._lexical[node])
-                    found.append(BeamPath(*longer, path.seed, bits, max(path.lexical, says)))
-        return found
+                    nodes, weights = (*path.nodes, node), (*path.weights, weight)
+                    bits = path.bits | self._bit(node)
+                    lexical = max(path.lexical, float(self._lexical[node]))
+                    longer.append(BeamPath(nodes, weights, path.seed, bits, lexical))
+        return longer
 
     def choose(self, paths: list[BeamPath]) -> list[BeamPath]:
-        """The best paths, each scored against those chosen before it.
+        """Return the best paths, each scored against those chosen before it.
 
-        A score can only fall as more is chosen, so it is worked out again only for the path
-        that leads.
+        A score can only fall as more paths are chosen, so only the leading path is scored again.
         """
         heap = [(-round(p.alone, _SAME), p.nodes, 0, 0.0, at) for at, p in enumerate(paths)]
         heapq.heapify(heap)
@@ -204,9 +204,9 @@ class _Search:
         return arcs[: self._caps.fanout]
 
     def _list(self, nodes: Iterable[int]) -> None:
-        """The best arcs of nodes, as many as any path may need, and how many others.
+        """Store the best arcs of nodes, as many as a path may need, and the number of the others.
 
-        Made once for each node: one may have a million arcs, and every path leads there.
+        Once per node, because a node may have a million arcs and be on every path.
         """
         new = [node for node in dict.fromkeys(nodes) if node not in self._lists]
         if not new:
@@ -227,7 +227,7 @@ class _Search:
             start = end
 
     def _may_read(self, node: int) -> bool:
-        """Count a node that was not looked at before; False when the budget is spent."""
+        """Count a new node against the budget. Return False if the budget is spent."""
         if node in self._seen or (self._counted is not None and not self._counted[node]):
             return True
         if self.read >= self._caps.documents:
@@ -238,11 +238,7 @@ class _Search:
         return True
 
 
-def _most_common(one: int, others: list[int]) -> float:
-    """The largest share of its nodes that a path has in common with one of the others."""
-    most = 0.0
-    for other in others:
-        both = one & other
-        if both:
-            most = max(most, both.bit_count() / (one | other).bit_count())
-    return most
+def _most_common(path: int, others: list[int]) -> float:
+    """Return the largest Jaccard similarity of a path's nodes, as bits, with another path's."""
+    shares = ((path & other).bit_count() / (path | other).bit_count() for other in others)
+    return max(shares, default=0.0)

@@ -1,10 +1,10 @@
 """Flow: the few paths between two things that carry the most (PathRAG).
 
-A source holds 1. In layers by hops, every node passes on α of what it holds, split by the
-weights of its arcs; each node is reached in one layer only. A node that would give each
-neighbour less than θ passes nothing on, so at most 1/((1−α)θ) arcs are followed behind the
-source's own, however large the graph. The reliability of a path is what its nodes hold
-together, divided by its number of arcs.
+The source holds 1. Hop by hop, every node passes on α of the amount that it holds, split by the
+weights of its arcs. Each node is reached at one hop only. A node that would give each neighbour
+less than θ passes nothing on, so at most 1/((1−α)θ) arcs are followed besides those of the
+source, however large the graph. The reliability of a path is the sum of the amounts that its nodes
+hold, divided by its number of arcs.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ LONGEST_ARCS = 5
 
 @dataclass(frozen=True, slots=True)
 class FlowPath:
-    """A path, how much it can be relied on, and what that is made of."""
+    """A path and its reliability."""
 
     nodes: tuple[int, ...]
     reliability: float
     parts: tuple[float, ...]
-    """What each node holds."""
+    """The amount that each node holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,36 +58,36 @@ def flow(
     ends: Set[int] = frozenset(),
     trims: Trims | None = None,
 ) -> Field:
-    """What flows from a source within `longest` hops.
+    """Return the amounts that flow from a source within `longest` hops.
 
-    It reaches at most `nodes` nodes, those in `ends` not counted.
+    The flow reaches at most `nodes` nodes; nodes in `ends` do not count.
     """
     if not 0 <= source < len(graph) or not theta > 0:
         raise InvalidInput("a flow needs a source in the graph and theta above 0")
     trims = trims or Trims()
     rows = RowCache(graph, None)
-    made = Field(source, {source: 1.0})
+    field = Field(source, {source: 1.0})
     layer, depth, counted = [source], 0, 0
     while layer and depth < longest:
-        layer = [node for node in layer if made.holds[node] >= theta or node == source]
+        layer = [node for node in layer if field.holds[node] >= theta or node == source]
         rows.fetch(layer)
         arriving: dict[int, float] = {}
         for node in layer:
             targets, weights, total = rows[node]
-            held = made.holds[node]
-            # The source always carries; others not when each neighbour would get too little.
+            held = field.holds[node]
+            # The source always passes on; another node only if each neighbour gets enough.
             if node != source and (not targets or held / len(targets) < theta):
                 continue
-            made.carry(node, targets, weights)
+            field.carry(node, targets, weights)
             passed = alpha * held / total if total else 0.0
             for other, weight in zip(targets, weights, strict=True):
-                if other not in made.holds:
+                if other not in field.holds:
                     arriving[other] = arriving.get(other, 0.0) + passed * weight
         layer, used = _strongest(arriving, max(0, nodes - 1 - counted), ends)
         trims.add(Reason.CAP_EXCEEDED, "nodes", len(arriving) - len(layer))
-        made.holds.update((node, arriving[node]) for node in layer)
+        field.holds.update((node, arriving[node]) for node in layer)
         depth, counted = depth + 1, counted + used
-    return made
+    return field
 
 
 def best_paths(
@@ -102,34 +102,34 @@ def best_paths(
     longest: int = LONGEST_ARCS,
     deadline: Deadline | None = None,
 ) -> FlowPaths:
-    """The best paths of each pair, and of these the best `keep`, best first."""
+    """Return the best `keep` of the best `per_pair` paths of each pair, best first."""
     targets: dict[int, dict[int, None]] = {}
     for source, target in pairs:
         if source != target:
             targets.setdefault(source, {})[target] = None
-    trims, found = Trims(), []
+    trims, between = Trims(), []
     for number, (source, ends) in enumerate(targets.items()):
         if deadline and deadline():
             trims.add(Reason.TIMEOUT, "sources", len(targets) - number)
             break
-        field = flow(
+        reached = flow(
             graph, source, alpha=alpha, theta=theta, nodes=nodes, longest=longest,
             ends=ends.keys(), trims=trims,
         )  # fmt: skip
-        scoring = Scoring(field)
+        scoring = Scoring(reached)
         for done, target in enumerate(ends):
             if done and deadline and deadline():
                 trims.add(Reason.TIMEOUT, "targets", len(ends) - done)
                 break
-            found += best_between(field, target, scoring, per_pair, longest, trims)
-    paths = [FlowPath(nodes, reliability, parts) for reliability, nodes, parts in found]
+            between += best_between(reached, target, scoring, per_pair, longest, trims)
+    paths = [FlowPath(nodes, reliability, parts) for reliability, nodes, parts in between]
     paths.sort(key=lambda path: (-round(path.reliability, 12), path.nodes))
     trims.add(Reason.CAP_EXCEEDED, "paths", len(paths) - keep)
     return FlowPaths(tuple(paths[:keep]), trims.all())
 
 
 def _strongest(arriving: dict[int, float], room: int, ends: Set[int]) -> tuple[list[int], int]:
-    """The strongest nodes of a layer, ties by number, and all ends; how many were counted."""
+    """Return the strongest `room` nodes and all ends, and how many of the nodes are not ends."""
     if len(arriving) <= room:
         return [*arriving], sum(node not in ends for node in arriving)
     order = sorted(arriving, key=lambda node: (-round(arriving[node], 12), node))

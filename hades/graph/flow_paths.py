@@ -1,7 +1,7 @@
 """The search for the best paths within a flow: best first, by an upper bound.
 
-A prefix is worth at most what its best continuation could reach; the prefix worth most is
-continued first, so the first whole path to come up is the best there is.
+The bound of a prefix is the best score that any continuation could reach. The prefix with the
+highest bound is continued first, so the first complete path is the best one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from hades.domain.graph import Reason
 from hades.graph.trims import Trims
 
 STEPS_PER_PAIR = 20_000
-"""A pair is given up after so many prefixes: some 0.1 s; flows rarely need a hundred."""
+"""Limit of prefixes for one pair, about 0.1 s. Flows rarely need a hundred."""
 _SAME = 12
-"""Bounds that agree in so many decimals are ties, which go to the smaller node numbers."""
+"""Bounds that agree to this many decimals are ties, which go to the smaller node numbers."""
 
 Found = tuple[float, tuple[int, ...], tuple[float, ...]]
 """Reliability, nodes, parts."""
@@ -23,24 +23,24 @@ Found = tuple[float, tuple[int, ...], tuple[float, ...]]
 
 @dataclass(slots=True)
 class Field:
-    """What flowed from a source."""
+    """The nodes that a flow from a source reached, and the arcs that it used."""
 
     source: int
     holds: dict[int, float] = field(default_factory=dict)
-    """What each reached node holds, nearest first."""
+    """The amount that each reached node holds, nearest first."""
     arcs: dict[int, dict[int, float]] = field(default_factory=dict)
-    """The arcs of the nodes that pass something on."""
+    """Targets and weights of each node that passes something on."""
     into: dict[int, list[int]] = field(default_factory=dict)
-    """Who passes something on to a node."""
+    """For each node, the nodes that pass something on to it."""
 
     def carry(self, node: int, targets: list[int], weights: list[float]) -> None:
-        """Let a node pass on what it holds."""
+        """Record that a node passes on its amount along these arcs."""
         self.arcs[node] = dict(zip(targets, weights, strict=True))
         for other in targets:
             self.into.setdefault(other, []).append(node)
 
     def hops_to(self, target: int) -> dict[int, int]:
-        """How many arcs at least lead from each carrying node to a target."""
+        """Return the smallest number of arcs from each node to a target."""
         hops = {target: 0}
         queue = [target]
         for node in queue:
@@ -52,23 +52,19 @@ class Field:
 
 
 class Scoring:
-    """The score of a path, and how good a prefix can still become."""
+    """The score of a path, and an upper bound for the continuations of a prefix."""
 
     def __init__(self, flowed: Field) -> None:
         self._holds = flowed.holds
         inner = [node for node in flowed.arcs if node != flowed.source]
         self._most_held = max((flowed.holds[node] for node in inner), default=0.0)
 
-    def step(self, parts: tuple[float, ...], other: int) -> tuple[float, ...]:
-        """The parts after one more arc."""
-        return (*parts, self._holds[other])
-
     def reliability(self, parts: tuple[float, ...]) -> float:
-        """The score of a whole path: what its nodes hold, divided by its number of arcs."""
+        """Return the sum of the amounts that the nodes hold, divided by the number of arcs."""
         return sum(parts) / (len(parts) - 1)
 
     def at_most(self, parts: tuple[float, ...], target: int, least: int, longest: int) -> float:
-        """The best score of any continuation by at least so many arcs."""
+        """Return an upper bound for a path that continues by at least `least` arcs."""
         done, total = len(parts) - 1, sum(parts)
         return max(
             (
@@ -82,20 +78,20 @@ class Scoring:
 def best_between(
     flowed: Field, target: int, scoring: Scoring, keep: int, longest: int, trims: Trims
 ) -> list[Found]:
-    """The best paths from the source to a target, none through a node twice."""
+    """Return the best paths from the source to a target; no path visits a node twice."""
     if target not in flowed.holds:
         return []
     hops = flowed.hops_to(target)
-    heap: list[tuple[float, tuple[int, ...], tuple[float, ...]]] = []
+    heap: list[Found] = []
     if hops.get(flowed.source, longest + 1) <= longest:
         heap.append((-1.0, (flowed.source,), (1.0,)))
-    found: list[Found] = []
+    paths: list[Found] = []
     steps = 0
-    while heap and len(found) < keep:
+    while heap and len(paths) < keep:
         _, nodes, parts = heapq.heappop(heap)
         node = nodes[-1]
         if node == target:
-            found.append((scoring.reliability(parts), nodes, parts))
+            paths.append((scoring.reliability(parts), nodes, parts))
             continue
         steps += 1
         if steps > STEPS_PER_PAIR:
@@ -107,11 +103,11 @@ def best_between(
             fits = len(nodes) + left <= longest and (last or other in flowed.arcs)
             if other in nodes or other not in flowed.holds or not fits:
                 continue
-            longer = scoring.step(parts, other)
+            longer = (*parts, flowed.holds[other])
             bound = (
                 scoring.reliability(longer)
                 if last
                 else scoring.at_most(longer, target, left, longest)
             )
             heapq.heappush(heap, (-round(bound, _SAME), (*nodes, other), longer))
-    return found
+    return paths

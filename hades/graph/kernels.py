@@ -1,10 +1,9 @@
-"""The push of personalised PageRank, in numba: see `ppr` for what it computes.
+"""The push of personalised PageRank, in numba: see `ppr` for the algorithm.
 
-Loading numba takes half a second, compiling for the first time several: walks are done in
-plain Python until this module is ready. What a walk knows of a node lies in one row of
-`state`, so that an arc costs one cache miss and not four. Small functions that take arrays
-are avoided within loops: each call counts references, which took five times as long as
-the walk itself.
+Loading numba takes half a second, and the first compilation several. Walks run in plain Python
+until this module is ready. All values of a node are in one row of `state`, so that an arc costs one
+cache miss and not four. Loops avoid small functions that take arrays: each call counts references,
+which took five times as long as the walk itself.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ HEAD, LENGTH, TOUCHED, PUSHES = 0, 1, 2, 3
 
 @njit(cache=True, nogil=True)
 def _weigh(start: int, stop: int, targets: Any, weights: Any, barred: Any) -> float:
-    """What arcs weigh, without those into barred nodes."""
+    """Return the sum of the weights of arcs, without arcs into barred nodes."""
     total = 0.0
     for arc in range(start, stop):
         if not barred[targets[arc]]:
@@ -30,7 +29,7 @@ def _weigh(start: int, stop: int, targets: Any, weights: Any, barred: Any) -> fl
 
 @njit(cache=True, nogil=True)
 def _total(node: int, rows: Any, barred: Any) -> float:
-    """What a node's arcs weigh, without those into barred nodes."""
+    """Return the sum of the weights of a node's arcs, without arcs into barred nodes."""
     indptr, targets, weights, row_of, late_start, late_stop, late, late_weights, totals = rows
     if not len(barred):
         return float(totals[node])
@@ -47,7 +46,7 @@ def start(
     seeds: Any, shares: Any, epsilon: float, rows: Any, barred: Any,
     state: Any, queue: Any, touched: Any, at: Any,
 ) -> None:  # fmt: skip
-    """Lay the seeds out; none of them is barred."""
+    """Give the seeds their shares and queue them. No seed may be barred."""
     for place in range(len(seeds)):
         node = seeds[place]
         if state[node, MARK] == UNSEEN:
@@ -68,9 +67,9 @@ def push(
     damping: float, epsilon: float, limit: int, rows: Any, barred: Any, known: Any,
     state: Any, queue: Any, touched: Any, at: Any,
 ) -> bool:  # fmt: skip
-    """Push until nothing is left to push (False), or so many were done (True).
+    """Push until the queue is empty or `limit` pushes were done. Return whether nodes are queued.
 
-    `known` keeps what arcs weigh under this mask for later walks; it may be empty.
+    `known` keeps the sums of weights under this mask for later walks; it may be empty.
     """
     indptr, base, weights, row_of, late_start, late_stop, late, late_weights, totals = rows
     masked, kept, size = len(barred) > 0, len(known) > 0, len(queue)
@@ -132,19 +131,19 @@ def push(
 
 @njit(cache=True, nogil=True)
 def gather(state: Any, touched: Any, at: Any, nodes: Any, scores: Any) -> int:
-    """Write down every node with an estimate, and leave the scratch clean."""
-    found = 0
+    """Write every node with an estimate, clear the scratch, and return the number of nodes."""
+    count = 0
     for place in range(at[TOUCHED]):
         node = touched[place]
         if state[node, ESTIMATE] > 0:
-            nodes[found] = node
-            scores[found] = state[node, ESTIMATE]
-            found += 1
+            nodes[count] = node
+            scores[count] = state[node, ESTIMATE]
+            count += 1
         for column in range(4):
             state[node, column] = 0.0
     for place in range(4):
         at[place] = 0
-    return found
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -153,11 +152,12 @@ def several(
     rows: Any, barred: Any, known: Any, state: Any, queue: Any, touched: Any, at: Any,
     nodes: Any, scores: Any, done: Any, pushes: Any, short: Any,
 ) -> bool:  # fmt: skip
-    """Walks one after another without the interpreter; True when `limit` pushes came first.
+    """Do several walks. Return True if `limit` pushes were reached before all were done.
 
-    Seeds and shares lie end to end, those of walk `n` up to `ends[n]`; nodes and scores are
-    written so too, up to `done[n]`. Called again it goes on with the first walk that is not
-    done, where it left off; told to `stop` it cuts all of these `short`.
+    Seeds and shares of the walks are joined; those of walk `n` end at `ends[n]`. Nodes and scores
+    are written in the same way, up to `done[n]`, which is -1 for an unfinished walk. The next call
+    continues where this one stopped. With `stop`, it writes the unfinished walks as they are and
+    flags them in `short`.
     """
     for number in range(len(ends)):
         if done[number] >= 0:

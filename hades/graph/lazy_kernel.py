@@ -1,4 +1,4 @@
-"""A numba kernel that is loaded in the background, so that no question waits for a compiler."""
+"""A numba kernel that is loaded in the background, so that no question waits for the compiler."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 
 class LazyKernel:
-    """Loads a kernel in a thread once a process has wanted it `after` times.
+    """Loads a kernel in a thread at its `after`th use in the process.
 
-    Loading takes half a second, compiling for the first time several. Until it is loaded the
-    caller does the work another way, so a command that asks once never pays for it.
+    Loading takes half a second, and the first compilation several. Until then the caller does the
+    work without the kernel, so a command that asks one question never pays for loading.
     """
 
     def __init__(self, load: Callable[[], None], after: int) -> None:
@@ -20,20 +20,20 @@ class LazyKernel:
         self._thread: threading.Thread | None = None
 
     def is_ready(self) -> bool:
-        """Count a use; True when the kernel is loaded."""
+        """Count a use and return whether the kernel is loaded."""
         self._wanted += 1
         if self._wanted < self._after and self._thread is None:
             return False
         return not self._loading().is_alive()
 
     def wait(self) -> None:
-        """Load the kernel now and wait for it: for a server, before its first question."""
+        """Load the kernel and wait for it. A server does so before its first question."""
         self._loading().join()
 
     def _loading(self) -> threading.Thread:
         with self._lock:
             if self._thread is None:
-                # Not a daemon: one ended inside the compiler aborts the process at its exit.
+                # A daemon that is stopped inside the compiler would abort the process at exit.
                 self._thread = threading.Thread(target=self._load, name="hades-kernel")
                 self._thread.start()
             return self._thread

@@ -1,12 +1,12 @@
 """Paths: the k best between two nodes, or two sets, by the weights of their arcs.
 
-The score of a path is Σ log(max(w·decay, ε)), so of two that are equally strong the shorter
-comes first. For each number of arcs a table says the best that can still come from every
-node, so that the search goes straight for the best paths. Only what lies near either end is
-looked at: a node of a path of L arcs is at most half of L away from one of its ends.
+The score of a path is Σ log(max(w·decay, ε)), so the shorter of two equally strong paths comes
+first. For each number of arcs, a table holds the best score from every node to a target, so that
+the search expands only the best paths. Only nodes near either end are looked at: every node of a
+path of L arcs is at most L/2 arcs away from one of the ends.
 
-Logarithms are counted in whole units of 2⁻⁴⁰, so that equal sums are equal and ties go to
-the path with fewer arcs, then the smaller numbers, whatever the order of adding up.
+Logarithms are rounded to units of 2⁻⁴⁰, so that equal sums are equal in any order of addition. Ties
+go to the path with fewer arcs, then to the smaller node numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hades.graph.trims import Trim, Trims
 
 EPSILON = 1e-6
 STEPS = 200_000
-"""The search is given up after so many prefixes: about a second."""
+"""Limit of prefixes for one search, about a second."""
 _UNITS = 2**40
 
 
@@ -46,12 +46,12 @@ class BestPaths:
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """What lies near the ends."""
+    """The part of the graph near the ends."""
 
     sources: list[int]
     targets: set[int]
     arcs: dict[int, dict[int, int]]
-    """The arcs of nodes that a path may begin at or lead through, in units."""
+    """Target and log weight, in units, of the arcs of nodes that a path may start at or pass."""
 
 
 def between(
@@ -65,9 +65,9 @@ def between(
     nodes: int = 20_000,
     barred: Mask | None = None,
 ) -> BestPaths:
-    """The best simple paths of at most `longest` arcs from any source to any target.
+    """Return the best simple paths of at most `longest` arcs from any source to any target.
 
-    No path leads through another source or target. The arcs are undirected; each weakens a
+    No path passes another source or target. Arcs are undirected; each multiplies the strength of a
     path by `decay`. At most `nodes` nodes are looked at.
     """
     if longest < 1:
@@ -80,13 +80,13 @@ def between(
     carriers = [node for node in known if node in first or node not in last]
     near = _Near(starts, last, _weighed(rows, carriers, known, decay))
     rest = _best_rest(near, longest)
-    found: list[BestPath] = []
+    best: list[BestPath] = []
     steps = [STEPS]
     for arcs in range(1, longest + 1):
         for units, path in _search(near, rest[: arcs + 1], keep, steps, trims):
-            found.append(BestPath(path, units / _UNITS))
-    found.sort(key=lambda path: (-path.score, len(path.nodes), path.nodes))
-    return BestPaths(tuple(found[:keep]), trims.all())
+            best.append(BestPath(path, units / _UNITS))
+    best.sort(key=lambda path: (-path.score, len(path.nodes), path.nodes))
+    return BestPaths(tuple(best[:keep]), trims.all())
 
 
 def _ends(given: Iterable[int], count: int, barred: Mask | None) -> list[int]:
@@ -99,7 +99,7 @@ def _ends(given: Iterable[int], count: int, barred: Mask | None) -> list[int]:
 def _known(
     rows: RowCache, starts: list[int], ends: list[int], longest: int, limit: int, trims: Trims
 ) -> dict[int, None]:
-    """The nodes that a path could use: those within half its length of one of its ends."""
+    """Return the nodes that a path could use: those within `longest` / 2 arcs of an end."""
     known = dict.fromkeys((*starts, *ends))
     tips = set(known)
     for begin, depth in ((starts, longest // 2), (ends, (longest - 1) // 2)):
@@ -122,7 +122,7 @@ def _known(
 def _weighed(
     rows: RowCache, carriers: list[int], known: dict[int, None], decay: float
 ) -> dict[int, dict[int, int]]:
-    """The logarithms of the weights among known nodes, in units."""
+    """Return the logarithms of the weights between known nodes, in units."""
     return {
         node: {
             other: round(math.log(max(weight * decay, EPSILON)) * _UNITS)
@@ -134,7 +134,7 @@ def _weighed(
 
 
 def _best_rest(near: _Near, arcs: int) -> list[dict[int, int]]:
-    """For each number of arcs, the best sum that leads from a node to a target in so many."""
+    """Return, for each number of arcs, the best score from each node to a target."""
     tables: list[dict[int, int]] = [dict.fromkeys(near.targets, 0)]
     for _ in range(arcs):
         last = tables[-1]
@@ -150,19 +150,19 @@ def _best_rest(near: _Near, arcs: int) -> list[dict[int, int]]:
 def _search(
     near: _Near, rest: list[dict[int, int]], keep: int, steps: list[int], trims: Trims
 ) -> list[tuple[int, tuple[int, ...]]]:
-    """The best paths of as many arcs as `rest` tells: best first by what they can become."""
+    """Return the best paths of exactly `len(rest) - 1` arcs. `steps[0]` is the remaining limit."""
     arcs = len(rest) - 1
     starts = set(near.sources)
     heap: list[tuple[int, tuple[int, ...], int]] = [
         (-rest[arcs][start], (start,), 0) for start in near.sources if start in rest[arcs]
     ]
     heapq.heapify(heap)
-    found: list[tuple[int, tuple[int, ...]]] = []
-    while heap and len(found) < keep:
+    paths: list[tuple[int, tuple[int, ...]]] = []
+    while heap and len(paths) < keep:
         _, nodes, units = heapq.heappop(heap)
         left = arcs - len(nodes) + 1
         if left == 0:
-            found.append((units, nodes))
+            paths.append((units, nodes))
             continue
         if steps[0] <= 0:
             trims.add(Reason.CAP_EXCEEDED, "steps", len(heap) + 1)
@@ -173,4 +173,4 @@ def _search(
             if other in rest[left - 1] and other not in nodes and not (inner and other in starts):
                 total = units + more
                 heapq.heappush(heap, (-(total + rest[left - 1][other]), (*nodes, other), total))
-    return found
+    return paths

@@ -1,14 +1,14 @@
 """Personalised PageRank: how near every node is to the seeds, by local push.
 
-A walker starts at a seed, goes along an arc with chance `damping`, in proportion to the
-weights, and otherwise stops; a node's score is the chance to stop there. Local push
-(Andersen, Chung and Lang 2006) keeps an estimate and a residual for each node and pushes on
-what is larger than ε·W(u), so its cost depends on ε and not on the size of the graph. In an
-undirected graph the score at v is too low by at most ε·W(v).
+A walker starts at a seed. With probability `damping` it follows an arc, chosen in proportion to the
+weights; otherwise it stops. The score of a node is the probability to stop there. Local push
+(Andersen, Chung and Lang 2006) keeps an estimate and a residual for each node and pushes residuals
+above ε·W(u), so its cost depends on ε and not on the size of the graph. In an undirected graph the
+score at v is too low by at most ε·W(v).
 
-A walker that finds no way on is lost. Divided by their sum the scores are those of a
-PageRank whose lost walkers begin again at a seed, and as they are they can be added up:
-the walk of a mix of seeds is the mix of their walks.
+A walker at a node without arcs is lost. So the scores are additive: the walk of a mix of seeds is
+the mix of their walks. Divided by their sum they are the scores of a PageRank whose lost walkers
+start again at a seed.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ Query = tuple[Nodes, Scores]
 DAMPING = 0.5
 EPSILON = 1e-5
 SLICE_PUSHES = 20_000
-"""A deadline is looked at after so many pushes of the kernel: some 5 ms."""
+"""Pushes of the kernel between two looks at the deadline, about 5 ms."""
 CHECKED_EVERY_PUSHES = 500
-"""The same in plain Python: about a millisecond of work."""
+"""Pushes in plain Python between two looks at the deadline, about 1 ms."""
 KERNEL_FROM_WALKS = 4
-"""A question takes up to three walks, and those of a process's first are done in plain Python:
-loading the kernel takes longer."""
+"""A question takes up to three walks. The first question of a process does them in plain Python,
+because loading the kernel takes longer."""
 _NO_LIMIT = np.iinfo(np.int64).max
-_NOBODY: Mask = np.zeros(0, np.bool_)
+_NONE_BARRED: Mask = np.zeros(0, np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The nodes a walk came to, in the order it met them, and their scores."""
+    """The nodes that a walk reached, in the order it met them, and their scores."""
 
     nodes: Nodes
     scores: Scores
     pushes: int
     capped: Reason | None = None
-    """`timeout` when it ended early; the scores are too low then."""
+    """`timeout` if the walk ended early; its scores are too low then."""
 
     def best(self, limit: int) -> Walk:
-        """The highest scores, best first; ties by number."""
+        """Return the nodes with the highest scores, best first; ties go to the smaller number."""
         order = np.lexsort((self.nodes, -self.scores))[:limit]
         return Walk(self.nodes[order], self.scores[order], self.pushes, self.capped)
 
 
 def walk(graph: Neighbours, seeds: Nodes, weights: Scores, **options: Any) -> Walk:
-    """One walk from weighted seeds, with the options of `walk_many`."""
+    """Do one walk from weighted seeds, with the options of `walk_many`."""
     return walk_many(graph, [(seeds, weights)], **options)[0]
 
 
@@ -74,13 +74,13 @@ def walk_many(
     barred: Mask | None = None,
     deadline: Deadline | None = None,
 ) -> list[Walk]:
-    """Walk from weighted seeds, several times; the weights of each are brought to a sum of 1.
+    """Do one walk per query. The weights of a query's seeds are scaled to a sum of 1.
 
-    `barred` nodes are walked neither through nor into; a mask that cannot be written to is
-    remembered, so that later walks under it cost no more. `deadline` says when time is up.
+    No walk enters a `barred` node. Sums under a read-only mask are kept for later walks. A walk
+    stops early when `deadline` returns True.
     """
     if not 0 < damping < 1 or not epsilon > 0:
-        raise InvalidInput("damping lies between 0 and 1, epsilon above 0")
+        raise InvalidInput("damping must be between 0 and 1, epsilon above 0")
     if barred is not None and len(barred) < len(graph):
         raise InvalidInput(f"the barred mask needs {len(graph)} nodes, not {len(barred)}")
     ready = [seeded(graph, seeds, weights, barred) for seeds, weights in queries]
@@ -91,7 +91,7 @@ def walk_many(
 
 
 def seeded(graph: Neighbours, seeds: Nodes, weights: Scores, barred: Mask | None) -> Query:
-    """The seeds that may be walked from, their weights brought to a sum of 1."""
+    """Return the seeds that are not barred, with weights scaled to a sum of 1."""
     seeds, weights = np.asarray(seeds, np.int64), np.asarray(weights, np.float64)
     if len(seeds) != len(weights):
         raise InvalidInput(f"{len(seeds)} seeds need as many weights, not {len(weights)}")
@@ -110,10 +110,10 @@ def _fast(
     graph: Adjacency, queries: Sequence[Query], damping: float, epsilon: float,
     barred: Mask | None, deadline: Deadline | None,
 ) -> list[Walk]:  # fmt: skip
-    """Walks by the kernel, in slices when there is a deadline to look at."""
+    """Walk with the kernel, in slices if there is a deadline."""
     from hades.graph import kernels
 
-    rows, mask = graph.rows, _NOBODY if barred is None else barred
+    rows, mask = graph.rows, _NONE_BARRED if barred is None else barred
     count = len(rows.row_of)
     ends = np.cumsum([len(seeds) for seeds, _ in queries])
     seeds, shares = (np.concatenate(parts) for parts in zip(*queries, strict=True))
@@ -128,7 +128,7 @@ def _fast(
         step = SLICE_PUSHES if deadline else _NO_LIMIT // 2
         while kernels.several(*given, False, step, *kept):
             if deadline and deadline():
-                kernels.several(*given, True, step, *kept)  # writes down what there is
+                kernels.several(*given, True, step, *kept)  # write the unfinished walks
                 break
     begins = [0, *done[:-1].tolist()]
     return [
@@ -146,7 +146,7 @@ def plain_walk(
     rows: RowCache, seeds: Nodes, shares: Scores, damping: float, epsilon: float,
     deadline: Deadline | None,
 ) -> Walk:  # fmt: skip
-    """The pushes of the kernel, in the same order. Rows are fetched a frontier at a time."""
+    """Walk in plain Python: the pushes of the kernel, in the same order."""
     residual: dict[int, float] = {}
     estimate: dict[int, float] = {}
     frontier: list[int] = []
@@ -188,7 +188,7 @@ def plain_walk(
 
 
 def _load() -> None:
-    """Compile, or load from the cache, for the types walks are done with."""
+    """Compile the kernel, or load it from the cache, for the types that walks use."""
     graph = Adjacency.undirected(2, [0], [1], [1.0])
     seeds, weights = np.zeros(1, np.int64), np.ones(1)
     _fast(graph, [(seeds, weights)], DAMPING, EPSILON, None, None)

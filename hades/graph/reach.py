@@ -1,7 +1,4 @@
-"""Reach: what lies within a few hops, by breadth and with a limit.
-
-Used to show what is around one thing.
-"""
+"""Reach: the nodes within a few hops of seeds, breadth first and with a limit."""
 
 from __future__ import annotations
 
@@ -15,18 +12,18 @@ from hades.graph.adjacency import Mask, Neighbours, Nodes
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Nodes in the order they were met, and after how many hops."""
+    """Nodes in the order they were reached, with the number of hops."""
 
     nodes: Nodes
     hops: Nodes
     left_out: int = 0
-    """So many neighbours were seen but are over the limit; what lies behind was not looked at."""
+    """Neighbours seen beyond the limit. Nodes behind them were not looked at."""
 
 
 def expand(
     graph: Neighbours, seeds: Nodes, hops: int, limit: int, barred: Mask | None = None
 ) -> Reached:
-    """At most `limit` nodes within so many hops; in each hop the strongest arcs first."""
+    """Return at most `limit` nodes within `hops` hops; in each hop the strongest arcs first."""
     seeds = np.asarray(seeds, np.int64)
     if len(seeds) and not 0 <= seeds.min() <= seeds.max() < len(graph):
         raise InvalidInput(f"seeds are nodes from 0 to {len(graph) - 1}")
@@ -51,7 +48,7 @@ def expand(
 def _next(
     graph: Neighbours, frontier: list[int], known: dict[int, int], barred: Mask | None
 ) -> list[int]:
-    """The neighbours of a frontier that are new, strongest arc first, ties by number."""
+    """Return the new neighbours of a frontier, strongest arc first, ties by number."""
     _, targets, weights = graph.of(np.array(frontier, np.int64))
     if barred is not None:
         targets, weights = targets[~barred[targets]], weights[~barred[targets]]

@@ -1,4 +1,4 @@
-"""Rows of a graph as Python lists, fetched a frontier at a time: for walks, flows and paths."""
+"""Rows of a graph as Python lists, for walks, flows and paths."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Row = tuple[list[int], list[float], float]
 
 
 class RowCache(dict[int, Row]):
-    """Rows that were fetched: neighbours that may be walked into, weights, their sum."""
+    """The fetched rows: neighbours that are not barred, their weights, the sum of the weights."""
 
     def __init__(self, graph: Neighbours, barred: Mask | None) -> None:
         super().__init__()
         self._graph, self._barred = graph, barred
 
     def fetch(self, nodes: Iterable[int]) -> None:
-        """Ask for the rows of nodes that are not known yet, in one go."""
+        """Fetch the rows of nodes that are not cached, in one call."""
         missing = [node for node in dict.fromkeys(nodes) if node not in self]
         if not missing:
             return

@@ -1,8 +1,7 @@
 """Scratch: the arrays a walk writes to, kept between walks.
 
-Clearing an array of a million nodes takes longer than the walk itself, so a walk clears
-only what it touched. Each walk under way has scratch of its own; one that ends lends its
-to the next.
+Clearing an array of a million nodes takes longer than the walk itself, so a walk clears only the
+nodes that it touched. Each running walk has its own scratch; the next walk reuses it.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ _NOTHING: Floats = np.zeros(0)
 
 
 class Scratch:
-    """Everything one walk of the kernel writes to; all zeros between walks."""
+    """The arrays that one walk of the kernel writes to; `state` and `at` are 0 between walks."""
 
     def __init__(self, count: int) -> None:
         self.state = np.zeros((count, 4))
-        """Residual, estimate, sum of weights, and what is known of the node: one cache line."""
+        """Residual, estimate, sum of weights and mark of each node: one cache line."""
         self.queue = np.empty(max(1, count), np.int32)
         self.touched = np.empty(max(1, count), np.int32)
         self.at = np.zeros(4, np.int64)
-        """Head and length of the queue, number of touched nodes, pushes done."""
+        """Head and length of the queue, number of touched nodes, number of pushes."""
 
 
 class ScratchPool:
-    """Scratch of one graph, as many as there are walks at the same time."""
+    """The free scratches of one graph."""
 
     def __init__(self) -> None:
         self._free: list[Scratch] = []
@@ -43,22 +42,22 @@ class ScratchPool:
 
     @contextmanager
     def lend(self, count: int) -> Iterator[Scratch]:
-        """Scratch for a graph of so many nodes; the borrower gives it back clean."""
+        """Lend a scratch for `count` nodes; the borrower clears it before giving it back."""
         with self._lock:
             scratch = self._free.pop() if self._free else None
         if scratch is None or len(scratch.state) < count:
             scratch = Scratch(count)
         yield scratch
-        # A walk that raised has not cleaned up: its scratch is dropped, not given back.
+        # Not reached if the walk raised: its scratch is not clean and is dropped.
         with self._lock:
             self._free.append(scratch)
 
 
 class Weighed:
-    """What the arcs of nodes weigh under masks, as far as walks have found out.
+    """Sums of the weights of nodes' arcs under masks, kept from earlier walks.
 
-    A walk weighs each node it touches, which takes longer than the walk itself. Most
-    questions share a mask, so this is kept; but only of masks that cannot be written to.
+    Computing the sums takes longer than the walk itself, and most questions share a mask. Sums are
+    kept for read-only masks only, because another mask could change.
     """
 
     def __init__(self) -> None:
@@ -66,7 +65,7 @@ class Weighed:
         self._lock = threading.Lock()
 
     def under(self, mask: Mask | None, rows: object) -> Floats:
-        """The weight of each node's arcs in one state of a graph, -1 where nobody looked yet."""
+        """Return the sum for each node in one state of a graph, -1 where it is not known yet."""
         if mask is None or mask.flags.writeable:
             return _NOTHING
         with self._lock:

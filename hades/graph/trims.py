@@ -1,4 +1,4 @@
-"""Trims: what an algorithm left out or why it stopped, counted as it goes."""
+"""Trims: counts of what an algorithm left out, and why."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hades.domain.graph import Reason
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """One reason, what it was about, and how many times."""
+    """A reason, the thing that was left out, and how many of it."""
 
     reason: Reason
     what: str
@@ -23,11 +23,11 @@ class Trims:
         self._counts: dict[tuple[Reason, str], int] = {}
 
     def add(self, reason: Reason, what: str, count: int = 1) -> None:
-        """Count something that was left out; nothing when the count is 0."""
+        """Count something that was left out. Ignore a count of 0 or less."""
         if count > 0:
             key = reason, what
             self._counts[key] = self._counts.get(key, 0) + count
 
     def all(self) -> tuple[Trim, ...]:
-        """Everything counted so far."""
+        """Return everything counted so far."""
         return tuple(Trim(reason, what, n) for (reason, what), n in self._counts.items())

@@ -1,1 +1,1 @@
-"""What makes it fast: vectors, words, names and graph arrays, all derived, all rebuildable."""
+"""Indexes: vectors, words, names and graph arrays, all derived from the store."""

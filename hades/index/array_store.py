@@ -1,7 +1,7 @@
 """Array store: arrays of one kind saved together beside the memory.
 
-Each saving replaces a whole file, so a reader finds the old arrays or the new ones, never a
-mixture. Whatever is wrong with them, they can be made anew.
+Each save replaces the whole file, so a reader finds the old arrays or the new ones, never a mix.
+All of it is derived from the store: a damaged file is rebuilt.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from hades.store.drafts import remove_path
 
 Array = npt.NDArray[Any]
 UNREADABLE = (OSError, ValueError, LookupError, TypeError, struct.error)
-"""What reading a damaged file can raise."""
+"""The errors that reading a damaged file can raise."""
 VERIFIED_AT_ONCE_BYTES = 64_000_000
-"""So much is read in 40 ms; more is verified beside the questions."""
+"""This much is read in 40 ms. Larger files are verified in a thread."""
 LOCK_SECONDS = 60.0
-"""So long a process waits for another that writes to the indexes."""
+"""How long a process waits for another that writes to the indexes."""
 _LOOK_AGAIN_SECONDS = 0.02
 _BLOCK_BYTES = 8_000_000
 _MARK = b"HADESIX1"
@@ -46,22 +46,22 @@ _LOG = logging.getLogger(__name__)
 
 
 class Stored(Protocol):
-    """What is kept as arrays: it gives them to be saved, and takes those that were saved."""
+    """An object that can be saved as arrays and restored from them."""
 
     def arrays(self, name: str) -> Mapping[str, Array | Sequence[Array]]:
-        """Its arrays by name; one may come in parts that follow each other."""
+        """Return its arrays by name; an array may be given as a list of consecutive parts."""
         ...
 
     def take(self, name: str, arrays: Mapping[str, Array]) -> None:
-        """Be what these arrays say; ValueError when they do not belong together."""
+        """Restore itself from saved arrays. Raise ValueError if they do not match each other."""
         ...
 
 
 class ArrayStore:
-    """One kind of arrays: a file of the index folder, mapped rather than copied.
+    """A file of the index folder with arrays of one kind, mapped rather than copied.
 
-    It begins with a mark, the length of its header and a checksum of that. The header (JSON)
-    says which memory the arrays are of, at which change, and where each lies behind it.
+    The file begins with a mark, the length of its header and the header's checksum. The header
+    (JSON) holds the revision of the memory and the offset of each array behind the header.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -69,10 +69,10 @@ class ArrayStore:
         self._name = name
 
     def load(self, revision: dict[str, Any], now: int) -> tuple[int, dict[str, Array]] | None:
-        """The change and the arrays that were saved for this revision; None when there are none.
+        """Return the change and the arrays saved for this revision, or None.
 
-        What stands at a later change than `now` is of a file that was put back since. A
-        damaged file is set aside.
+        Arrays of a later change than `now` are ignored: the memory was restored from a backup
+        since. A damaged file is removed.
         """
         path = self._folder / self._name
         try:
@@ -93,10 +93,10 @@ class ArrayStore:
     def save(
         self, revision: dict[str, Any], change: int, arrays: Mapping[str, Array | Sequence[Array]]
     ) -> dict[str, Array]:
-        """Save arrays for a revision at a change, in place of older ones; as mapped arrays."""
+        """Save arrays for a revision at a change, replacing older ones. Return them mapped."""
         body, places, end = [], {}, 0
         for name, given in arrays.items():
-            # In parts as they come: joined in memory they would be there twice.
+            # Parts are written one by one: joining them would hold the array in memory twice.
             parts = [given] if isinstance(given, np.ndarray) else list(given)
             shape = (sum(map(len, parts)), *parts[0].shape[1:])
             size = sum(part.nbytes for part in parts)
@@ -120,15 +120,16 @@ class ArrayStore:
                 mapped = _mapped(file)[1]
             os.replace(draft, self._folder / self._name)
         finally:
-            for old in self._folder.glob(f"{self._name}-*"):  # also of a process that was killed
+            for old in self._folder.glob(f"{self._name}-*"):  # drafts of killed processes too
                 remove_path(old)
         return mapped
 
 
 def _mapped(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Array], int]:
-    """The header of a file, its arrays, mapped, and where they begin.
+    """Return the header of a file, its mapped arrays, and the offset where they begin.
 
-    Plain arrays: each slice of numpy's own mapped kind takes 10 µs, a hundred of them a question.
+    The arrays are plain ndarrays, because slicing a `memmap` takes 10 µs and a question slices a
+    hundred times.
     """
     data = np.asarray(np.memmap(file, np.uint8, "r"))
     mark, length, checksum = _HEAD.unpack(data[: _HEAD.size].tobytes())
@@ -148,14 +149,14 @@ def _mapped(file: BinaryIO) -> tuple[dict[str, Any], dict[str, Array], int]:
 
 
 def verify_arrays(path: Path) -> None:
-    """See whether a file of arrays is as it was written; ValueError when it is not."""
+    """Check the length and checksum of a file of arrays. Raise ValueError if it is damaged."""
     with path.open("rb") as file:
         header, _, first = _mapped(file)
     verify({path: (first, header["bytes"], header["checksum"])})
 
 
 Bodies = Mapping[Path, tuple[int, int, int]]
-"""By file: where what is verified begins, how many bytes it has, and their checksum."""
+"""Per file: the offset from which it is verified, the number of bytes, and their checksum."""
 
 
 _late: Counter[Path] = Counter()
@@ -163,9 +164,9 @@ _verifying: list[threading.Thread] = []
 
 
 def late_damage(folder: Path, *, wait: bool = False) -> int:
-    """How often something of an index folder was in use when it turned out to be damaged.
+    """Return how often a file of an index folder was found damaged while it was in use.
 
-    `wait` until what is being verified is done.
+    With `wait`, first wait for the verifications in progress.
     """
     for thread in _verifying if wait else ():
         thread.join()
@@ -173,10 +174,10 @@ def late_damage(folder: Path, *, wait: bool = False) -> int:
 
 
 def verify(bodies: Bodies, folder: Path | None = None) -> None:
-    """See whether files are as they were written; ValueError when they are not.
+    """Check the lengths and checksums of files. Raise ValueError if one is damaged.
 
-    Their lengths are looked at now. What is in them, too, where that is a matter of
-    milliseconds or no index folder is given; else in a thread, which notes `late_damage`.
+    Lengths are checked at once. Checksums of large files are checked in a thread if `folder` is
+    given; the thread counts damage for `late_damage`.
     """
     with ExitStack() as opened:
         files = [opened.enter_context(path.open("rb")) for path in bodies]
@@ -190,19 +191,19 @@ def verify(bodies: Bodies, folder: Path | None = None) -> None:
             return
         kept = opened.pop_all()
 
-    def look() -> None:
+    def check() -> None:
         with kept:
             if why := _damage(files, bodies):
                 _LOG.warning("the index %s is damaged (%s): rebuilding it", folder, why)
                 _late[folder] += 1
 
-    _verifying[:] = [one for one in _verifying if one.is_alive()]
-    _verifying.append(threading.Thread(target=look, name="hades-verify", daemon=True))
+    _verifying[:] = [thread for thread in _verifying if thread.is_alive()]
+    _verifying.append(threading.Thread(target=check, name="hades-verify", daemon=True))
     _verifying[-1].start()
 
 
 def _damage(files: Sequence[BinaryIO], bodies: Bodies) -> str:
-    """Which file is not as it was written; nothing when all are."""
+    """Return a sentence that names the first damaged file, or an empty text."""
     for file, (first, _, expected) in zip(files, bodies.values(), strict=True):
         if checksum(file, first) != expected:
             return f"{Path(file.name).name} is not as it was written"
@@ -210,25 +211,25 @@ def _damage(files: Sequence[BinaryIO], bodies: Bodies) -> str:
 
 
 def checksum(file: BinaryIO, first: int = 0) -> int:
-    """The checksum of a file from somewhere on."""
-    found = 0
+    """Return the checksum of a file from the offset `first` on."""
+    crc = 0
     file.seek(first)
     while block := file.read(_BLOCK_BYTES):
-        found = zlib.crc32(block, found)
-    return found
+        crc = zlib.crc32(block, crc)
+    return crc
 
 
 def set_aside(path: Path, why: object) -> None:
-    """Say that a derived file cannot be used, and remove it: it is made anew."""
+    """Log that a derived file is damaged, and remove it so that it is rebuilt."""
     _LOG.warning("the index %s is damaged (%s): rebuilding it", path, why)
     remove_path(path)
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """One process at a time; the lock itself is never removed.
+    """Hold the lock of an index folder, which one process has at a time.
 
-    Unavailable when another holds it for too long: it may be making a large index.
+    Raise Unavailable after LOCK_SECONDS. The lock file is never removed.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
     with (folder / "lock").open("a+") as lock:
@@ -242,7 +243,7 @@ def locked(folder: Path) -> Iterator[None]:
                     lock.seek(0)
                     raise Unavailable(
                         f"The index {folder} has been locked for {LOCK_SECONDS:g} s by process "
-                        f"{lock.read(20) or '?'}, which may be making it: ask again later."
+                        f"{lock.read(20) or '?'}, which may be building it: ask again later."
                     ) from None
                 time.sleep(_LOOK_AGAIN_SECONDS)
         lock.truncate(0)
@@ -252,14 +253,14 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def own_files(folder: Path) -> list[Path]:
-    """What we wrote into a folder of indexes, besides its lock."""
-    return [one for one in folder.iterdir() if _OWN.fullmatch(one.name)]
+    """Return the files that HADES wrote into an index folder, without the lock."""
+    return [path for path in folder.iterdir() if _OWN.fullmatch(path.name)]
 
 
 def drop_files(folder: Path) -> bool:
-    """Remove everything that is derived; whoever has it open makes it anew.
+    """Remove all index files of a folder and return whether all are gone.
 
-    Whether all is gone. What is not ours stays: the folder may be a link to another.
+    Processes that have them open rebuild them. Other files stay: the folder may be a link.
     """
     with locked(folder):
         for path in own_files(folder):
@@ -268,14 +269,14 @@ def drop_files(folder: Path) -> bool:
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:
-    """Replace a small file at once."""
+    """Write data with a checksum to a small file, replacing it atomically."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     draft.write_text(json.dumps([data, zlib.crc32(json.dumps(data).encode())]))
     os.replace(draft, path)
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """What was written; ValueError and the like when it is not whole."""
+    """Return the data that `write_json` wrote. Raise an error of UNREADABLE if it is damaged."""
     data, checksum = json.loads(path.read_text())
     if zlib.crc32(json.dumps(data).encode()) != checksum:
         raise ValueError("its checksum is wrong")

@@ -1,4 +1,4 @@
-"""Columns: rows kept as numpy arrays, brought up to date by key, saved as plain files."""
+"""Columns: a table as numpy arrays, updated by key."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hades.graph.arrays import Flags
 from hades.index.array_store import Array
 
 ROOM_TO_GROW = 1.1
-"""Rows at the end are written into arrays this much longer, so that few of them are copied."""
+"""Factor by which a full array grows, so that appending rarely copies it."""
 
 
 class Columns:
-    """Named arrays of one length, sorted by the first, which is the key that tells rows apart.
+    """Named arrays of one length, sorted by the first, which is the unique key of a row.
 
-    No row of an array is ever written twice: so what `snapshot` gives stays as it is.
+    No row of an array is ever overwritten, so a snapshot never changes.
     """
 
     def __init__(self, types: Mapping[str, Any]) -> None:
@@ -35,11 +35,11 @@ class Columns:
         return self._arrays[name]
 
     def snapshot(self) -> Columns:
-        """The rows as they are now, whatever is put later."""
+        """Return the current rows; later changes do not show in it."""
         return copy.copy(self)
 
     def put(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Take rows in; those whose key is known already replace it."""
+        """Insert rows; a row with a known key replaces the old one."""
         if not rows:
             return
         new = {
@@ -49,7 +49,7 @@ class Columns:
         self.put_arrays(new)
 
     def put_arrays(self, new: Mapping[str, Array]) -> None:
-        """The same, from arrays. Rows stay sorted by key, and those known keep their place."""
+        """Insert rows given as arrays. Rows stay sorted; replaced ones keep their position."""
         order = np.argsort(new[self._key], kind="stable")
         keys = new[self._key][order]
         known = self._arrays[self._key]
@@ -57,39 +57,39 @@ class Columns:
         same = known[np.minimum(at, len(known) - 1)] == keys if len(known) else at < 0
         fresh = ~same
         at_end = not fresh.any() or at[fresh][0] == len(known)
-        made = {}
+        merged = {}
         for name, array in self._arrays.items():
             values = new[name][order]
             if same.any():
                 array = array.copy()
                 array[at[same]] = values[same]
             own = values[fresh]
-            made[name] = _longer(array, own) if at_end else np.insert(array, at[fresh], own)
-        self._arrays = made
+            merged[name] = _longer(array, own) if at_end else np.insert(array, at[fresh], own)
+        self._arrays = merged
 
     def append(self, new: Mapping[str, Array]) -> None:
-        """Take rows in at the end, in whatever order they come: these are then not sorted."""
+        """Append rows at the end. The table is not sorted by key afterwards."""
         self._arrays = {name: _longer(array, new[name]) for name, array in self._arrays.items()}
 
     def set(self, name: str, values: Array) -> None:
-        """Give every row another value in one column."""
+        """Replace the values of one column."""
         self._arrays = {**self._arrays, name: values.astype(self._types[name])}
 
     def drop(self, keys: Array) -> None:
-        """Let rows go, by key."""
+        """Remove rows by key."""
         self.keep(~np.isin(self._arrays[self._key], keys))
 
     def keep(self, mask: Flags) -> None:
-        """Keep the rows of a mask only."""
+        """Remove the rows where the mask is False."""
         if not mask.all():
             self._arrays = {name: array[mask] for name, array in self._arrays.items()}
 
     def arrays(self, name: str) -> dict[str, Array]:
-        """Each column under a name of its own, to be saved."""
+        """Return the columns, to be saved, each as `name.column`."""
         return {f"{name}.{column}": array for column, array in self._arrays.items()}
 
     def take(self, name: str, arrays: Mapping[str, Array]) -> None:
-        """Be the columns that were saved."""
+        """Restore the columns from saved arrays."""
         self._arrays = {
             column: arrays[f"{name}.{column}"].view(kind) for column, kind in self._types.items()
         }
@@ -98,7 +98,7 @@ class Columns:
 
 
 def _longer(array: Array, values: Array) -> Array:
-    """An array with more at its end, written into the room behind it where there is any."""
+    """Append values to an array, in place if the buffer behind it has room."""
     first, end, room = len(array), len(array) + len(values), array.base
     is_room = isinstance(room, np.ndarray) and room.flags.writeable and room.dtype == array.dtype
     if room is None or not is_room or len(room) < end:

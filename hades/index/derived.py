@@ -17,21 +17,21 @@ from hades.store.store import Store
 _LOG = logging.getLogger(__name__)
 TIMES = ("valid_from", "valid_to", "recorded_at", "retired_at")
 TableTypes = dict[str, dict[str, Any]]
-"""By name: the types of the columns; the first tells rows apart."""
+"""Per table: the types of its columns; the first column is the key."""
 
 
 class Derived:
-    """TableTypes at one change number; whatever is wrong with their files, they are made anew.
+    """Tables at one change number. They are rebuilt if their files are damaged.
 
-    What a class keeps besides its tables it adds to `_parts` in `_forget`.
+    A subclass that saves more than its tables adds that to `_parts` in `_forget`.
     """
 
     NAME: ClassVar[str]
     FORMAT: ClassVar[int]
     FED: ClassVar[TableTypes]
-    """TableTypes that the changefeed has under the same name."""
+    """Tables that the changefeed has under the same name."""
     OWN: ClassVar[TableTypes] = {}
-    """TableTypes that the class fills itself."""
+    """Tables that the class fills itself."""
 
     def __init__(self, store: Store, folder: Path, *, saved: bool = True) -> None:
         self.store = store
@@ -43,11 +43,11 @@ class Derived:
             return
         generation, now = store.changefeed.revision()
         with locked(folder):
-            found = self._files.load(self._revision(generation), now)
+            loaded = self._files.load(self._revision(generation), now)
         try:
-            if found is not None:
-                self._take(found[1])
-                self._generation, self.change = generation, found[0]
+            if loaded is not None:
+                self._take(loaded[1])
+                self._generation, self.change = generation, loaded[0]
         except UNREADABLE:
             self._forget("")
 
@@ -55,7 +55,7 @@ class Derived:
         return self._columns[name]
 
     def _read_fed(self) -> dict[str, int]:
-        """Take in the rows that were written since; how many, by table."""
+        """Insert the rows written since the last change. Return their number per table."""
         counts = {}
         for name in self.FED:
             rows = self._owned(name, self.store.changefeed.since(name, self.change))
@@ -68,11 +68,12 @@ class Derived:
         return rows
 
     def _purged(self) -> Ints:
-        """The nodes that were purged since."""
+        """Return the nodes that were purged since the last change."""
         rows = self.store.changefeed.since("purged", self.change)
         return np.array([row[0] for row in rows], np.int64)
 
     def _forget(self, generation: str) -> None:
+        """Empty all tables, to be filled from the memory of this generation."""
         tables = {**self.FED, **self.OWN}
         self._columns = {name: Columns(types) for name, types in tables.items()}
         self._parts: dict[str, Stored] = {**self._columns}
@@ -83,7 +84,7 @@ class Derived:
             part.take(name, arrays)
 
     def _save(self) -> None:
-        """Write everything; it is mapped then, so what was just made need not stay in memory."""
+        """Save everything and continue with the mapped arrays, which frees the memory."""
         if not self._saved:
             return
         arrays: dict[str, Array | Sequence[Array]] = {}
@@ -96,5 +97,5 @@ class Derived:
             _LOG.warning("the index %s cannot be written: %s", self.folder / self.NAME, error)
 
     def _revision(self, generation: str) -> dict[str, Any]:
-        """Which memory and which format the files are of."""
+        """Return the format and the generation of the memory that the files belong to."""
         return {"format": self.FORMAT, "generation": generation}

@@ -1,9 +1,9 @@
-"""Graph building: a graph is made from the tables, and repaired after a write.
+"""Graph building: build a graph from the tables, and repair it after a write.
 
-Which mentions count depends on the names that are known at the moment: a later title makes
-an earlier text mention it. So after a write those chunks are read again whose own mentions
-changed, that came or went, or that mention a name that now counts otherwise. The result is
-the same as making the graph anew; a test compares them.
+Which mentions count depends on the known names: a later title makes an earlier text mention it.
+After a write, those chunks are read again whose own mentions changed, that appeared or
+disappeared, or that mention a name that now counts differently. The result is the same as that of
+a rebuild; a test compares them.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ WEIGHT_TITLE, WEIGHT_NAME, WEIGHT_NEXT, WEIGHT_RELATION = 1.0, 0.3, 0.5, 0.3
 """Measured on the development questions of five sets (docs/lab/recall.md)."""
 ROOM_TO_GROW, ROOM_AT_LEAST = 1.25, 1_000
 REPAIRED_SHARE_AT_MOST = 0.1
-"""When more of the chunks than this must be read again, all are."""
+"""If a larger share of the chunks must be read again, the graph is rebuilt."""
 COMPACTED_FROM_SHARE = 0.25
 
 
 def build_graph(tables: Tables, chunks: Ints, moment: GraphMoment) -> GraphView:
-    """A graph, from the tables alone."""
+    """Build a graph from the tables alone."""
     entities = tables["entities"]["id"]
     roots = _roots(tables, entities, moment)
     first_entity = _with_room(len(chunks))
@@ -73,7 +73,7 @@ def build_graph(tables: Tables, chunks: Ints, moment: GraphMoment) -> GraphView:
 def repair(
     graph: GraphView, tables: Tables, chunks: Ints, moment: GraphMoment, changed: TableChanges
 ) -> GraphView | None:
-    """The graph after some changes; None when it is as well to make it anew."""
+    """Return the graph after some changes, or None if it must be rebuilt."""
     entities = tables["entities"]["id"]
     if changed.everything or moment.order is not None:
         return None
@@ -87,7 +87,7 @@ def repair(
     before = _grown(graph.visible, len(chunks), False)
     moved = np.flatnonzero(before != moment.visible)
     if changed.is_exact:
-        more = changed.mentions[before[changed.mentions[:, 0]]]  # the rest moved
+        more = changed.mentions[before[changed.mentions[:, 0]]]  # others are in `moved`
         counts = _grown(graph.names.counts, len(entities), 0)
         np.add.at(counts, more[:, 1], more[:, 2:])
         names = _names(tables, moment, moved, counts)
@@ -116,7 +116,7 @@ def repair(
 
 
 class _Patch:
-    """Arcs that go and come, brought into its adjacency."""
+    """Arcs to remove from and to add to a graph."""
 
     def __init__(self, graph: GraphView, count: int) -> None:
         self._graph = graph
@@ -128,7 +128,7 @@ class _Patch:
     def mentions(
         self, dirty: Flags, counted: tuple[Ints, Ints], names: EntityNames, entities: int
     ) -> None:
-        """The mentions of chunks that were read again."""
+        """Replace the mentions of chunks that were read again."""
         graph = self._graph
         old = np.flatnonzero(dirty[: len(graph.chunks)])
         counts, targets, weights = graph.adjacency.of(old)
@@ -144,7 +144,7 @@ class _Patch:
         self._replaced(gone, weights[named].astype(np.float32), come, _weights(names, entity))
 
     def order(self, following: Ints) -> None:
-        """What follows what in the documents."""
+        """Replace the arcs between neighbouring chunks of documents."""
         graph = self._graph
         before = _grown(graph.next, self._count, -1)
         moved = np.flatnonzero(before != following)
@@ -153,13 +153,13 @@ class _Patch:
         self._come.append((_pair(come, following[come], graph.n), np.full(len(come), WEIGHT_NEXT)))
 
     def stated(self, stated: StatedArcs) -> None:
-        """What users and documents state."""
+        """Replace the arcs that users and documents state."""
         old = self._graph.stated
         if stated is not old:
             self._replaced(old.pairs, old.weights, stated.pairs, stated.weights)
 
     def _replaced(self, gone: Ints, old: Any, come: Ints, new: Any) -> None:
-        """Only what really differs."""
+        """Remove the pairs `gone` and add `come`, except for pairs whose weight stays the same."""
         order, other = np.argsort(gone), np.argsort(come)
         gone, old, come, new = gone[order], old[order], come[other], new[other]
         at = np.searchsorted(come, gone)
@@ -171,7 +171,7 @@ class _Patch:
         self._come.append((come[fresh], new[fresh]))
 
     def adjacency(self) -> Adjacency:
-        """The graph with everything brought in."""
+        """Return the arcs of the graph with all replacements."""
         graph, n = self._graph, self._graph.n
         gone = np.concatenate([np.zeros(0, np.int64), *self._gone])
         come = np.concatenate([np.zeros(0, np.int64), *(pairs for pairs, _ in self._come)])
@@ -194,7 +194,7 @@ class _Patch:
                 np.concatenate([targets[own][stay], come[new] % n]),
                 np.concatenate([weights[own][stay], weight[new]]),
             )
-        adjacency = copy.copy(graph.adjacency)  # shares what did not change with the old one
+        adjacency = copy.copy(graph.adjacency)  # shares unchanged rows with the old graph
         adjacency.replace(rows, count=n)
         overgrown = adjacency.overlay_share > COMPACTED_FROM_SHARE
         return adjacency.compacted() if overgrown else adjacency
@@ -209,19 +209,19 @@ def _dirty(
     roots: Ints,
     changed: TableChanges,
 ) -> Flags:
-    """The chunks that must be read again; those `moved` came or went."""
+    """Flag the chunks that must be read again; chunks `moved` appeared or disappeared."""
     dirty = np.zeros(len(moment.visible), np.bool_)
     dirty[changed.mentions[:, 0]] = True
     old, size = graph.names, len(graph.names.exists)
-    was_proper, proper = (one.capital_share(slice(size)) >= CAPITAL_SHARE for one in (old, names))
+    was_proper, proper = (n.capital_share(slice(size)) >= CAPITAL_SHARE for n in (old, names))
     other = np.zeros(len(names.exists), np.bool_)
-    # All mentions of a name that is new are of chunks that changed.
+    # A new name is mentioned only by changed chunks.
     other[:size] = (
         (old.exists != names.exists[:size])
         | (old.titled != names.titled[:size])
         | (was_proper != proper)
     )
-    other |= other[roots]  # a merged name counts as what it was merged into
+    other |= other[roots]  # a merged name counts as its target
     if other.any():
         dirty[tables.mentions["chunk"][other[tables.mentions["entity"]]]] = True
     dirty &= moment.visible
@@ -230,14 +230,14 @@ def _dirty(
 
 
 def _mentions_of(tables: Tables, chunks: Ints) -> Ints:
-    """The rows of the mentions of chunks, by number: mentions are sorted by chunk."""
+    """Return the rows of the mentions of chunks, given by number. Mentions are sorted by chunk."""
     numbers = tables.mentions["chunk"]
     first = np.searchsorted(numbers, chunks.astype(numbers.dtype))
     return spread(first, np.searchsorted(numbers, chunks.astype(numbers.dtype), "right") - first)
 
 
 def _names(tables: Tables, moment: GraphMoment, moved: Ints, counts: Any = None) -> EntityNames:
-    """What the visible chunks say of the names, from the counts before some came or went."""
+    """Return the names after chunks `moved` appeared or disappeared; `counts` are from before."""
     at = _mentions_of(tables, moved)
     sign = np.where(moment.visible[tables.mentions["chunk"][at]], 1, -1)
     if counts is None:
@@ -248,23 +248,23 @@ def _names(tables: Tables, moment: GraphMoment, moved: Ints, counts: Any = None)
     own = (entities["space"] == moment.space) & (entities["origin"] == 0)
     own &= entities["recorded_at"] <= moment.known
     _, _, introductions, titles, told = counts.T > 0
-    # Facts from elsewhere bring names by the thousand: those are found like any other.
+    # Imported facts bring thousands of names, so these do not count as titles.
     return EntityNames(own | introductions, (own & ~told) | titles, counts)
 
 
 def _counted(tables: Tables, names: EntityNames, roots: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """(chunk, entity) numbers of the mentions in rows that count, each pair once."""
+    """Return the chunk and entity numbers of the mentions in rows that count, each pair once."""
     mentions = tables.mentions
     chunk = mentions["chunk"][rows].astype(np.int64)
     entity = mentions["entity"][rows].astype(np.int64)
     introduces, counts = mentions["introduces"][rows], mentions["count"][rows]
     place = tables.places[spread(mentions["first"][rows], counts)].astype(np.int64)
     at = np.repeat(np.arange(len(rows)), counts)
-    found = at[counting(names, chunk[at], entity[at], place)]
-    # A passage's own title, heading, speaker and author, and what a fact read in it is about,
-    # count without being said in it.
+    said = at[counting(names, chunk[at], entity[at], place)]
+    # The title, heading, speaker and author of a passage, and the subject of a fact read in it,
+    # count even if the text does not contain them.
     kept = ((introduces > 0) & (introduces <= AUTHOR)) | (introduces == TOLD)
-    kept[found] = True
+    kept[said] = True
     pairs = np.sort(chunk[kept] * max(1, len(roots)) + roots[entity[kept]])
     pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])] if len(pairs) else pairs
     return pairs // max(1, len(roots)), pairs % max(1, len(roots))
@@ -281,18 +281,17 @@ def _weights(names: EntityNames, entity: Ints) -> Any:
 
 
 def _roots(tables: Tables, entities: Ints, moment: GraphMoment) -> Ints:
-    """By entity number: the number of what it was merged into, else its own."""
+    """Return for each entity the number of the entity it was merged into, or its own."""
     roots = np.arange(len(entities))
     merges = tables["merges"]
     held = np.flatnonzero(
         (merges["recorded_at"] <= moment.known) & (merges["retired_at"] > moment.known)
     )
-    one, two = (np.searchsorted(entities, merges[end][held]) for end in ("entity", "target"))
-    there = is_at(entities, one, merges["entity"][held]) & is_at(
-        entities, two, merges["target"][held]
-    )
-    roots[one[there]] = two[there]
-    for _ in range(len(held).bit_length()):  # each step doubles how far one looks
+    merged, into = (np.searchsorted(entities, merges[end][held]) for end in ("entity", "target"))
+    known = is_at(entities, merged, merges["entity"][held])
+    known &= is_at(entities, into, merges["target"][held])
+    roots[merged[known]] = into[known]
+    for _ in range(len(held).bit_length()):  # each step doubles the length of resolved chains
         further = roots[roots]
         if (further == roots).all():
             break
@@ -301,7 +300,7 @@ def _roots(tables: Tables, entities: Ints, moment: GraphMoment) -> Ints:
 
 
 def _states_otherwise(graph: GraphView, tables: Tables, moved: Ints, moment: GraphMoment) -> bool:
-    """Whether edges began or ended since, or chunks came or went that have a part in any."""
+    """Return whether stated edges began or ended since, or a chunk of one is among `moved`."""
     edges, order = tables["edges"], tables["order"]
     turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
     turned = (turns > graph.moment.valid) & (turns <= moment.valid)
@@ -315,7 +314,7 @@ def _stated(
     tables: Tables, chunks: Ints, entities: Ints, roots: Ints, moment: GraphMoment,
     where: tuple[int, int, int],
 ) -> StatedArcs:  # fmt: skip
-    """Edges users and documents state, and those of topics with their own chunks."""
+    """Return the edges that users and documents state, and those of topics with their chunks."""
     first_entity, first_topic, n = where
     edges, links = tables["edges"], tables["derived_edges"]
     held = np.flatnonzero(
@@ -326,19 +325,19 @@ def _stated(
         & (edges["retired_at"] > moment.known)
     )
     at = np.searchsorted(chunks, links["chunk"])
-    stand = np.flatnonzero(is_at(chunks, at, links["chunk"]))
-    stand = stand[moment.visible[at[stand]]]
+    derived = np.flatnonzero(is_at(chunks, at, links["chunk"]))
+    derived = derived[moment.visible[at[derived]]]
 
     def numbers(nodes: Ints) -> Ints:
         entity = np.searchsorted(entities, row_of(nodes))
         known = NodeKind.ENTITY.has(nodes) & is_at(entities, entity, row_of(nodes))
-        found = np.where(NodeKind.TOPIC.has(nodes), first_topic + row_of(nodes), -1)
-        found[known] = first_entity + roots[entity[known]]
-        return found
+        numbered = np.where(NodeKind.TOPIC.has(nodes), first_topic + row_of(nodes), -1)
+        numbered[known] = first_entity + roots[entity[known]]
+        return numbered
 
-    source = numbers(np.concatenate([edges["source"][held], links["source"][stand]]))
-    target = numbers(np.concatenate([edges["target"][held], links["target"][stand]]))
-    weight = np.concatenate([edges["weight"][held], links["weight"][stand]]).astype(float)
+    source = numbers(np.concatenate([edges["source"][held], links["source"][derived]]))
+    target = numbers(np.concatenate([edges["target"][held], links["target"][derived]]))
+    weight = np.concatenate([edges["weight"][held], links["weight"][derived]]).astype(float)
     by_topic = (source >= first_topic) | (target >= first_topic)
     weight *= np.where(by_topic, 1.0, WEIGHT_RELATION)
     topics = np.zeros(n - first_topic, np.bool_)
@@ -356,13 +355,13 @@ def _stated(
     return StatedArcs(pairs, np.bincount(at, weight[use], len(pairs)).astype(np.float64))
 
 
-def _pair(one: Ints, two: Ints, n: int) -> Ints:
-    """Two nodes as one number, the smaller first."""
-    return np.minimum(one, two) * n + np.maximum(one, two)
+def _pair(a: Ints, b: Ints, n: int) -> Ints:
+    """Encode two nodes as one number, the smaller first."""
+    return np.minimum(a, b) * n + np.maximum(a, b)
 
 
 def _among(flags: Flags, numbers: Ints) -> Flags:
-    """Which numbers are flagged; those beyond the flags are not."""
+    """Return which numbers are flagged; a number beyond the flags is not."""
     inside = numbers < len(flags)
     return inside & flags[np.where(inside, numbers, 0)]
 
@@ -370,13 +369,13 @@ def _among(flags: Flags, numbers: Ints) -> Flags:
 def _chunks_of(
     tables: Tables, chunks: Ints, moment: GraphMoment, topics: Flags
 ) -> tuple[Ints, Ints]:
-    """(chunk number, topic) of the chunks topics have at a moment."""
+    """Return the numbers of the visible chunks of flagged topics, and the topic of each."""
     chunk, topic, _, _ = _order(tables, moment)
     of = np.flatnonzero(_among(topics, topic))
     number = np.searchsorted(chunks, chunk[of])
-    there = is_at(chunks, number, chunk[of])
-    there[there] = moment.visible[number[there]]
-    return number[there], topic[of][there]
+    visible = is_at(chunks, number, chunk[of])
+    visible[visible] = moment.visible[number[visible]]
+    return number[visible], topic[of][visible]
 
 
 def _order(tables: Tables, moment: GraphMoment) -> tuple[Ints, Ints, Ints, Flags]:
@@ -385,7 +384,7 @@ def _order(tables: Tables, moment: GraphMoment) -> tuple[Ints, Ints, Ints, Flags
 
 
 def _in_order(tables: Tables, chunks: Ints, moment: GraphMoment) -> tuple[Ints, Ints, Flags]:
-    """The chunk before and after each in its document, -1: none; and which are turns."""
+    """Return the chunk before and after each in its document, or -1, and which are turns."""
     chunk, topic, ordinal, turn = _order(tables, moment)
     spoken = np.zeros(len(chunks), np.bool_)
     previous = np.full(len(chunks), -1, np.int64)
@@ -394,19 +393,18 @@ def _in_order(tables: Tables, chunks: Ints, moment: GraphMoment) -> tuple[Ints, 
     known = np.flatnonzero(is_at(chunks, at, chunk))
     known = known[moment.visible[at[known]]]
     known = known[np.argsort(topic[known] << 24 | ordinal[known], kind="stable")]
-    one, two = known[:-1], known[1:]
-    joined = topic[one] == topic[two]
-    previous[at[two[joined]]] = at[one[joined]]
-    following[at[one[joined]]] = at[two[joined]]
+    left, right = known[:-1], known[1:]
+    joined = topic[left] == topic[right]
+    previous[at[right[joined]]] = at[left[joined]]
+    following[at[left[joined]]] = at[right[joined]]
     spoken[at[known]] = turn[known]
     return previous, following, spoken
 
 
 def _last_topic(tables: Tables) -> int:
     edges, links = tables["edges"], tables["derived_edges"]
-    nodes = [edges["source"], edges["target"], links["source"], links["target"]]
-    topics = [row_of(one[NodeKind.TOPIC.has(one)]) for one in nodes]
-    return max((int(one.max(initial=0)) for one in topics), default=0)
+    nodes = np.concatenate([table[end] for table in (edges, links) for end in ("source", "target")])
+    return int(row_of(nodes[NodeKind.TOPIC.has(nodes)]).max(initial=0))
 
 
 def _with_room(count: int) -> int:
@@ -414,7 +412,7 @@ def _with_room(count: int) -> int:
 
 
 def _grown(array: Any, count: int, fill: Any) -> Any:
-    """A copy of an array with room for more at its end."""
-    made = np.full((count, *array.shape[1:]), fill, array.dtype)
-    made[: len(array)] = array
-    return made
+    """Return a copy of an array with `count` rows; new rows hold `fill`."""
+    grown = np.full((count, *array.shape[1:]), fill, array.dtype)
+    grown[: len(array)] = array
+    return grown

@@ -1,4 +1,4 @@
-"""GraphCache: the graph at each moment somebody asks about, built once."""
+"""GraphCache: the graphs of the moments that questions ask about, each built once."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from hades.store.store import Store
 
 FORMAT = 4
 SAVED_FROM_MENTIONS = 250_000
-"""A smaller graph is built as fast as it is read (51,000 mentions: 68 ms and 78 ms); that of
-100,000 chunks takes seconds."""
+"""A smaller graph is built as fast as it is read (51,000 mentions: 68 ms and 78 ms). The graph of
+100,000 chunks takes seconds to build."""
 KEPT = 4
-"""The graphs of so many moments are kept."""
+"""Number of graphs that are kept."""
 
 _OWN = ("chunks", "entities", "roots", "frequency", "title_of", "previous", "next", "spoken")
 _ARCS = ("indptr", "targets", "weights")
@@ -35,7 +35,7 @@ _NOW = (0, 0)
 
 
 class GraphCache:
-    """Graphs by space and moment: kept while nothing changes, repaired when little does."""
+    """Graphs by space and moment. They are reused, repaired after small changes, or rebuilt."""
 
     def __init__(self, store: Store, folder: Path, *, saved: bool = True) -> None:
         self._store = store
@@ -44,15 +44,15 @@ class GraphCache:
         self.tables = Tables(store, folder, saved=saved)
         self._since_read = TableChanges()
         self._kept: dict[_Key, tuple[GraphView, int, TableChanges | None]] = {}
-        """A graph, until when it holds, and what changed since it was made."""
+        """A graph, the valid time until which it holds, and the changes since it was built."""
         self.uses = {"kept": 0, "repaired": 0, "made": 0}
-        """How often a question found its graph kept, had it repaired, had it built anew."""
+        """How often a graph was reused, repaired and built."""
 
     def __len__(self) -> int:
         return len(self._kept)
 
     def catch_up(self, indexes: Indexes, space: int, on_progress: Progress | None = None) -> None:
-        """Read what was written since, and of words those of a space."""
+        """Read the changes since the last call, and the words of a space."""
         changed = self.tables.catch_up(indexes.chunks, space, on_progress)
         if changed is None:
             return
@@ -64,7 +64,7 @@ class GraphCache:
         }
 
     def at(self, indexes: Indexes, space: int, as_of: AsOf) -> GraphView:
-        """The graph of a space at a moment."""
+        """Return the graph of a space at a moment."""
         valid, known = indexes.moment(as_of)
         visible = indexes.visible(space, as_of)
         key = (space, 0 if as_of.valid is None else valid, 0 if as_of.known is None else known)
@@ -94,26 +94,27 @@ class GraphCache:
         return graph
 
     def _in_proportion(self, graph: GraphView) -> GraphView:
-        """The graph of an excerpt, with its names as frequent as they are in the whole memory."""
+        """Return the graph of an excerpt with the frequencies of names in the whole memory."""
         own = np.bincount(self.tables.mentions["entity"], minlength=len(graph.entities))
-        shared = np.flatnonzero(own > 1)  # others join nothing
-        found = self._store.changefeed.frequency(graph.entities[shared].tolist())
-        if found is None:
+        shared = np.flatnonzero(own > 1)  # a name with one mention joins nothing
+        entities = graph.entities[shared].tolist()
+        counted = self._store.changefeed.frequency(entities)
+        if counted is None:
             return graph
-        counts = np.array([found[0].get(one, 0) for one in graph.entities[shared].tolist()])
+        counts = np.array([counted[0].get(entity, 0) for entity in entities])
         frequency = graph.frequency.copy()
         frequency[shared] = np.rint(frequency[shared] * np.maximum(1, counts / own[shared]))
-        return replace(graph, frequency=frequency, whole=found[1])
+        return replace(graph, frequency=frequency, whole=counted[1])
 
     def _saved(self, space: int) -> tuple[GraphView, int, TableChanges] | None:
-        """The graph of now as it was saved, with what changed since; None: there is none."""
+        """Return the saved graph of now with the changes since, or None."""
         with locked(self._folder):
             saved = self._files(space).load(self._revision(), self.tables.change)
-        # What changed is known since the tables were read; an older graph cannot be repaired.
+        # Changes are known only since the tables were read: an older graph cannot be repaired.
         if saved is None or saved[0] < self.tables.read_at:
             return None
         try:
-            # It may have some of these changes already.
+            # The graph may already contain some of these changes.
             return _read(saved[1], space), 0, replace(self._since_read, is_exact=False)
         except UNREADABLE:
             return None
@@ -143,7 +144,7 @@ class GraphCache:
 
 
 def _arrays(graph: GraphView) -> dict[str, Array]:
-    """A graph as arrays to be saved."""
+    """Return a graph as arrays to be saved."""
     return {
         **{name: getattr(graph, name) for name in ("visible", *_OWN)},
         **graph.names._asdict(),
@@ -154,8 +155,8 @@ def _arrays(graph: GraphView) -> dict[str, Array]:
 
 
 def _read(arrays: Mapping[str, Array], space: int) -> GraphView:
-    """The graph of the arrays that were saved; its moment is long past."""
-    first_entity, first_topic, n = (int(one) for one in arrays["where"])
+    """Restore a saved graph. Its times are 0, so that `repair` reads all stated edges again."""
+    first_entity, first_topic, n = map(int, arrays["where"])
     return GraphView(
         moment=GraphMoment(space, 0, 0, arrays["visible"], None),
         first_entity=first_entity,

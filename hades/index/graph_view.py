@@ -1,8 +1,8 @@
 """GraphView: the graph of one space at one moment, as arrays.
 
-Nodes are numbered: chunks first (by their number in the indexes), then entities, then
-topics by their id. Each kind has room to grow, so that a graph can be repaired after a write
-(see `graph_build`) and every number stays what it was.
+Nodes are numbered: chunks first (by their number in the indexes), then entities, then topics by
+id. Each kind has room to grow, so that numbers stay the same when a graph is repaired after a
+write (see `graph_build`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hades.index.array_store import Array
 from hades.index.columns import Columns
 
 HUB_SHARE, HUB_AT_LEAST = 0.05, 10
-"""A name in more of the chunks than this links nothing."""
+"""A name in a larger share of the chunks, and in more than 10 of them, links nothing."""
 
 TITLE, SYMBOL, AUTHOR, TOLD = 1, 3, 5, 8
 """Origins of names as they are stored (see `hades.ingest.document.Origin`)."""
@@ -30,8 +30,11 @@ COUNTS = 5
 
 
 def counted(mentions: Columns | Mapping[str, Array], rows: Any) -> npt.NDArray[np.int32]:
-    """What mentions add to what is counted of their entities, in columns: places of one word,
-    those with a capital, texts that introduce it, as title or symbol, as what a fact is about."""
+    """Return the counts that mentions add to their entities, one row per mention.
+
+    The columns are: places of one word, those with a capital, whether the text introduces the name,
+    whether as title or symbol, whether as the subject of a fact.
+    """
     origin = mentions["introduces"][rows]
     columns = [mentions["singles"][rows], mentions["capitals"][rows], origin > 0]
     columns += [(origin == TITLE) | (origin == SYMBOL), origin == TOLD]
@@ -40,7 +43,7 @@ def counted(mentions: Columns | Mapping[str, Array], rows: Any) -> npt.NDArray[n
 
 @dataclass(frozen=True, slots=True)
 class GraphMoment:
-    """What is there at the moment a graph is made for."""
+    """The moment of a graph, and what is visible then."""
 
     space: int
     valid: int
@@ -48,34 +51,35 @@ class GraphMoment:
     visible: Flags
     """By chunk number."""
     order: tuple[Ints, Ints, Ints, Flags] | None
-    """Chunk, topic and ordinal of what stands where, and whether it is a turn of a
-    conversation; None: as it is now."""
+    """Chunk, topic, ordinal within the topic, and whether it is a turn of a conversation. None: the
+    current order of the tables."""
 
 
 class EntityNames(NamedTuple):
-    """What is known of the entities at a moment, by number."""
+    """The state of the entities at a moment, by number."""
 
     exists: Flags
     titled: Flags
-    """Titles, symbols and what users relate: they are found in any case of letters."""
+    """Whether it is a title, a symbol or a name that users relate: these match in any case."""
     counts: npt.NDArray[np.int32]
-    """What the mentions there say of each (see `counted`)."""
+    """Sums over the visible mentions of each entity (see `counted`)."""
 
     def capital_share(self, of: Any) -> Any:
-        """Of the places of one word of entities, how many begin with a capital."""
+        """Return the share of the one-word places of entities that begin with a capital."""
         return self.counts[of, 1] / np.maximum(1, self.counts[of, 0])
 
 
 class StatedArcs(NamedTuple):
-    """Arcs that users and documents state: two ends and a weight, each pair once."""
+    """Arcs that users and documents state, each pair of nodes once."""
 
     pairs: Ints
+    """The smaller node times `n` plus the larger one."""
     weights: Floats
 
 
 @dataclass(frozen=True)
 class GraphView:
-    """The graph of a space at a moment, and what is known of its names."""
+    """The graph of a space at a moment, with the state of its names."""
 
     moment: GraphMoment
     chunks: Ints
@@ -85,31 +89,31 @@ class GraphView:
     first_topic: int
     n: int
     roots: Ints
-    """By entity: what it was merged into, else itself."""
+    """By entity: the entity it was merged into, or itself."""
     names: EntityNames
     frequency: Ints
-    """By entity: in how many chunks it is mentioned."""
+    """By entity: the number of chunks that mention it."""
     title_of: Ints
-    """By chunk: the entity that is its title, -1: none."""
+    """By chunk: the entity that is its title, or -1."""
     previous: Ints
     next: Ints
-    """By chunk: its neighbours in its document, -1: none."""
+    """By chunk: its neighbours in its document, or -1."""
     spoken: Flags
-    """By chunk: whether it is a turn of a conversation; turns lend to their neighbours."""
+    """By chunk: whether it is a turn of a conversation."""
     stated: StatedArcs
     adjacency: Adjacency
     whole: int = 0
-    """Of an excerpt: how many chunks the whole memory has."""
+    """The number of chunks of the whole memory, if this graph is of an excerpt."""
 
     @cached_property
     def hub(self) -> Flags:
         """By entity: whether so many chunks mention it that it links nothing."""
-        found: Flags = self.frequency > max(HUB_SHARE * self.size, HUB_AT_LEAST)
-        return found
+        hub: Flags = self.frequency > max(HUB_SHARE * self.size, HUB_AT_LEAST)
+        return hub
 
     @cached_property
     def barred(self) -> Flags:
-        """Nodes that walks leave out: hubs."""
+        """By node: whether walks leave it out, because it is a hub."""
         barred = np.zeros(self.n, np.bool_)
         barred[self.first_entity : self.first_entity + len(self.hub)] = self.hub
         barred.flags.writeable = False  # so that walks remember the sums under it
@@ -117,12 +121,12 @@ class GraphView:
 
     @cached_property
     def size(self) -> int:
-        """How many chunks are there."""
+        """The number of visible chunks."""
         return self.whole or int(self.visible.sum())
 
     @cached_property
     def is_chunk(self) -> Flags:
-        """By node."""
+        """By node: whether it is a chunk."""
         return np.arange(self.n) < self.first_entity
 
     @cached_property
@@ -132,41 +136,41 @@ class GraphView:
 
     @cached_property
     def rarity(self) -> Floats:
-        """By entity: how much it tells that a chunk mentions it."""
+        """By entity: log(1 + number of chunks / number of chunks that mention it)."""
         rarity: Floats = np.log1p(self.size / np.maximum(1, self.frequency))
         return rarity
 
     @cached_property
     def rarest(self) -> float:
-        """The highest of these."""
+        """The highest rarity."""
         return float(self.rarity.max(initial=0.0))
 
     @property
     def visible(self) -> Flags:
-        """By chunk: whether it is there."""
+        """By chunk: whether it is visible."""
         return self.moment.visible
 
     def number(self, node: int) -> int | None:
-        """The number of a node (an id with its kind), None when it is not in the graph."""
-        found = int(self.numbers(np.array([node], np.int64))[0])
-        return None if found < 0 else found
+        """Return the number of a node (an id with its kind), or None if it is not in the graph."""
+        number = int(self.numbers(np.array([node], np.int64))[0])
+        return None if number < 0 else number
 
     def numbers(self, nodes: Ints) -> Ints:
-        """The numbers of many nodes, -1 for those that are not in the graph."""
-        found = np.full(len(nodes), -1, np.int64)
+        """Return the numbers of nodes, -1 for those that are not in the graph."""
+        numbers = np.full(len(nodes), -1, np.int64)
         ids = row_of(nodes)
         for kind, known in ((NodeKind.CHUNK, self.chunks), (NodeKind.ENTITY, self.entities)):
             own = np.flatnonzero(kind.has(nodes))
             at = np.searchsorted(known, ids[own])
-            there = is_at(known, at, ids[own])
-            at = at[there]
-            found[own[there]] = self.first_entity + self.roots[at] if kind == 1 else at
+            is_known = is_at(known, at, ids[own])
+            at = at[is_known]
+            numbers[own[is_known]] = self.first_entity + self.roots[at] if kind == 1 else at
         topic = np.flatnonzero(NodeKind.TOPIC.has(nodes) & (ids < self.n - self.first_topic))
-        found[topic] = self.first_topic + ids[topic]
-        return found
+        numbers[topic] = self.first_topic + ids[topic]
+        return numbers
 
     def node(self, number: int) -> int:
-        """The node of a number."""
+        """Return the node (an id with its kind) of a number."""
         if number < self.first_entity:
             return NodeKind.CHUNK.node(int(self.chunks[number]))
         if number < self.first_topic:
@@ -180,8 +184,8 @@ def are_known(ids: Ints, wanted: Ints) -> Flags:
 
 
 def is_at(ids: Ints, at: Ints, wanted: Ints) -> Flags:
-    """Whether each wanted id stands where it was looked for."""
+    """Return whether each wanted id is at its position `at` in `ids`."""
     if not len(ids):
         return np.zeros(len(wanted), np.bool_)
-    there: Flags = ids[np.minimum(at, len(ids) - 1)] == wanted
-    return there
+    equal: Flags = ids[np.minimum(at, len(ids) - 1)] == wanted
+    return equal

@@ -1,8 +1,8 @@
 """The indexes of a memory together: chunks and their times, vectors, words, mentions.
 
-All of it is derived from the store and can be lost at any moment. It stands at a change
-number; `catch_up` reads what was written since, in every process that has the memory open.
-Arrays are saved beside the memory so that opening a large one does not read it anew.
+All of it is derived from the store and can be rebuilt. It is current as of a change number, and
+`catch_up` reads later changes, in every process that has the memory open. Arrays are saved beside
+the memory, so that opening a large memory does not read all of it again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hades.store.records import Progress
 from hades.store.store import Store
 
 SAVED_AFTER_ROWS = 2_000
-"""So many new rows are worth saving the arrays again; fewer are read from the store."""
+"""New rows after which the arrays are saved again. Fewer rows are read from the store."""
 _VECTORS_BATCH = 20_000
 
 _TABLES: TableTypes = {
@@ -42,7 +42,7 @@ _TABLES: TableTypes = {
 
 
 class Indexes(Derived):
-    """Everything derived from one memory; of words, those of the space asked about."""
+    """Everything derived from one memory, with the words of the space asked about."""
 
     words: Words
 
@@ -51,14 +51,14 @@ class Indexes(Derived):
     def __init__(
         self, store: Store, encoder: str, dims: int, words: SpaceWords | None = None
     ) -> None:
-        """Those of a memory; with the `words` of another, of an excerpt, which is not saved."""
+        """Open the indexes of a memory. With `words`, index an excerpt, which is not saved."""
         self._encoder, self._dims = encoder, dims
         self._space = 0
         self._numbers = self._row_of = np.zeros(0, np.int64)
         self._masks: dict[tuple[int, int, int], tuple[Flags, int]] = {}
-        """By moment: which chunks are there, and until when that holds."""
+        """By space and moment: the visible chunks, and the valid time until which that holds."""
         self._earlier: tuple[Flags | None, Flags] = None, np.zeros(0, np.bool_)
-        """Of the moment asked about last."""
+        """The visible chunks last asked about, and the earlier versions of notes for them."""
         folder = usable(store.index_folder) if words is None else words.folder
         super().__init__(store, folder, saved=words is None)
         self._number_vectors()
@@ -66,28 +66,28 @@ class Indexes(Derived):
 
     @property
     def is_whole(self) -> bool:
-        """Whether these are of the whole memory, not of an excerpt."""
+        """Whether these index the whole memory, not an excerpt."""
         return self._saved
 
     @property
     def chunks(self) -> Columns:
-        """id, topic and space of each chunk; its place here is its number."""
+        """Id, topic and space of each chunk; the row of a chunk is its number."""
         return self._columns["chunks"]
 
     def snapshot(self) -> Indexes:
-        """Everything as it is now: a later catching up does not show in it."""
-        made = copy.copy(self)
-        made._columns = {name: columns.snapshot() for name, columns in self._columns.items()}
-        made.vectors, made.facts = self.vectors.snapshot(), self.facts.snapshot()
-        made._masks = {}
-        return made
+        """Return the current state; a later `catch_up` does not show in it."""
+        taken = copy.copy(self)
+        taken._columns = {name: columns.snapshot() for name, columns in self._columns.items()}
+        taken.vectors, taken.facts = self.vectors.snapshot(), self.facts.snapshot()
+        taken._masks = {}
+        return taken
 
     # Catching up
 
     def catch_up(self, space: int, on_progress: Progress | None = None) -> None:
-        """Read what was written since, and of words those of a space.
+        """Read the changes since the last call, and the words of a space.
 
-        Rebuild when this is another memory's index.
+        Rebuild if the index belongs to another memory.
         """
         generation, change = self.store.changefeed.revision()
         if (generation, change) != (self._generation, self.change):
@@ -118,11 +118,11 @@ class Indexes(Derived):
         for rows in self.store.changefeed.vectors(self._encoder, self.change, _VECTORS_BATCH):
             kept = [row for row in rows if kind.has(row[0])]
             ids = np.array([row_of(node) for node, _ in kept], np.int64)
-            size = 2 * self.vectors.dims  # what follows are the sentences of a note
+            size = 2 * self.vectors.dims  # the vectors of a note's sentences follow
             flat = np.frombuffer(b"".join(vector[:size] for _, vector in kept), np.float16)
-            made = flat.reshape(len(kept), self.vectors.dims)
+            vectors = flat.reshape(len(kept), self.vectors.dims)
             known = are_known(self.chunks["id"], ids) if kind == NodeKind.CHUNK else slice(None)
-            yield ids[known], made[known]
+            yield ids[known], vectors[known]
 
     def _drop_purged(self) -> None:
         nodes = self._purged()
@@ -135,7 +135,7 @@ class Indexes(Derived):
             self.vectors.drop(gone)
 
     def _number_vectors(self) -> None:
-        """The number of the chunk of each vector; chunk ids only grow, so they are sorted."""
+        """Find the chunk number of each vector. Chunk ids only grow, so they are sorted."""
         ids = self.chunks["id"]
         at = np.searchsorted(ids, self.vectors.chunks)
         self._numbers = np.minimum(at, max(0, len(ids) - 1)).astype(np.int64)
@@ -145,16 +145,16 @@ class Indexes(Derived):
     # Looking
 
     def visible(self, space: int, as_of: AsOf) -> Flags:
-        """Which chunks are there at a moment: one flag a chunk number."""
+        """Return which chunks are visible at a moment, by chunk number."""
         valid, known = self.moment(as_of)
         key = (space, 0 if as_of.valid is None else valid, 0 if as_of.known is None else known)
         if key in self._masks and valid < self._masks[key][1]:
             return self._masks[key][0]
         rows = self._columns["presences"]
         believed = (rows["recorded_at"] <= known) & (rows["retired_at"] > known)
-        there = believed & (rows["valid_from"] <= valid) & (rows["valid_to"] > valid)
+        present = believed & (rows["valid_from"] <= valid) & (rows["valid_to"] > valid)
         mask = np.zeros(len(self.chunks), np.bool_)
-        at = np.searchsorted(self.chunks["id"], rows["chunk"][there])
+        at = np.searchsorted(self.chunks["id"], rows["chunk"][present])
         mask[at] = True
         mask &= self.chunks["space"] == space
         if len(self._masks) > 16:
@@ -166,14 +166,14 @@ class Indexes(Derived):
 
     @property
     def turns(self) -> Ints:
-        """The moments at which chunks come and go."""
+        """The valid times at which chunks appear and disappear."""
         rows = self._columns["presences"]
         return np.concatenate([rows["valid_from"], rows["valid_to"]])
 
     def earlier(self, space: int, as_of: AsOf) -> Flags:
-        """Chunks of earlier versions of the notes that are there: not what was forgotten.
+        """Return the chunks of earlier versions of the visible notes, by chunk number.
 
-        A note that was forgotten and remembered anew begins anew.
+        Versions from before a note was forgotten do not count.
         """
         visible = self.visible(space, as_of)
         if self._earlier[0] is not visible:
@@ -195,7 +195,7 @@ class Indexes(Derived):
         if not len(used):
             return earlier
         used = used[np.lexsort((rows["valid_from"][used], topic[used]))]
-        # Times as ranks, so that topic and time fit into one number that only grows.
+        # Times become ranks, so that topic and time fit into one increasing number.
         times, rank = np.unique(
             np.concatenate([rows["valid_from"][used], rows["valid_to"][used]]), return_inverse=True
         )
@@ -210,7 +210,7 @@ class Indexes(Derived):
         return earlier & ~visible
 
     def spans(self, numbers: Ints, as_of: AsOf) -> tuple[Ints, Ints]:
-        """From when until when chunks were there last, up to a moment."""
+        """Return the start and the end of the last presence of chunks, up to a moment."""
         valid, known = self.moment(as_of)
         rows = self._columns["presences"]
         order = np.argsort(numbers)
@@ -221,7 +221,7 @@ class Indexes(Derived):
             & (rows["retired_at"] > known)
             & (rows["valid_from"] <= valid)
         )
-        own = own[np.argsort(rows["valid_from"][own], kind="stable")]  # the last one stays
+        own = own[np.argsort(rows["valid_from"][own], kind="stable")]  # the last one wins
         at = order[np.searchsorted(ids, rows["chunk"][own])]
         starts, ends = np.zeros(len(numbers), np.int64), np.zeros(len(numbers), np.int64)
         starts[at], ends[at] = rows["valid_from"][own], rows["valid_to"][own]
@@ -230,45 +230,45 @@ class Indexes(Derived):
     def begun(
         self, mask: Flags, as_of: AsOf, since: datetime | None, until: datetime | None
     ) -> Flags:
-        """Which chunks of a mask began to hold in a window."""
+        """Return which chunks of a mask began to hold from `since` until before `until`."""
         numbers = np.flatnonzero(mask)
         starts = self.spans(numbers, as_of)[0]
         first = -FOREVER if since is None else to_micros(since)
         last = FOREVER if until is None else to_micros(until)
-        found = np.zeros(len(mask), np.bool_)
-        found[numbers[(starts >= first) & (starts < last)]] = True
-        return found
+        begun = np.zeros(len(mask), np.bool_)
+        begun[numbers[(starts >= first) & (starts < last)]] = True
+        return begun
 
     def moment(self, as_of: AsOf) -> tuple[int, int]:
-        """An AsOf as (valid, known); an open end is later than any of them."""
+        """Return valid and known time in microseconds; known is before FOREVER, the open end."""
         valid, known = self.store.moment(as_of)
         return valid, min(known, FOREVER - 1)
 
     def of_topics(self, topics: Sequence[int]) -> Flags:
-        """Which chunks belong to topics."""
+        """Return which chunks belong to topics, by chunk number."""
         return np.isin(self.chunks["topic"], np.array(list(topics), np.int64))
 
     def among(self, mask: Flags, chunks: Sequence[int]) -> list[bool]:
-        """Of each chunk, by id, whether a mask lets it in."""
+        """Return for each chunk id whether the mask contains it."""
         ids, wanted = self.chunks["id"], np.array(chunks, np.int64)
         if not len(ids):
             return [False] * len(wanted)
         at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
-        return [bool(let_in) for let_in in (ids[at] == wanted) & mask[at]]
+        return [bool(flag) for flag in (ids[at] == wanted) & mask[at]]
 
     def nearest(self, question: Floats32, mask: Flags, limit: int) -> list[tuple[int, float]]:
-        """The nearest chunks by meaning: (chunk, cosine)."""
+        """Return the nearest chunks by meaning, as (chunk id, cosine)."""
         numbers, near = self.vectors.nearest(question, self._numbers, mask, self.own, limit)
         ids = self.chunks["id"][numbers]
         return list(zip(ids.tolist(), near.tolist(), strict=True))
 
     def near(self, question: Floats32, mask: Flags) -> Floats32:
-        """How near each chunk of the mask is, by number; infinitely far without a vector."""
+        """Return the cosine of each chunk of the mask, by number; -inf without a vector."""
         return self.vectors.near(question, self._numbers, mask, self.own)
 
     @property
     def own(self) -> Flags:
-        """Which chunks are of the space asked about."""
+        """Which chunks belong to the space asked about, by number."""
         own: Flags = self.chunks["space"] == self._space
         return own
 
@@ -282,16 +282,16 @@ class Indexes(Derived):
         return bool(self._row_of[number] >= 0)
 
     def without_vector(self, mask: Flags) -> int:
-        """How many chunks of a mask have no vector yet."""
+        """Return the number of chunks of a mask that have no vector yet."""
         return int((mask & (self._row_of < 0)).sum())
 
     def vectors_of(self, numbers: Ints) -> Floats32:
-        """The vectors of chunks, by number; nothing but zeros where there is none."""
-        found = np.zeros((len(numbers), self.vectors.dims), np.float32)
+        """Return the vectors of chunks, by number; zeros for a chunk without one."""
+        vectors = np.zeros((len(numbers), self.vectors.dims), np.float32)
         if len(self.vectors):
             at = self._row_of[numbers]
-            found[at >= 0] = self.vectors.full(at[at >= 0])
-        return found
+            vectors[at >= 0] = self.vectors.full(at[at >= 0])
+        return vectors
 
     def saying(
         self,
@@ -302,7 +302,7 @@ class Indexes(Derived):
         *,
         earlier: bool = False,
     ) -> list[tuple[int, float]]:
-        """The best chunks by words: (chunk, score); `earlier` versions of notes, too."""
+        """Return the best chunks by words, as (chunk id, score). See `Words.best`."""
         valid, known = self.moment(as_of)
         return self.words.best(question, valid, known, limit, topics, earlier=earlier)
 
@@ -318,7 +318,7 @@ class Indexes(Derived):
 
 
 def usable(folder: Path) -> Path:
-    """The folder beside the memory; where nothing can be written, one of this process."""
+    """Create the index folder and return it, or a temporary one if it cannot be written."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         (folder / "lock").open("a").close()

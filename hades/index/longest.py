@@ -1,7 +1,7 @@
-"""Which of the names at a place counts: the longest, left to right.
+"""Choice among overlapping names in a text: the longest counts, from left to right.
 
-Titles are matched once more among themselves, since longer names would hide them (2Wiki
-R@5 of the walk: 91 with both layers, 83 with one).
+Titles are matched once more among themselves, because longer names would hide them (2Wiki R@5 of
+the walk: 91 with both layers, 83 with one).
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from hades.graph.arrays import Flags, Ints
 from hades.index.graph_view import EntityNames
 
 CAPITAL_SHARE = 0.5
-"""A found name of one word must be written with a capital this often."""
+"""The least share of places with a capital for a name of one word that is not a title."""
 
 
 def counting(names: EntityNames, chunk: Ints, entity: Ints, place: Ints) -> Ints:
-    """The places that count.
+    """Return which places count, as positions in `place`.
 
-    A title of several words counts in any case of letters; every other name must begin with
-    a capital, and one of a single word must mostly be written so.
+    A title of several words counts in upper and lower case. Every other name must begin with a
+    capital. A name of one word that is not a title must mostly be written with a capital.
     """
     length = place >> 1 & 15
     capital = (place & 1).astype(np.bool_)
@@ -35,17 +35,17 @@ def counting(names: EntityNames, chunk: Ints, entity: Ints, place: Ints) -> Ints
 
 
 def longest_first(chunk: Ints, entity: Ints, place: Ints, titled: Flags) -> Ints:
-    """Left to right, the longest name at a place; what it covers does not count."""
+    """Return the longest name at each place, from left to right, without names that it covers."""
     if not len(chunk):
         return np.zeros(0, np.int64)
     start, length = place >> 5, place >> 1 & 15
-    # By chunk and start, then longest first, titles first, and a stable end by entity.
+    # Sort by chunk and start, then longest first, titles first, then by entity.
     order = np.lexsort((entity, (15 - length) << 1 | ~titled, chunk << 32 | start))
     at = (chunk << 32 | start)[order]
     head = np.concatenate([[True], at[1:] != at[:-1]])
     group = np.cumsum(head) - 1
     first = order[head]
-    # Among names of the same words, those that title something stand for it alone.
+    # Among names of the same words, only titles count if there are any.
     same = (length[order] == length[first][group]) & (titled[order] == titled[first][group])
     kept = _greedy(at[head], at[head] + length[first])
     chosen: Ints = order[same & kept[group]]
@@ -53,11 +53,11 @@ def longest_first(chunk: Ints, entity: Ints, place: Ints, titled: Flags) -> Ints
 
 
 def _greedy(start: Ints, end: Ints) -> Flags:
-    """Which stretches, in order of their start, are kept when each kept one bars the next."""
+    """Return which ranges, sorted by start, are kept if none may overlap a kept one before it."""
     reached = np.maximum.accumulate(end)
     alone = np.concatenate([[True], start[1:] >= reached[:-1]])
     kept = alone.copy()
-    # Within a run of overlapping stretches the first is kept; the rest is decided one by one.
+    # The first of a run of overlapping ranges is kept; the others are decided one by one.
     head_of = np.flatnonzero(alone)[np.cumsum(alone) - 1]
     late = np.flatnonzero(~alone)
     previous, last = -1, 0

@@ -1,12 +1,12 @@
-"""The matcher: every known name in every text.
+"""The matcher: finds every known name in texts.
 
-A text's words are looked up as they come: where a word begins some name, the words after
-it are joined on, up to the longest such name, and each step is one look-up in a dict. So
-the work grows with the texts, not with the number of names: 6,119 passages against 47,000
-names take 1.5 s. (A trie in numba takes 0.9 s, and 0.8 s to start: not worth its weight.)
+Each word that begins some name is looked up, then joined with the words after it, up to the longest
+such name. Each step is one look-up in a dict, so the work grows with the texts and not with the
+number of names: 6,119 passages against 47,000 names take 1.5 s. (A trie in numba takes 0.9 s, and
+0.8 s to start.)
 
-All matches are given, also those inside longer ones: which of them counts depends on the
-time asked about and is decided when the graph is read.
+Matches inside longer ones are returned too. Which of them counts depends on the moment and is
+decided when the graph is built.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ class Match(NamedTuple):
     start: int
     """The number of its first word."""
     length: int
-    """How many words."""
+    """The number of words."""
     capital: bool
     """Whether the first word begins with a capital."""
 
 
 class Matcher:
-    """A dictionary of names, by key, that reads texts."""
+    """Finds names, given by their keys, in texts."""
 
     def __init__(self, keys: Sequence[str]) -> None:
         self._names = {key: number for number, key in enumerate(keys)}
         self._longest: dict[str, int] = {}
-        """By first word: the words of the longest name that begins with it."""
+        """By first word: the number of words of the longest name that begins with it."""
         for key in keys:
             parts = key.split(" ")
             self._longest[parts[0]] = max(self._longest.get(parts[0], 0), len(parts))
 
     def match(self, texts: Sequence[str]) -> Iterator[Match]:
-        """Every match in every text, in order."""
+        """Yield every match in every text, in order."""
         longest, name_of = self._longest.get, self._names.get
         for number, text in enumerate(texts):
             own = words(text)

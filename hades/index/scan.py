@@ -1,7 +1,7 @@
 """The scan of int8 vectors, in numba: numpy takes three times as long.
 
-Loading numba takes half a second, compiling for the first time several: `Vectors` answers
-with numpy until this module is ready.
+Loading numba takes half a second, and the first compilation several. `Vectors` uses numpy until
+this module is ready.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from numba import njit
 
 @njit(cache=True, nogil=True, fastmath=True)
 def scan(codes: Any, scales: Any, question: Any, rows: Any, mask: Any, out: Any) -> None:
-    """How near each vector is to a question; what the mask rules out is infinitely far.
+    """Write the similarity of each vector to a question into `out`; -inf outside the mask.
 
-    Four vectors at a time, all in int8: the compiler then multiplies sixteen pairs at once,
-    which made one core twice as fast as two were (16,000 vectors: 0.35 ms).
+    Four vectors at a time, all in int8, so that the compiler multiplies sixteen pairs at once. This
+    made one core twice as fast as two were before (16,000 vectors: 0.35 ms).
     """
     count, dims = codes.shape
     whole = count - count % 4

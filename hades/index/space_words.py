@@ -1,12 +1,11 @@
-"""The words of each space: an inverted index a space.
+"""The words of each space: one inverted index per space.
 
-BM25 weighs a word by how many passages have it. Over all spaces together that would tell a
-reader of one which words another has, so each space has an index, and statistics, of its own.
-It is brought up to date when somebody asks in its space: what is written and asked elsewhere
-changes nothing in it.
+BM25 weighs a word by how many passages contain it. Statistics over all spaces would reveal the
+words of one space to readers of another, so each space has its own index and statistics. It is
+updated when a question is asked in its space; writes and questions elsewhere do not affect it.
 
-A note more is kept in memory beside the index (see `words`); when there are enough of them a
-thread merges them into it. A process reads again what another has merged.
+New notes are kept in memory beside the index (see `words`). When there are enough of them, a thread
+merges them into the index. A process reads again what another process has merged.
 """
 
 from __future__ import annotations
@@ -41,28 +40,27 @@ from hades.store.records import Progress
 from hades.store.store import Store
 
 MERGED_FROM, MERGED_FROM_SHARE = 64, 0.01
-"""So many presences beside the index, or so many for each in it, are merged into it: that takes
-longer than a question, and until then the average length of a passage lags."""
+"""Number of presences beside the index, or share of those in it, from which they are merged into
+the index. A merge takes longer than a question. Until then the average length of a passage lags."""
 OPEN_AT_MOST = 64
-"""Spaces whose words stay open; opening one takes a millisecond."""
+"""Number of spaces whose words stay open. Opening one takes a millisecond."""
 _BATCH = 5_000
 _LOCKS = shutil.ignore_patterns("*.lock")
 _LOG = logging.getLogger(__name__)
 
 _Files = Mapping[str, Sequence[int]]
 _Revision = dict[str, Any]
-"""Which memory's words these are (`generation`), up to which `change`, in which `folder`,
-length and checksum of each of its `files`, and how many passages of how many words it took in
-(`lengths`)."""
+"""The `generation` and `change` of the memory, the `folder` of the index, length and checksum of
+each of its `files`, and the number of passages and words that it took in (`lengths`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """The words of a space, and the change up to which nothing of it is missing in them."""
+    """The words of a space, complete up to the change `seen`."""
 
     words: Words
     revision: _Revision
-    """Of the index; what came since is beside it."""
+    """The revision of the index on disk; later presences are in memory beside it."""
     generation: str
     seen: int
 
@@ -81,7 +79,7 @@ class SpaceWords:
     def of(
         self, space: int, generation: str, change: int, on_progress: Progress | None = None
     ) -> Words:
-        """The words of a space up to a change."""
+        """Return the words of a space up to a change."""
         with self._lock:
             held = self._open.pop(space, None)
             if held is None or not self._is_current(held, space, generation, change):
@@ -104,7 +102,7 @@ class SpaceWords:
             self._merging.join()
 
     def _is_current(self, held: _Open, space: int, generation: str, change: int) -> bool:
-        """Whether what is held only lacks what was written since."""
+        """Return whether the open words can be updated by reading only later changes."""
         purged = held.seen != change and self._store.changefeed.since("purged", held.seen)
         if purged or held.generation != generation or held.seen > change:
             return False
@@ -113,7 +111,7 @@ class SpaceWords:
         return revision == held.revision or int(revision.get("change", 0)) > change
 
     def _opened(self, space: int, generation: str, change: int, held: _Open | None) -> _Open:
-        """The index as it is on disk; an empty one when there is none that can be used."""
+        """Open the index on disk. Remove an unusable one and return an empty index instead."""
         revision = self._revision(space)
         words, since = self._verified(space, revision, held), int(revision.get("change", 0))
         is_of_it = (
@@ -121,7 +119,7 @@ class SpaceWords:
         )
         if words is not None and is_of_it and not self._store.changefeed.since("purged", since):
             return _Open(words, revision, generation, since)
-        # Segments keep the words of what was purged until they are written anew.
+        # Segments keep the words of purged texts until they are rewritten.
         for old in self._folder.glob(f"{space}.*"):
             remove_path(old)
         return _Open(Words(), {}, generation, 0)
@@ -129,7 +127,7 @@ class SpaceWords:
     def _caught_up(
         self, space: int, held: _Open, change: int, on_progress: Progress | None
     ) -> _Open:
-        """The same with what was written up to a change."""
+        """Return the words with everything written up to a change."""
         batches = self._store.changefeed.said(space, held.seen, _BATCH)
         new = next(batches, [])
         if len(new) < MERGED_FROM:
@@ -143,9 +141,9 @@ class SpaceWords:
     def _written(
         self, space: int, held: _Open, change: int, presences: Iterable[tuple[Presence, str]]
     ) -> _Open:
-        """The same with presences in the index, which then stands at a change.
+        """Write presences into the index, which is then complete up to a change.
 
-        Each time in a new folder: a process that is killed meanwhile leaves the old one as it was.
+        Each write makes a new folder, so a killed process leaves the old one intact.
         """
         old, noted = held.revision, self._folder / f"{space}.json"
         folder = self._folder / f"{space}.{secrets.token_hex(6)}"
@@ -161,16 +159,16 @@ class SpaceWords:
         return _Open(words, revision, held.generation, change)
 
     def _merge(self, space: int, held: _Open) -> None:
-        """Bring what is beside the index into it, beside the questions; a thread of its own."""
+        """Merge the presences beside the index into it; runs in a thread."""
         presences = [(row.presence, row.text) for row in held.words.recent.values()]
         try:
             with locked(self.folder):
-                # Another process may have done it, the file may be another, some may be purged.
+                # Another process may have merged, or the memory was replaced, or texts were purged.
                 if not self._is_current(held, space, *self._store.changefeed.revision()):
                     return
                 merged = self._written(space, held, held.seen, presences)
         except HadesError:
-            return  # the memory was closed, or another process holds the index: the next time
+            return  # the memory was closed, or the index is locked: merge next time
         except UNREADABLE as error:
             _LOG.warning("the index %s cannot be written: %s", self._folder, error)
             return
@@ -178,7 +176,7 @@ class SpaceWords:
             self._open[space] = merged
 
     def _verified(self, space: int, revision: _Revision, held: _Open | None) -> Words | None:
-        """The words of a revision as they are now; None when there are none, or damaged ones."""
+        """Verify the index of a revision and open it. Return None if it is missing or damaged."""
         known = held.revision.get("files", {}) if held is not None else {}
         try:
             folder = self._folder / revision["folder"]
@@ -213,9 +211,9 @@ class SpaceWords:
 
 
 def words_on_disk(store: Store, space: int) -> tuple[Words, int]:
-    """The words of a space as they lie on disk, and up to which change; none where unreadable.
+    """Return the words of a space on disk and their change, or empty words if unreadable.
 
-    Nothing is locked, verified or written: for who looks up in the store what it finds.
+    Nothing is locked, verified or written. The caller checks every hit in the store.
     """
     folder = store.index_folder / "spaces"
     with suppress(*UNREADABLE):
@@ -232,17 +230,17 @@ def _opened(folder: Path, _change: int) -> Words:
 
 
 def forget_opened() -> None:
-    """Let go of the files that `words_on_disk` holds."""
+    """Close the files that `words_on_disk` keeps open."""
     _opened.cache_clear()
 
 
 def damaged(folder: Path) -> dict[Path, str]:
-    """What is wrong with the files of an index folder, by the file that stands for it."""
-    found: dict[Path, str] = {}
+    """Return the damaged files of an index folder, each with what is wrong with it."""
+    faults: dict[Path, str] = {}
     if not folder.is_dir():
-        return found
+        return faults
     with ExitStack() as held:
-        with suppress(OSError):  # where it may only be read, it is looked at all the same
+        with suppress(OSError):  # a read-only folder is checked without the lock
             held.enter_context(locked(folder))
         for path in (*own_files(folder), *folder.glob("spaces/*.json")):
             try:
@@ -252,26 +250,26 @@ def damaged(folder: Path) -> dict[Path, str]:
                 elif path.name != "spaces":
                     verify_arrays(path)
             except UNREADABLE as error:
-                found[path] = str(error)
-    return found
+                faults[path] = str(error)
+    return faults
 
 
 def _bodies(folder: Path, files: _Files, known: _Files) -> dict[Path, tuple[int, int, int]]:
-    """The files that are not known yet, to be verified."""
+    """Return the files that must be verified: those not in `known`."""
     new = {name: file for name, file in files.items() if known.get(name) != file}
     return {folder / name: (0, size, checksum) for name, (size, checksum) in new.items()}
 
 
 def _link(file: str, to: str) -> None:
-    """The same file once more: tantivy never changes one, it puts another in its place."""
+    """Link a file, or copy it. tantivy never changes a file, it only replaces it."""
     try:
         os.link(file, to)
-    except OSError:  # not every file system has links
+    except OSError:  # the file system has no hard links
         shutil.copyfile(file, to)
 
 
 def _files(folder: Path, known: _Files) -> _Files:
-    """Length and checksum of the files of an index; segments never change, its lists do."""
+    """Return length and checksum of the files of an index. Only its .json files change."""
     files = {}
     for path in folder.iterdir():
         if path.suffix == ".lock":

@@ -1,7 +1,7 @@
-"""The rows the graph is made of, as arrays: who is mentioned where, what is related.
+"""The rows that the graph is built from, as arrays: mentions, edges, merges, order of chunks.
 
-They hold everything at all times; `GraphView` reads from them what counts at one moment. They
-stand at a change number and catch up like the rest of the index.
+They hold the rows of all times; a `GraphView` has those of one moment. They are current as of a
+change number and catch up like the rest of the index.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BATCH_ROWS = 200_000
 _BATCH_TEXTS = 2_000
 
 _ENTITY_BITS = 31
-"""A mention is known by its chunk and its entity, in one number."""
+"""The key of a mention is its chunk and its entity in one number."""
 
 _ENDS = {"source": np.int64, "relation": np.int32, "target": np.int64, "weight": np.float32}
 _TABLES: TableTypes = {
@@ -58,26 +58,26 @@ _MENTIONS = {
     "singles": np.int32,
     "capitals": np.int32,
 }
-"""Chunk and entity by number (their place among all, which only grows); where its places
-are; and of those of one word how many there are, and how many begin with a capital."""
+"""Chunk and entity are row numbers. `first` and `count` locate the places of the mention. `singles`
+counts its places of one word, `capitals` those of them that begin with a capital."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableChanges:
-    """What a catching up brought: enough to repair a graph instead of making it anew."""
+    """The changes that `catch_up` found, to repair a graph instead of rebuilding it."""
 
     mentions: Ints = field(default_factory=lambda: np.zeros((0, 2 + COUNTS), np.int64))
-    """Mentions that are new or other: chunk and entity, by number, and by how much more each of
-    them adds to what is `counted`."""
+    """New or changed mentions: chunk number, entity number, and the differences of the counts (see
+    `counted`)."""
     stated: bool = False
-    """There are other edges, links or subjects."""
+    """Whether edges, derived edges or subjects changed."""
     is_exact: bool = True
-    """Whether each mention is new to the graph, so that counts can be added."""
+    """Whether the graph contains none of these changes yet, so that counts can be added."""
     everything: bool = False
-    """Entities were merged or split, or something was purged: nothing can be kept."""
+    """Whether entities were merged or split, or something was purged: the graph is rebuilt."""
 
     def with_(self, other: TableChanges) -> TableChanges:
-        """Both together."""
+        """Return the changes of both."""
         if self.everything or other.everything:
             return TableChanges(everything=True)
         mentions = np.concatenate([self.mentions, other.mentions])
@@ -85,16 +85,16 @@ class TableChanges:
 
 
 class ReadTerms(ChunkTerms):
-    """The words of chunks, read from their texts when somebody asks for them."""
+    """The words of chunks, read from their texts on demand."""
 
     def __init__(self, store: Store) -> None:
         super().__init__()
         self.store = store
 
     def having(self, chunks: Ints, terms: Sequence[str]) -> Floats32:
-        """By chunk and term: 1 where the chunk has the term."""
-        said = searched_texts(self.store, chunks.tolist())
-        self.put((one, stems(text)) for one, text in said.items())
+        """Return a matrix of chunks and terms: 1 where the chunk has the term."""
+        texts = searched_texts(self.store, chunks.tolist())
+        self.put((chunk, stems(text)) for chunk, text in texts.items())
         return super().having(chunks, terms)
 
 
@@ -103,39 +103,39 @@ class Tables(Derived):
 
     NAME, FORMAT, FED, OWN = "links", 7, _TABLES, {"mentions": _MENTIONS}
     terms: ChunkTerms
-    """The stems of each chunk, of the spaces that were asked about: a long text written in one
-    space does not hold up a question in another."""
+    """The stems of each chunk of the spaces asked about. A long text in one space does not delay a
+    question in another."""
     fact_terms: ChunkTerms
     """The stems of each edge, by edge id. They find facts that have no vector yet."""
 
     def __init__(self, store: Store, folder: Path, *, saved: bool = True) -> None:
         super().__init__(store, folder, saved=saved)
         self.read_at = self.change
-        """The change these were read at from files; 0: they are made anew."""
+        """The change of the files that these were read from; 0 if there were none."""
 
     @property
     def mentions(self) -> Columns:
-        """key (chunk and entity), introduces (an origin, or 0), first and count of places."""
+        """The mentions, sorted by key (see `_MENTIONS`)."""
         return self["mentions"]
 
     @property
     def places(self) -> npt.NDArray[np.uint32]:
-        """All places of all mentions, one after another."""
+        """The places of all mentions, joined."""
         return self._places["place"]
 
     def catch_up(
         self, chunks: Columns, space: int, on_progress: Progress | None = None
     ) -> TableChanges | None:
-        """Read what was written since, and of words those of a space.
+        """Read the changes since the last call, and the words of a space.
 
-        Returns None when nothing was written. `chunks` are the chunks of the whole memory.
+        Return None if nothing was written. `chunks` are the chunks of the whole memory.
         """
         generation, change = self.store.changefeed.revision()
         changed, new = None, 0
         if (generation, change) != (self._generation, self.change):
             changed, new = self._catch_up(generation, change, chunks["id"], on_progress)
             self._has_terms.clear()
-        # An excerpt reads the words of the passages it compares when it needs them.
+        # An excerpt reads words on demand (`ReadTerms`).
         if self._saved and space not in self._has_terms:
             new += self._catch_up_terms(chunks["id"][chunks["space"] == space], on_progress)
             self._has_terms.add(space)
@@ -146,14 +146,14 @@ class Tables(Derived):
     def _catch_up(
         self, generation: str, change: int, chunks: Ints, on_progress: Progress | None
     ) -> tuple[TableChanges, int]:
-        """Read everything but words: what changed, and how many rows were new."""
+        """Read everything but words. Return the changes and the number of new rows."""
         is_other = generation != self._generation
         if is_other:
             self._forget(generation)
         subjects = self["subjects"].snapshot()
         counts = self._read_fed()
         stated = counts["edges"] + counts["derived_edges"] > 0
-        for name in _TABLES["subjects"]:  # they are read whole each time
+        for name in _TABLES["subjects"]:  # the changefeed returns all subjects each time
             stated |= not np.array_equal(subjects[name], self["subjects"][name])
         changed = TableChanges(stated=stated, everything=is_other or counts["merges"] > 0)
         new = sum(counts.values()) - counts["subjects"]
@@ -168,7 +168,7 @@ class Tables(Derived):
     def _catch_up_mentions(
         self, ids: Ints, on_progress: Progress | None
     ) -> Iterator[tuple[int, TableChanges]]:
-        """Batch by batch: how many rows, and what they change."""
+        """Read new mentions. Yield the number of rows and the changes of each batch."""
         after, new = (0, 0), 0
         while rows := self.store.changefeed.mentions(self.change, after, _BATCH_ROWS):
             yield len(rows), self._put_mentions(rows, ids)
@@ -179,12 +179,12 @@ class Tables(Derived):
                 break
 
     def _catch_up_terms(self, own: Ints, on_progress: Progress | None) -> int:
-        """Read the words of the chunks of a space that are not known yet; how many they were."""
+        """Read the words of the new chunks of a space. Return the number of chunks."""
         chunks = own[~are_known(self.terms.chunks, own)].tolist()
         for first in range(0, len(chunks), _BATCH_TEXTS):
             batch = chunks[first : first + _BATCH_TEXTS]
-            said = searched_texts(self.store, batch)
-            self.terms.put((one, stems(said.get(one, ""))) for one in batch)
+            texts = searched_texts(self.store, batch)
+            self.terms.put((chunk, stems(texts.get(chunk, ""))) for chunk in batch)
             if on_progress is not None and len(chunks) > _BATCH_TEXTS:
                 on_progress("reading words", min(first + _BATCH_TEXTS, len(chunks)), len(chunks))
         return len(chunks)
@@ -193,8 +193,8 @@ class Tables(Derived):
         """Index the words of new edges, which are the last `written` rows."""
         ids = np.unique(self["edges"]["id"][len(self["edges"]) - written :])
         for first in range(0, len(ids), _BATCH_TEXTS):
-            told = self.store.edges.told(ids[first : first + _BATCH_TEXTS].tolist())
-            self.fact_terms.put((one, _fact_stems(*fact)) for one, fact in told.items())
+            facts = self.store.edges.told(ids[first : first + _BATCH_TEXTS].tolist())
+            self.fact_terms.put((edge, _fact_stems(*fact)) for edge, fact in facts.items())
 
     def _put_mentions(
         self,
@@ -204,7 +204,7 @@ class Tables(Derived):
         chunks = np.array([row[0] for row in rows], np.int64)
         entities = np.array([row[1] for row in rows], np.int64)
         known = are_known(ids, chunks) & are_known(self["entities"]["id"], entities)
-        if not known.all():  # others belong to nothing
+        if not known.all():  # skip mentions without a chunk or an entity
             rows = [row for row, is_known in zip(rows, known, strict=True) if is_known]
             chunks, entities = chunks[known], entities[known]
         counts = np.array([len(row[3] or b"") // 4 for row in rows], np.int32)
@@ -213,7 +213,7 @@ class Tables(Derived):
         single = (places >> 1 & 15) == 1
         capital = single & (places & 1 == 1)
         firsts = len(self.places) + np.cumsum(counts) - counts
-        made = {
+        new = {
             "key": chunks << _ENTITY_BITS | entities,
             "chunk": np.searchsorted(ids, chunks).astype(np.int32),
             "entity": np.searchsorted(self["entities"]["id"], entities).astype(np.int32),
@@ -224,16 +224,16 @@ class Tables(Derived):
             "capitals": np.bincount(of[capital], minlength=len(rows)).astype(np.int32),
         }
         keys = self.mentions["key"]
-        at = np.searchsorted(keys, made["key"])
-        known = is_at(keys, at, made["key"])
-        more = counted(made, slice(None))
+        at = np.searchsorted(keys, new["key"])
+        known = is_at(keys, at, new["key"])
+        more = counted(new, slice(None))
         more[known] -= counted(self.mentions, at[known])
-        self.mentions.put_arrays(made)
+        self.mentions.put_arrays(new)
         self._places.append({"place": places})
-        return TableChanges(np.column_stack([made["chunk"], made["entity"], more]))
+        return TableChanges(np.column_stack([new["chunk"], new["entity"], more]))
 
     def _drop_purged(self, ids: Ints) -> bool:
-        """Let go of what was purged; whether there was anything. Numbers move up then."""
+        """Remove purged rows and renumber the rest. Return whether anything was purged."""
         nodes = self._purged()
         if not len(nodes):
             return False

@@ -1,8 +1,7 @@
-"""Terms: which words each chunk has, to tell how much of a question it covers.
+"""Terms: the words of each chunk, to measure how much of a question it covers.
 
-The inverted index answers which chunks have a word; the ranker asks the other way round,
-for a hundred candidates at once. So the stems of each chunk are kept as hashes, 4 bytes a
-word, sorted within the chunk.
+The inverted index finds the chunks of a word. The ranker needs the words of a hundred candidates at
+once, so the stems of each chunk are kept as hashes, 4 bytes per word, sorted within the chunk.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ _COLUMNS = {"chunk": np.int64, "first": np.int64, "count": np.int32}
 
 
 def term_hash(term: str) -> int:
-    """A term as a number; two of a chunk's hundred terms collide once in a million chunks."""
+    """Return a 32-bit hash. In a chunk of 100 terms, two collide once in a million chunks."""
     return zlib.crc32(term.encode())
 
 
 class ChunkTerms:
-    """The words of chunks, by chunk."""
+    """The stems of chunks, or of edges, by id."""
 
     def __init__(self) -> None:
         self._rows = Columns(_COLUMNS)
@@ -42,13 +41,13 @@ class ChunkTerms:
         return self._rows["chunk"]
 
     def snapshot(self) -> ChunkTerms:
-        """The words as they are now, whatever is put later."""
-        made = copy.copy(self)
-        made._rows = self._rows.snapshot()
-        return made
+        """Return the current words; later changes do not show in it."""
+        taken = copy.copy(self)
+        taken._rows = self._rows.snapshot()
+        return taken
 
     def put(self, chunks: Iterable[tuple[int, Sequence[str]]]) -> None:
-        """Take in the stems of chunks; a chunk's words never change, so a known one is left."""
+        """Insert the stems of new chunks. Skip known ones: a chunk's words never change."""
         known = self._rows["chunk"]
         new = sorted((c, terms) for c, terms in chunks if not _has(known, c))
         if not new:
@@ -56,27 +55,27 @@ class ChunkTerms:
         hashes = [np.unique(np.array([term_hash(t) for t in ts], np.uint32)) for _, ts in new]
         counts = np.array([len(row) for row in hashes], np.int32)
         first = len(self._hashes) + np.concatenate([[0], np.cumsum(counts)[:-1]])
-        chunk = np.array([one for one, _ in new], np.int64)
+        chunk = np.array([number for number, _ in new], np.int64)
         self._rows.put_arrays({"chunk": chunk, "first": first.astype(np.int64), "count": counts})
         self._hashes = np.concatenate([self._hashes, *hashes])
 
     def having(self, chunks: Ints, terms: Sequence[str]) -> Floats32:
-        """By chunk and term: 1 where the chunk has the term."""
-        found = np.zeros((len(chunks), len(terms)), np.float32)
+        """Return a matrix of chunks and terms: 1 where the chunk has the term."""
+        has = np.zeros((len(chunks), len(terms)), np.float32)
         rows = self._rows["chunk"]
         if not len(rows) or not terms:
-            return found
+            return has
         at = np.minimum(np.searchsorted(rows, chunks), len(rows) - 1)
         at = np.where(rows[at] == chunks, at, -1)
         counts = np.where(at >= 0, self._rows["count"][at], 0)
         own = self._hashes[spread(self._rows["first"][at], counts)]
         row = np.repeat(np.arange(len(chunks)), counts)
         for number, term in enumerate(terms):
-            found[row[own == term_hash(term)], number] = 1
-        return found
+            has[row[own == term_hash(term)], number] = 1
+        return has
 
     def drop(self, chunks: Ints) -> None:
-        """Let chunks go, with their words: what was purged must not be saved again."""
+        """Remove chunks and their words, because purged words must not be saved again."""
         if not np.isin(self._rows["chunk"], chunks).any():
             return
         self._rows.drop(chunks)
@@ -85,15 +84,15 @@ class ChunkTerms:
         self._rows.set("first", np.cumsum(counts) - counts)
 
     def arrays(self, name: str) -> dict[str, Array]:
-        """Everything, to be saved."""
+        """Return everything as arrays to be saved."""
         return {**self._rows.arrays(name), f"{name}.hashes": self._hashes}
 
     def take(self, name: str, arrays: Mapping[str, Array]) -> None:
-        """Be what was saved."""
+        """Restore from saved arrays."""
         self._rows.take(name, arrays)
         self._hashes = arrays[f"{name}.hashes"]
 
 
-def _has(ids: Ints, one: int) -> bool:
-    at = int(np.searchsorted(ids, one))
-    return at < len(ids) and int(ids[at]) == one
+def _has(ids: Ints, chunk: int) -> bool:
+    at = int(np.searchsorted(ids, chunk))
+    return at < len(ids) and int(ids[at]) == chunk

@@ -1,11 +1,11 @@
 """Vectors: the nearest passages by meaning, by an exact scan.
 
-Vectors are kept as int8 with one scale each, 388 bytes a passage, and scanned in one pass
-by a numba kernel that skips what the mask rules out, so filters cost nothing in accuracy.
-The kernel rounds the question to int8 as well; the best are ranked again without that. A scan
-takes 3 ms for 100,000 passages on one core; a graph index of the same takes minutes to build,
-misses some, and cannot filter by time. Few vectors, and the first question of a process,
-are scanned by numpy: loading the kernel would take longer.
+Vectors are kept as int8 with one scale each, 388 bytes per passage. A numba kernel scans them in
+one pass and skips those outside the mask, so a filter costs no accuracy. The kernel rounds the
+question to int8 too; the best vectors are ranked again with the exact question. A scan takes 3 ms
+for 100,000 passages on one core. A graph index of the same passages takes minutes to build, misses
+some, and cannot filter by time. numpy scans small sets and answers the first question of a process,
+because loading the kernel would take longer.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from hades.index.array_store import Array
 from hades.index.columns import Columns
 
 RERANKED = 4
-"""So many times the wanted number is ranked again with full vectors."""
+"""Multiple of the wanted number that is ranked again with the exact question."""
 EXACT_AT_LEAST = 400
-"""So many of the nearest are exact where all are asked for."""
+"""Number of the nearest chunks whose cosine is exact in `near`."""
 KERNEL_FROM_ROWS = 10_000
-"""Below this numpy takes no more than a few milliseconds."""
+"""numpy scans fewer rows in a few milliseconds."""
 KERNEL_FROM_LOOKS = 3
-"""One recall looks twice: at the question, and at it with what was found. A command that
-asks once must not load the kernel, which takes longer than its answer."""
+"""One recall scans twice: for the question, and for the question with the first results. A command
+that asks once must not load the kernel, which takes longer than its answer."""
 _BLOCK_ROWS = 8_192
 
 Codes = npt.NDArray[np.int8]
@@ -54,21 +54,21 @@ kernel = LazyKernel(_load_kernel, after=KERNEL_FROM_LOOKS)
 
 
 def product(rows: Floats32, vector: Floats32) -> Floats32:
-    """Each row times a vector, or times each row of a second matrix, on one thread.
+    """Multiply each row with a vector, or with each row of a second matrix, on one thread.
 
-    BLAS takes no less time, but wakes all cores for products as small as a question's and
-    lets them spin: a recall cost 102 ms of processor time with it and 54 without.
+    BLAS is not faster here, but wakes all cores and lets them spin: a recall took 102 ms of
+    processor time with BLAS and 54 ms without.
     """
     by = "ij,j->i" if vector.ndim == 1 else "ij,kj->ik"
-    found: Floats32 = np.einsum(by, rows, vector)
-    return found
+    products: Floats32 = np.einsum(by, rows, vector)
+    return products
 
 
 class Vectors:
-    """The vectors of one encoder, by chunk, or by the fact that an edge tells.
+    """The vectors of one encoder, by chunk id or by edge id.
 
-    What was saved is mapped, and what came since is kept beside it: a note more does not
-    bring a gigabyte of the others into memory.
+    Saved vectors are mapped and new ones are kept beside them, so that a new note does not load a
+    gigabyte of old vectors into memory.
     """
 
     def __init__(self, dims: int) -> None:
@@ -82,19 +82,19 @@ class Vectors:
 
     @property
     def chunks(self) -> Ints:
-        """The chunk of each row."""
+        """The chunk id of each row."""
         return self._rows["chunk"]
 
     def snapshot(self) -> Vectors:
-        """The vectors as they are now, whatever is put later."""
-        made = copy.copy(self)
-        made._rows = self._rows.snapshot()
-        return made
+        """Return the current vectors; later changes do not show in it."""
+        taken = copy.copy(self)
+        taken._rows = self._rows.snapshot()
+        return taken
 
     def put(self, batches: Iterable[tuple[Ints, npt.NDArray[np.float16]]]) -> int:
-        """Take in vectors, batch by batch; how many. A chunk comes in one batch only.
+        """Insert vectors, replacing old ones of the same chunks. Return their number.
 
-        A chunk that has one already gets the new one.
+        Each chunk may be in one batch only.
         """
         read = [(ids, *quantise(vectors.astype(np.float32))) for ids, vectors in batches]
         if not sum(len(ids) for ids, _, _ in read):
@@ -107,7 +107,7 @@ class Vectors:
         return len(new)
 
     def drop(self, chunks: Ints) -> None:
-        """Let vectors go."""
+        """Remove the vectors of chunks."""
         stay = ~np.isin(self._rows["chunk"], chunks)
         if not stay.all():
             self._rows.keep(stay)
@@ -117,23 +117,23 @@ class Vectors:
     def nearest(
         self, question: Floats32, numbers: Ints, mask: Flags, own: Flags, limit: int
     ) -> tuple[Ints, Floats32]:
-        """The nearest chunks by cosine, best first: their numbers in `mask`, and how near.
+        """Return the numbers and the cosines of the nearest chunks of `mask`, best first.
 
-        `numbers` gives the place of each row in the mask; `own` are those of the space.
+        `numbers` is the chunk number of each row; `own` flags the chunks of the space asked about.
         """
         limit = min(limit, len(self))
         if not len(self) or limit <= 0:
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
         best = _highest(self._scan(question, numbers, mask, own), limit * RERANKED)
         exact = product(self.full(best), question)
-        # Ties go to the older chunk, so that an order never depends on the partition.
+        # Ties go to the older chunk, so that the order does not depend on `argpartition`.
         order = np.lexsort((numbers[best], -exact))[:limit]
         return numbers[best[order]], exact[order]
 
     def near(self, question: Floats32, numbers: Ints, mask: Flags, own: Flags) -> Floats32:
-        """How near every chunk of the mask is, by number; the nearest are exact.
+        """Return the cosine of every chunk, by number; those of the nearest chunks are exact.
 
-        What the mask rules out, and what has no vector, is infinitely far.
+        Chunks outside the mask and chunks without a vector get -inf.
         """
         by_number = np.full(len(mask), -np.inf, np.float32)
         if not len(self):
@@ -145,10 +145,10 @@ class Vectors:
         return by_number
 
     def _scan(self, question: Floats32, numbers: Ints, mask: Flags, own: Flags) -> Floats32:
-        """How near every row is by its code; what the mask rules out is infinitely far.
+        """Return the approximate cosine of every row; -inf outside the mask.
 
-        Which way it is done depends on the rows of the space alone: what others have must not
-        show in its scores.
+        Only the number of rows of the space decides between kernel and numpy, so that the contents
+        of other spaces do not show in its scores.
         """
         near = np.full(len(self), -np.inf, np.float32)
         rows = np.flatnonzero(own[numbers])
@@ -168,7 +168,7 @@ class Vectors:
         return near
 
     def full(self, rows: Ints) -> Floats32:
-        """The vectors of rows."""
+        """Return the vectors of rows as float32."""
         first = len(self._saved)
         old = rows < first
         codes = np.empty((len(rows), self.dims), np.int8)
@@ -177,11 +177,11 @@ class Vectors:
         return codes.astype(np.float32) * scales[:, None]
 
     def arrays(self, name: str) -> dict[str, Array | Sequence[Array]]:
-        """Everything, to be saved: what was saved before, and what came since behind it."""
+        """Return everything as arrays to be saved, new vectors after the saved ones."""
         return {**self._rows.arrays(name), f"{name}.codes": [self._saved, self._new]}
 
     def take(self, name: str, arrays: Mapping[str, Array]) -> None:
-        """Be what was saved; it stays mapped."""
+        """Restore from saved arrays, which stay mapped."""
         self._rows.take(name, arrays)
         saved = arrays[f"{name}.codes"]
         if len(saved) != len(self._rows):
@@ -190,7 +190,7 @@ class Vectors:
 
 
 def _highest(scores: Floats32, count: int) -> Ints:
-    """The rows of the highest scores, in no order, without those that are infinitely far."""
+    """Return the rows of the highest finite scores, in no order."""
     count = min(count, len(scores))
     best = np.argpartition(scores, len(scores) - count)[len(scores) - count :]
     return best[np.isfinite(scores[best])]

@@ -1,1 +1,1 @@
-"""How knowledge comes in: readers make documents, documents become states, chunks, links."""
+"""Ingestion: readers return documents, which become states, chunks, links and vectors."""

@@ -1,11 +1,11 @@
-"""Chunks: a document cut into passages an encoder can hold.
+"""Chunks: a document is cut into passages that fit the encoder.
 
-Blocks that are too small to mean much alone are joined with their neighbours under
-the same heading; blocks that are too large are cut where a reader would pause. The
-text of a passage is always `content[start:end]`, so a citation can point at it.
+Blocks that are too small to mean much alone are joined with their neighbours under the same
+heading. Blocks that are too large are cut at the end of a sentence, a line or a word. The text of a
+passage is always `content[start:end]`, so a citation can point at it.
 
-Every block is counted once, every passage that was cut once more: the work grows with the
-length of the text, whatever its shape.
+Tokens are counted once per block and once more per cut, so the work grows with the length of the
+text, whatever its shape.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from dataclasses import dataclass, replace
 from hades.ingest.document import Block, ChunkSpan, Document
 
 TOKENS_AT_MOST = 220
-"""Room for a heading within the 256 tokens the small encoders read."""
+"""Leaves room for a heading within the 256 tokens that small encoders read."""
 TOKENS_AIMED_AT = 160
 
 CHARACTERS_PER_TOKEN_AT_MOST = 20
-"""Prose has 3 to 6. A word-piece tokenizer calls a line of base64 one unknown token,
-however long: the count alone would let a megabyte through as a passage."""
+"""Prose has 3 to 6. A word-piece tokenizer counts a line of base64 of any length as one unknown
+token, so the limit of tokens alone would allow a passage of a megabyte."""
 
 TEXTS_PER_COUNT = 1024
-"""Texts given to the counter at once: enough for it to use all cores."""
+"""Texts per call of the counter: enough for it to use all cores."""
 
 SMALL_SHARE_OF_TARGET = 1 / 8
-"""A heading line or a last short sentence is worth more with its neighbour than alone,
-even when that goes over the target (never over the limit)."""
+"""A smaller piece, such as a heading line, is joined with its neighbour even beyond the target, but
+never beyond the limit."""
 
 CUT_FROM, CUT_TO = 0.6, 1.2
-"""A cut may fall this far from the ideal width to end where a sentence does."""
+"""Range of a cut, as a share of the ideal width, in which the end of a sentence is sought."""
 
 _SENTENCE_END = re.compile(
     r"""
@@ -58,9 +58,9 @@ def chunk(
     limit: int = TOKENS_AT_MOST,
     target: int = TOKENS_AIMED_AT,
 ) -> list[ChunkSpan]:
-    """The passages of a document, in order; together they hold every block exactly once.
+    """Return the passages of a document, in order; together they hold every block once.
 
-    No passage has more than `limit` tokens, unless a single character has.
+    No passage has more than `limit` tokens, unless it is a single character.
     """
     content = document.content
     blocks = document.blocks or (Block(0, len(content)),)
@@ -82,7 +82,7 @@ class _Bounds:
         return self.limit * CHARACTERS_PER_TOKEN_AT_MOST
 
     def count(self, pieces: Sequence[_Piece]) -> list[_Piece]:
-        """The same pieces, with their tokens counted."""
+        """Return the pieces with their numbers of tokens."""
         counted: list[_Piece] = []
         for first in range(0, len(pieces), TEXTS_PER_COUNT):
             batch = pieces[first : first + TEXTS_PER_COUNT]
@@ -100,7 +100,7 @@ class _Piece:
 
 
 def _pieces(blocks: Sequence[Block], bounds: _Bounds) -> list[_Piece]:
-    """Every block as one piece, or as several when it is too long even to be counted."""
+    """Return every block as one piece, or as several if it is too long to be counted."""
     width = int(bounds.characters / CUT_TO)
     return [
         _Piece(start, end, number)
@@ -110,7 +110,7 @@ def _pieces(blocks: Sequence[Block], bounds: _Bounds) -> list[_Piece]:
 
 
 def _fitting(pieces: list[_Piece], bounds: _Bounds) -> list[_Piece]:
-    """The pieces counted, those above the limit cut until none is."""
+    """Count the tokens of pieces and cut those above the limit until all fit."""
     done: list[_Piece] = []
     while pieces:
         too_large: list[_Piece] = []
@@ -126,15 +126,15 @@ def _fitting(pieces: list[_Piece], bounds: _Bounds) -> list[_Piece]:
 
 
 def _width(piece: _Piece, bounds: _Bounds) -> int:
-    """How many characters make equal parts of at most the target, going by its density."""
+    """Return the width in characters that cuts a piece into equal parts below the target."""
     parts = -(-piece.tokens // bounds.target)
     length = piece.end - piece.start
-    # Reaching CUT_TO times the width must still make the piece smaller.
+    # A part of CUT_TO times the width must still be smaller than the piece.
     return max(1, min(-(-length // parts), int((length - 1) / CUT_TO)))
 
 
 def _cut(content: str, start: int, end: int, width: int) -> Iterator[tuple[int, int]]:
-    """Spans of about `width` characters, at most CUT_TO times that, without outer white space."""
+    """Yield spans of about `width` characters, at most CUT_TO times that, without outer spaces."""
     end = _last(content, start, end)
     start = _first(content, start, end)
     reach = max(1, int(width * CUT_TO))
@@ -147,7 +147,7 @@ def _cut(content: str, start: int, end: int, width: int) -> Iterator[tuple[int, 
 
 
 def _pause(content: str, start: int, ideal: int, furthest: int) -> int:
-    """The best place to cut: the end of a sentence, else of a line, a word, a character."""
+    """Return the best place to cut: the end of a sentence, else of a line, a word, a character."""
     nearest = max(start + 1, start + int((ideal - start) * CUT_FROM))
     for pause in _PAUSES:
         ends = [match.end() for match in pause.finditer(content, nearest, furthest)]
@@ -157,13 +157,13 @@ def _pause(content: str, start: int, ideal: int, furthest: int) -> int:
 
 
 def _first(content: str, start: int, end: int) -> int:
-    """Where the text begins after white space; `end` when there is none."""
-    found = _NOT_SPACE.search(content, start, end)
-    return found.start() if found else end
+    """Return the start of the text after white space, or `end` if there is no text."""
+    text = _NOT_SPACE.search(content, start, end)
+    return text.start() if text else end
 
 
 def _last(content: str, start: int, end: int) -> int:
-    """Where the text ends before white space; `start` when there is none."""
+    """Return the end of the text before white space, or `start` if there is no text."""
     while end > start and content[end - 1].isspace():
         end -= 1
     return end
@@ -172,7 +172,7 @@ def _last(content: str, start: int, end: int) -> int:
 def _runs(
     pieces: Sequence[_Piece], blocks: Sequence[Block], content: str
 ) -> Iterator[list[_Piece]]:
-    """Neighbours that may be joined: one heading, nothing but white space between them."""
+    """Group pieces that may be joined: same heading, only white space between them."""
     run: list[_Piece] = []
     for piece in pieces:
         if run and not _may_join(run[-1], piece, blocks, content):
@@ -185,15 +185,15 @@ def _runs(
 
 def _may_join(left: _Piece, right: _Piece, blocks: Sequence[Block], content: str) -> bool:
     if left.block != right.block:
-        one, other = blocks[left.block], blocks[right.block]
-        if one.whole or other.whole or one.heading != other.heading:
+        before, after = blocks[left.block], blocks[right.block]
+        if before.whole or after.whole or before.heading != after.heading:
             return False
     gap = content[left.end : right.start]
     return not gap or gap.isspace()
 
 
 def _packs(run: Sequence[_Piece], bounds: _Bounds) -> Iterator[list[_Piece]]:
-    """A run in packs of about the target, filled from the front."""
+    """Split a run into packs of about the target, filled from the front."""
     small = int(bounds.target * SMALL_SHARE_OF_TARGET)
     pack: list[_Piece] = []
     held = 0
@@ -212,7 +212,7 @@ def _packs(run: Sequence[_Piece], bounds: _Bounds) -> Iterator[list[_Piece]]:
 
 
 def _passage(pack: Sequence[_Piece], ordinal: int, blocks: Sequence[Block]) -> ChunkSpan:
-    """Pieces as one passage. White space has no tokens, so it has as many as they have."""
+    """Join pieces to a passage. White space has no tokens, so the tokens add up."""
     numbers = tuple(dict.fromkeys(piece.block for piece in pack))
     names = dict.fromkeys(name for number in numbers for name in blocks[number].names)
     return ChunkSpan(

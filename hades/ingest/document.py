@@ -1,12 +1,11 @@
-"""What a reader makes of a source: text, its parts, the names and links in it.
+"""Documents: the result of a reader, a text with its parts, names and links.
 
-A reader turns one source (a file, a record, a conversation) into one or more
-Documents. It does not touch the store, the clock or the network. Everything a
-Document says depends on its source alone, never on what was read before: so the
-order in which sources arrive does not matter.
+A reader turns one source (a file, a record, a conversation) into one or more Documents, without the
+store, the clock or the network. A Document depends on its source alone, so the order in which
+sources arrive does not matter.
 
-The phases that need more than the content may run later, in another process, after a
-crash. So what a reader said is packed and kept with the state until it is linked.
+Later phases may run in another process, after a crash. So the parts of a document are packed and
+stored with the state until it is linked.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple
 
 
 class Origin(IntEnum):
-    """Where a name was found, strongest first. The numbers are stored."""
+    """The origin of a name, strongest first. The numbers are stored."""
 
     TITLE = 1
     HEADING = 2
@@ -32,11 +31,11 @@ class Origin(IntEnum):
     ALIAS = 6
     EXTRACTED = 7
     TOLD = 8
-    """By a fact from elsewhere that names this text as its source."""
+    """By an imported fact that names this text as its source."""
 
 
 class IntroducedName(NamedTuple):
-    """A name a document introduces: it may be mentioned anywhere, now or later."""
+    """A name that a document introduces. Other texts, earlier or later, may mention it."""
 
     text: str
     origin: Origin
@@ -47,25 +46,24 @@ class IntroducedName(NamedTuple):
 class Block(NamedTuple):
     """A structural part of the content: characters `start` to `end`.
 
-    Blocks are in order and do not overlap. The chunker joins small neighbours of one
-    `heading` and splits large ones; a `whole` block (a function, a turn) is never
-    joined with another.
+    Blocks are in order and do not overlap. The chunker joins small neighbours under one `heading`
+    and splits large blocks. It never joins a `whole` block (a function, a turn) with another.
     """
 
     start: int
     end: int
     heading: str = ""
-    """The way to it: `Guide > Install`, `store.py > Engine.close`."""
+    """The path of headings: `Guide > Install`, `store.py > Engine.close`."""
     whole: bool = False
     names: tuple[IntroducedName, ...] = ()
-    """Names this block introduces: the symbol it defines, its speaker."""
+    """Names that this block introduces: the symbol that it defines, its speaker."""
 
 
 class Link(NamedTuple):
-    """An edge a document states, between names. It holds as long as the document does.
+    """An edge between names that a document states. It holds as long as the document does.
 
-    An end is a name (an entity), or a topic when it starts with `topic:`.
-    `block` is the number of the block it was read in, and `at` the character, where known.
+    An end is the name of an entity, or a topic if it starts with `topic:`. `block` is the number of
+    the block it was read in, `at` the character, if known.
     """
 
     source: str
@@ -79,30 +77,30 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One source, read."""
+    """The content of one source, with its parts."""
 
     topic: str
     content: str
-    """The text as it is kept. Every span is in characters of it."""
+    """The text as it is stored. Every span counts characters of it."""
     kind: str = "document"
     """document, code, conversation, record, paper, note."""
     title: str = ""
     blocks: tuple[Block, ...] = ()
     names: tuple[IntroducedName, ...] = ()
-    """Names the document as a whole introduces: its title, its authors."""
+    """Names that the document as a whole introduces: its title, its authors."""
     links: tuple[Link, ...] = ()
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     valid_from: datetime | None = None
     outline: bytes = b""
-    """Its parts, packed: so it comes from the process that read it, without them."""
+    """Blocks, names and links, packed by the worker process, which leaves those fields empty."""
     fingerprint: bytes = b""
-    """The hash by which its source is known to be unchanged."""
+    """The hash by which an unchanged source is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkSpan:
-    """A part of a document's content that is embedded, found and cited as one."""
+    """A part of a document's content that becomes a chunk."""
 
     start: int
     end: int
@@ -110,38 +108,38 @@ class ChunkSpan:
     tokens: int
     ordinal: int
     blocks: tuple[int, ...]
-    """Numbers of the blocks it has text of."""
+    """Numbers of the blocks that it overlaps."""
     names: tuple[IntroducedName, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Introductions:
-    """The names and links a document introduces, by the chunks it was cut into."""
+    """The names and links that a document introduces, by chunk."""
 
     names: tuple[tuple[IntroducedName, int | None], ...] = ()
-    """A name, and the number of its chunk; None: the whole document's."""
+    """A name and the number of its chunk; None if it belongs to the whole document."""
     links: tuple[Link, ...] = ()
-    """Links, with the number of a chunk for the number of a block."""
+    """Links whose `block` is the number of a chunk."""
     kind: str = "document"
     """The kind of document they are from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A source or record that was passed over."""
+    """A source or record that was skipped."""
 
     where: str
-    """The topic; or the file and the line, or the number of the record in an array."""
+    """The topic, or the file with the line or the number of the record."""
     why: str
     """One sentence."""
 
 
 class Unreadable(Exception):
-    """A source that cannot be read; the message is one sentence that says why."""
+    """A source cannot be read. The message is one sentence with the reason."""
 
 
 def pack_document(document: Document) -> bytes:
-    """What the chunker will need: everything but the content."""
+    """Pack the parts of a document that the chunker needs besides the content."""
     return _pack(
         {
             "title": document.title,
@@ -154,7 +152,7 @@ def pack_document(document: Document) -> bytes:
 
 
 def unpack_document(outline: bytes, topic: str, content: str) -> Document:
-    """The document again, from what was packed and its content."""
+    """Restore a document from its packed parts and its content."""
     data = _unpack(outline)
     return Document(
         topic=topic,
@@ -171,7 +169,7 @@ def unpack_document(outline: bytes, topic: str, content: str) -> Document:
 
 
 def pack_introductions(document: Document, chunks: Sequence[ChunkSpan]) -> bytes:
-    """The names and links of a document, by chunk."""
+    """Pack the names and links of a document, by chunk."""
     chunk_of = {block: chunk.ordinal for chunk in reversed(chunks) for block in chunk.blocks}
     names: list[tuple[Any, ...]] = [(*name, None) for name in document.names]
     for chunk in chunks:
@@ -188,7 +186,7 @@ def pack_introductions(document: Document, chunks: Sequence[ChunkSpan]) -> bytes
 
 
 def unpack_introductions(outline: bytes | None) -> Introductions:
-    """The same, read back."""
+    """Restore what `pack_introductions` packed."""
     if outline is None:
         return Introductions()
     data = _unpack(outline)

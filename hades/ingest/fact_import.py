@@ -1,7 +1,7 @@
-"""Facts somebody else extracted: files of triples, told to a memory.
+"""Import of facts from files of triples.
 
-A fact joins two entities. Where it also says in which topic it was read, that topic's
-passages are joined with both, so that a walk leads from text to text.
+A fact joins two entities. If it names the topic it was read in, passages of that topic mention both
+entities, so that a walk leads from text to text.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from hades.language.words import words
 from hades.store.records import Progress, Write
 from hades.store.store import Store
 
-TOLD_EVERY = 500
+REPORTED_EVERY = 500
 
 
 def take_facts(file: Path, tell: Callable[[Triple], bool], on_progress: Progress | None) -> Summary:
-    """Tell every fact of a file; `tell` says whether it was news."""
+    """Pass every fact of a file to `tell`, which returns whether it was new."""
     summary = Summary()
     try:
-        # Reading twice costs little beside relating; what is piped in cannot be.
+        # Reading twice costs little beside relating. A pipe can be read only once.
         counted = on_progress is not None and file.is_file()
         total = sum(1 for _ in read_triples(file)) if counted else 0
         for number, fact in enumerate(read_triples(file), start=1):
-            if on_progress is not None and number % TOLD_EVERY == 0:
+            if on_progress is not None and number % REPORTED_EVERY == 0:
                 on_progress("relating", number, total)
             if isinstance(fact, Bad):
                 summary.skipped.append((fact.where, fact.why))
@@ -44,16 +44,16 @@ def take_facts(file: Path, tell: Callable[[Triple], bool], on_progress: Progress
 
 
 class ToldMentions:
-    """Lets the passages a fact was read in mention what it is about, in one space."""
+    """Adds mentions of a fact's entities to the passages it was read in, in one space."""
 
     def __init__(self, store: Store, space: int) -> None:
         self._store = store
         self._space = space
-        self._said: dict[str, list[tuple[int, str]]] = {}
-        """By topic: its chunks and their words, read once."""
+        self._texts: dict[str, list[tuple[int, str]]] = {}
+        """By topic: its chunks and their words."""
 
     def note(self, write: Write, topic: str, names: Sequence[str]) -> None:
-        """Let the chunks of a topic that say a name, else its first chunk, mention it."""
+        """Add a mention of each name to the chunks of a topic that contain it, or to the first."""
         chunks = self._chunks(topic)
         for name in names:
             key = name_key(name)
@@ -65,10 +65,10 @@ class ToldMentions:
             links.introduce(write, self._space, name, "concept", Origin.TOLD, where)
 
     def _chunks(self, topic: str) -> list[tuple[int, str]]:
-        if topic not in self._said:
+        if topic not in self._texts:
             ids = self._store.chunks.of_topic(self._space, topic)
             texts = self._store.chunks.texts(ids)
-            self._said[topic] = [
-                (one, f" {' '.join(words(texts.get(one, ''))).casefold()} ") for one in ids
+            self._texts[topic] = [
+                (chunk, f" {' '.join(words(texts.get(chunk, ''))).casefold()} ") for chunk in ids
             ]
-        return self._said[topic]
+        return self._texts[topic]

@@ -1,8 +1,7 @@
-"""Gathering: what a path given to `ingest` holds, as documents that may have changed.
+"""Gathering: the documents at a path given to `ingest`.
 
-A folder is its files; a file of records (JSON lines, a chat export) is many documents; any
-other file is one. Each comes with a fingerprint of what was read, so that an unchanged one
-costs no more than that.
+A folder stands for its files. A file of records (JSON lines, a chat export) holds many documents,
+any other file one. Each has a fingerprint, so that an unchanged document is not read again.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from hades.ingest.reading import Task, fingerprint, holds_many
 from hades.ingest.walk import NO_FILE, walk
 
 Read = Callable[[Iterable[Task]], Iterator[tuple[Task, Document | Bad]]]
-"""Has sources read, elsewhere."""
+"""Reads sources in worker processes. Yields each answer with its task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,8 @@ class Item:
     topic: str
     fingerprint: bytes
     task: Task
-    """What is to be read if the fingerprint is new; records are then read once more, so that
-    a large file of them is never held in memory."""
+    """The source to read if the fingerprint is new. Records are read twice, so that a large file of
+    them is never held in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class Root:
     prefix: str
     fields: FieldMapping | None
     name: str
-    """How the store knows it."""
+    """The name of this source in the store."""
     follow_links: bool = False
     roots: Roots = field(init=False)
 
@@ -59,11 +58,10 @@ def root_of(
     name: str | None = None,
     follow_links: bool = False,
 ) -> Root:
-    """A path given to `ingest`, checked; `name` is what it is known by instead of its path."""
+    """Check a path given to `ingest`. `name` replaces its path as the name of the source."""
     if "\0" in str(path):
         raise InvalidInput("A path cannot hold a NUL character.")
-    path = path.expanduser()
-    path = path.resolve()
+    path = path.expanduser().resolve()
     mapping = None
     if fields is not None:
         try:
@@ -71,12 +69,12 @@ def root_of(
         except TypeError as error:
             raise InvalidInput(f"The field mapping is wrong: {error}.") from error
     prefix = path.name if prefix is None and path.is_dir() else prefix or ""
-    known_by = str(path) if name is None else clean_name(name, "source")
-    return Root(path, prefix, mapping, known_by, follow_links)
+    source = str(path) if name is None else clean_name(name, "source")
+    return Root(path, prefix, mapping, source, follow_links)
 
 
 def gather(root: Root, read: Read) -> Iterator[Item | Bad]:
-    """Everything a root holds."""
+    """Yield every document of a root, and what cannot be read."""
     if not root.path.exists():
         yield Bad(str(root.path), "There is nothing there to ingest.")
     elif not root.path.is_dir() and not root.path.is_file():
@@ -97,6 +95,7 @@ def gather(root: Root, read: Read) -> Iterator[Item | Bad]:
 
 
 def _file(root: Root, path: Path, topic: str, read: Read) -> Iterator[Item | Bad]:
+    """Yield the documents of one file, without reading a file that holds only one."""
     fields = asdict(root.fields) if root.fields else None
     if (shown := topic.encode("utf-8", "replace").decode()) != topic:
         yield Bad(shown, "Its name is not valid Unicode: rename it.")
@@ -119,8 +118,8 @@ def _file(root: Root, path: Path, topic: str, read: Read) -> Iterator[Item | Bad
 
 
 def _many(task: Task, read: Read) -> Iterator[Item | Bad]:
-    for _, found in read([task]):
-        if isinstance(found, Bad):
-            yield found
+    for _, answer in read([task]):
+        if isinstance(answer, Bad):
+            yield answer
         else:
-            yield Item(found.topic, found.fingerprint, task)
+            yield Item(answer.topic, answer.fingerprint, task)

@@ -1,7 +1,7 @@
-"""Git history as states: one for every commit that touched a file.
+"""Git history as states: one state for every commit that touched a file.
 
-The commit's time is the state's valid time, so `at("2024-03")` answers from the code of
-that day. A renamed file keeps its history, a deleted one is forgotten as of its commit.
+The time of the commit is the valid time of the state, so `at("2024-03")` answers from the code of
+that day. A renamed file keeps its history. A deleted file is forgotten as of its commit.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from hades.store.store import Store
 
 BATCH_DOCUMENTS = 200
 BATCH_CHARACTERS = 16 * 2**20
-"""What is read before it is written together: no more of either."""
+"""Limits of one batch of documents that are written together."""
 
 Batched = TypeVar("Batched")
 
 
 def _commits(repo: Path, since: str | None) -> Iterator[FileAtCommit]:
-    """What came after a commit; everything when history was rewritten and it is gone."""
+    """Yield the changes after a commit, or all if history was rewritten and the commit is gone."""
     try:
         yield from read_history(repo, since)
     except Unreadable:
@@ -41,31 +41,31 @@ def _commits(repo: Path, since: str | None) -> Iterator[FileAtCommit]:
 
 
 class History:
-    """Takes the history of a repository into a space."""
+    """Writes the history of a repository into a space."""
 
-    def __init__(self, store: Store, space: int, actor: str, told: Progress, read: Read) -> None:
+    def __init__(self, store: Store, space: int, actor: str, report: Progress, read: Read) -> None:
         self._store = store
         self._space = space
         self._actor = actor
-        self._told = told
+        self._report = report
         self._read = read
 
     def take(self, repo: Path, prefix: str | None, summary: Summary) -> None:
-        """Every state of every file, in the order of the commits."""
+        """Write every state of every file, in the order of the commits."""
         repo = repo.expanduser().resolve()
         prefix = prefix or repo.name
         done = 0
         mark = f"history:{self._space}:{prefix}:{repo}"
         whole = last = self._store.meta(mark)
         try:
-            for batch in batches(_commits(repo, last), lambda found: len(found.data or b"")):
-                # The next batch may go on with the last commit: only those before it are whole.
-                commits = [last, *(found.commit for found in batch)]
+            for batch in batches(_commits(repo, last), lambda file: len(file.data or b"")):
+                # The next batch may continue the last commit: only earlier ones are complete.
+                commits = [last, *(file.commit for file in batch)]
                 last = commits[-1]
-                whole = next((one for one in reversed(commits) if one != last), whole)
+                whole = next((commit for commit in reversed(commits) if commit != last), whole)
                 self._take_all(repo, prefix, batch, summary, {mark: whole} if whole else {})
                 done += len(batch)
-                self._told("reading commits", done, 0)
+                self._report("reading commits", done, 0)
         except Unreadable as error:
             raise InvalidInput(str(error)) from error
         if last is not None:
@@ -80,39 +80,39 @@ class History:
         summary: Summary,
         mark: dict[str, str],
     ) -> None:
-        """Read a batch and write it, with the mark from which a stopped run goes on."""
-        roots = Roots(repo)  # of today: where a package began in the past is not looked up
+        """Read a batch and write it, with the mark from which a stopped run continues."""
+        roots = Roots(repo)  # today's packages stand for those of the past
         tasks = {
             number: Task(
-                found.path,
-                f"{prefix}/{found.path}",
-                rooted=roots.import_path(repo / found.path),
-                data=found.data,
+                file.path,
+                f"{prefix}/{file.path}",
+                rooted=roots.import_path(repo / file.path),
+                data=file.data,
             )
-            for number, found in enumerate(batch)
-            if found.data and reader_for(Path(found.path)) is not None
+            for number, file in enumerate(batch)
+            if file.data and reader_for(Path(file.path)) is not None
         }
-        # One file is one document, or the reason why it is none.
+        # Each file gives one answer: a document, or why it cannot be read.
         answers = (answer for _, answer in self._read(tasks.values()))
         documents = dict(zip(tasks, answers, strict=True))
         with self._store.transaction():
-            for number, found in enumerate(batch):
+            for number, file in enumerate(batch):
                 try:
-                    self._take(repo, prefix, found, documents.get(number), summary)
+                    self._take(repo, prefix, file, documents.get(number), summary)
                 except (Unreadable, HadesError) as error:
-                    where = f"{prefix}/{found.path} at {found.commit[:10]}"
+                    where = f"{prefix}/{file.path} at {file.commit[:10]}"
                     summary.skipped.append((where, str(error)))
             for name, whole in mark.items():
                 self._store.set_meta(name, whole)
 
-    def _remove(self, topic: str, found: FileAtCommit, summary: Summary) -> None:
-        """Forget a file as of a commit, if it is there."""
+    def _remove(self, topic: str, file: FileAtCommit, summary: Summary) -> None:
+        """Forget a file as of a commit, if it exists then."""
         try:
-            self._store.topics.state(self._space, topic, AsOf(valid=found.when))
+            self._store.topics.state(self._space, topic, AsOf(valid=file.when))
         except NotFound:
             return
         with self._store.write(self._actor, "remove", self._space) as write:
-            gone = Draft(content=None, valid_from=found.when, metadata=_said(found))
+            gone = Draft(content=None, valid_from=file.when, metadata=_said(file))
             self._store.topics.add(write, self._space, topic, gone)
         summary.removed += 1
 
@@ -120,44 +120,44 @@ class History:
         self,
         repo: Path,
         prefix: str,
-        found: FileAtCommit,
+        file: FileAtCommit,
         document: Document | Bad | None,
         summary: Summary,
     ) -> None:
-        topic = f"{prefix}/{found.path}"
+        topic = f"{prefix}/{file.path}"
         exists = self._store.topics.exists(self._space, topic)
-        old = f"{prefix}/{found.renamed_from}" if found.renamed_from else None
+        old = f"{prefix}/{file.renamed_from}" if file.renamed_from else None
         if old is not None and exists:
-            self._remove(old, found, summary)  # a history that was rewritten is read again
+            self._remove(old, file, summary)  # a rewritten history is read again
         elif old is not None and self._store.topics.exists(self._space, old):
             with self._store.write(self._actor, "rename", self._space) as write:
                 self._store.sources.rename(write, self._space, old, topic)
             summary.renamed += 1
             exists = True
-        if not found.data:  # deleted, emptied, or no text
-            self._remove(topic, found, summary)
+        if not file.data:  # deleted, emptied, or not text
+            self._remove(topic, file, summary)
             return
         if document is None:
             return
         if isinstance(document, Bad):
             raise Unreadable(document.why)
-        metadata = {**document.metadata, **_said(found)}
-        document = replace(document, metadata=metadata, valid_from=found.when)
+        metadata = {**document.metadata, **_said(file)}
+        document = replace(document, metadata=metadata, valid_from=file.when)
         appended = store_document(self._store, self._space, self._actor, document, str(repo))
         summary.added += not exists
         summary.changed += exists and appended
         summary.unchanged += exists and not appended
 
 
-def _said(found: FileAtCommit) -> dict[str, str]:
-    """What a state tells of its commit."""
-    return {"commit": found.commit, "author": found.author, "message": found.message}
+def _said(file: FileAtCommit) -> dict[str, str]:
+    """Return the metadata of a commit."""
+    return {"commit": file.commit, "author": file.author, "message": file.message}
 
 
 def batches(
     items: Iterable[Batched], size: Callable[[Batched], int], at_most: int = BATCH_DOCUMENTS
 ) -> Iterator[list[Batched]]:
-    """Items in lists that are not too long, nor too large together."""
+    """Yield items in lists of at most `at_most` items and about BATCH_CHARACTERS in size."""
     batch: list[Batched] = []
     held = 0
     for item in items:
@@ -179,10 +179,9 @@ def store_document(
     *,
     cut_anew: bool = False,
 ) -> bool:
-    """Write a document as a state of its topic; whether that is a new state.
+    """Write a document as a state of its topic. Return whether the state is new.
 
-    `root` says what it was read from. With `cut_anew` also an unchanged state is cut into
-    chunks again.
+    `root` is the name of the source. With `cut_anew`, an unchanged state is cut into chunks again.
     """
     topic = document.topic
     with store.write(actor, "ingest", space) as write:

@@ -1,7 +1,7 @@
-"""What an ignore file leaves out, as git reads it.
+"""Ignore files, with the rules of git.
 
-A line becomes an expression that never goes back: after a star the first place where the next
-piece fits is taken for good. So no line, whoever wrote it, takes long for any path.
+A line becomes a regular expression that never backtracks: after a star, the first place where the
+next piece fits is final. So no hostile line takes long for any path.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 LINE_CHARACTERS_AT_MOST = 4_096
-"""The longest path there is; a longer line speaks of none."""
+"""The longest path of the system; a longer line matches no path."""
 _TOKEN = re.compile(r"\*+|\?|\[[!^]?\]?[^\]]{0,200}\]|\\.|.", re.DOTALL)
 
 
@@ -20,18 +20,18 @@ class IgnoreRule:
     """One line of an ignore file."""
 
     ignores: bool
-    """False: it begins with `!` and takes back what lines before it say."""
+    """False if the line begins with `!` and cancels earlier lines."""
     only_folders: bool
     fits: re.Pattern[str]
 
 
 def read_rules(lines: Iterable[str]) -> list[IgnoreRule]:
-    """The rules of an ignore file, in its order."""
+    """Return the rules of an ignore file, in order."""
     return [rule for line in lines if (rule := _rule(line)) is not None]
 
 
 def is_ignored(rules: list[IgnoreRule], path: str, is_folder: bool) -> bool | None:
-    """What the last rule that speaks of a path says; None: none does.
+    """Return whether the last rule that matches a path ignores it, or None if no rule matches.
 
     >>> is_ignored(read_rules(["*.log", "!keep.log"]), "a/keep.log", False)
     False
@@ -56,12 +56,12 @@ def _rule(line: str) -> IgnoreRule | None:
     try:
         fits = re.compile(_expression(f"**/{path}" if at_any_depth else path.removeprefix("/")))
     except re.error:
-        return None  # a range such as [z-a] fits nothing
+        return None  # a range such as [z-a] matches nothing
     return IgnoreRule(ignores, path != glob, fits)
 
 
 def _expression(path: str) -> str:
-    """What fits a glob of names between slashes; `**` stands for any number of folders."""
+    """Return the expression of a glob with slashes; `**` stands for any number of folders."""
     *folders, last = path.split("/")
     text, close = "", ""
     for name in folders:
@@ -73,7 +73,7 @@ def _expression(path: str) -> str:
 
 
 def _name(glob: str) -> str:
-    """What fits the name of one file or folder."""
+    """Return the expression of a glob for one file or folder name."""
     pieces = [""]
     widths = [0]
     for token in _TOKEN.findall(glob):
@@ -82,7 +82,7 @@ def _name(glob: str) -> str:
             widths.append(0)
             continue
         if token in ("[", "\\"):
-            return "(?!)"  # not closed: it fits nothing
+            return "(?!)"  # not closed: it matches nothing
         widths[-1] += 1
         if token == "?":
             pieces[-1] += "[^/]"
@@ -96,6 +96,6 @@ def _name(glob: str) -> str:
     if not middle:
         return first
     *middle, last = middle
-    found = "".join(f"(?>[^/]*?{piece})" for piece in middle)
-    # The last piece stands at the end of the name, and not in what was taken before.
-    return f"{first}{found}(?=[^/]{{{widths[-1]}}})[^/]*+(?<={last})"
+    between = "".join(f"(?>[^/]*?{piece})" for piece in middle)
+    # The last piece is at the end of the name, behind the text that was already matched.
+    return f"{first}{between}(?=[^/]{{{widths[-1]}}})[^/]*+(?<={last})"

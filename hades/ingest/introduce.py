@@ -1,8 +1,7 @@
-"""Introductions: the names and links a state states, written to the store.
+"""Introductions: the names and links that a state introduces, written to the store.
 
-A name brings in its entity; a link joins two of them, with a weight made of what is known
-of it. Where a text says that two names mean one thing, that is a link too, `coref`.
-Everything follows from the text alone.
+A name creates its entity. A link joins two entities, with an initial weight. If a text says that
+two names mean the same, that is a link too, `coref`. Everything follows from the text alone.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from hades.store.store import Store
 
 COREF = "coref"
 Found = Sequence[Sequence[tuple[str, str]]]
-"""For each chunk the names an extractor found in it, as (name, kind)."""
+"""For each chunk, the names that an extractor found in it, as (name, kind)."""
 Nearness = Callable[[Link, int], float | None]
-"""How near the two ends of a link are that stands in a chunk, by its place; None: not known."""
+"""Returns the similarity of the ends of a link in the chunk of this number; None if unknown."""
 
 _LONG_FORM = re.compile(
     r"(?<![\w-])(?:[^\WA-Z]|-)*+"
@@ -35,7 +34,7 @@ _LONG_FORM = re.compile(
 
 
 class Introducer:
-    """Writes what states say about names, in one space of a store."""
+    """Writes the names and links of states, in one space of a store."""
 
     def __init__(self, store: Store, space: int) -> None:
         self._store = store
@@ -49,7 +48,7 @@ class Introducer:
         texts: Sequence[str],
         found: Found,
     ) -> None:
-        """Bring in what one state says: `texts` and `found` are of its chunks."""
+        """Write the names and links of one state. `texts` and `found` are per chunk."""
         if not chunks:
             return
         self._stated_names(write, stated, chunks)
@@ -90,9 +89,9 @@ class Introducer:
         return entity
 
     def _other_name(self, write: Write, entity: int, name: IntroducedName, chunk: int) -> None:
-        """Another name of the document: a paper's id beside its title.
+        """Write another name of the document, such as a paper's id beside its title.
 
-        Others may speak of the id alone, before or after: what they mean is this document.
+        Other texts may use the id alone, so the id's entity is linked to this document.
         """
         links = self._store.mentions
         links.add_alias(write, entity, name.text, Origin.ALIAS, chunk)
@@ -100,18 +99,18 @@ class Introducer:
         self._same(write, chunk, other, self._plain_id(write, name.text) or entity)
 
     def _plain_id(self, write: Write, name: str) -> int | None:
-        """The entity of a paper's id, where a name is another spelling of the id."""
+        """Return the entity of a paper's id if the name is another spelling of the id."""
         plain = paper_id(name)
         if plain is None or plain == name:
             return None
         return self._store.mentions.entity(write, self._space, plain, "paper", Origin.EXTRACTED)
 
     def _short_symbols(self, write: Write, stated: Introductions, chunks: Sequence[int]) -> None:
-        here: dict[int, list[str]] = {}
+        by_chunk: dict[int, list[str]] = {}
         for name, ordinal in stated.names:
             if name.origin == Origin.SYMBOL and ordinal is not None:
-                here.setdefault(ordinal, []).append(name.text)
-        for ordinal, names in here.items():
+                by_chunk.setdefault(ordinal, []).append(name.text)
+        for ordinal, names in by_chunk.items():
             for bare, relation, full in short_symbols(names):
                 ends = [
                     self._store.mentions.entity(
@@ -162,7 +161,7 @@ class Introducer:
         chunks: Sequence[int],
         nearness: Nearness = lambda _link, _at: None,
     ) -> None:
-        """Write the links of a state, or weigh those that are there by how near their ends are."""
+        """Write the links of a state. With `nearness`, adjust the weights of existing links."""
         for link in stated.links:
             at = min(link.block, len(chunks) - 1)
             source, target = (self._end(write, end, stated) for end in (link.source, link.target))
@@ -195,10 +194,10 @@ class Introducer:
     def nearness(
         self, stated: Introductions, chunks: Sequence[int], encoder: Encoder
     ) -> Nearness | None:
-        """The cosine of the passages that bring in the two ends of a link; None: no vectors yet.
+        """Return a function for the cosine of the passages that introduce the ends of a link.
 
-        Only within one document, where it cannot depend on what else is there already;
-        a passage says nothing about its likeness to itself.
+        Return None while vectors are missing. Only passages of this document count, so that the
+        result does not depend on other documents. If both ends are in one passage, it is unknown.
         """
         places = {name.text: at for name, at in reversed(stated.names) if at is not None}
         nodes = [NodeKind.CHUNK.node(chunk) for chunk in chunks]
@@ -209,16 +208,16 @@ class Introducer:
         vectors = np.array(whole, np.float32)
 
         def near(link: Link, at: int) -> float | None:
-            one, other = (places.get(end, at) for end in (link.source, link.target))
-            if one == other or max(one, other) >= len(nodes):
+            source, target = (places.get(end, at) for end in (link.source, link.target))
+            if source == target or max(source, target) >= len(nodes):
                 return None
-            return float(vectors[one] @ vectors[other])
+            return float(vectors[source] @ vectors[target])
 
         return near
 
 
 def long_forms(text: str) -> list[tuple[str, str]]:
-    """Pairs (long form, acronym) where a text spells an acronym out."""
+    """Return (long form, acronym) for each acronym that a text spells out."""
     pairs = []
     for long, short in _LONG_FORM.findall(text):
         parts = long.split()
@@ -237,12 +236,12 @@ def long_forms(text: str) -> list[tuple[str, str]]:
 
 
 def short_symbols(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """(bare name, relation, full name) of the symbols of one passage that has both.
+    """Yield (bare name, relation, full name) for symbols of one passage that has both names.
 
-    An identifier means the symbol (`coref`); a plain word may mean much else (`refers_to`).
+    An identifier means the symbol (`coref`). A plain word may mean something else (`refers_to`).
     """
-    here = set(names)
+    known = set(names)
     for full in names:
         bare = symbol_tail(full)
-        if bare != full and bare in here and is_name(name_key(bare)):
+        if bare != full and bare in known and is_name(name_key(bare)):
             yield bare, "coref" if is_identifier(bare) else "refers_to", full

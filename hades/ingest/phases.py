@@ -1,8 +1,8 @@
-"""The phases: states become chunks, chunks get names and links, and then vectors.
+"""The phases: states are cut into chunks, chunks get names and links, then vectors.
 
-Each phase takes what waits for it, a batch at a time, and is done with a state only when
-its results are written: killed at any moment, it goes on where it stood. Everything here
-depends on the texts alone, not on the order in which they came.
+Each phase takes the states that wait for it in batches. A state leaves a phase when its results are
+written, so a killed process continues where it stopped. The results depend on the texts alone, not
+on the order in which they came.
 """
 
 from __future__ import annotations
@@ -45,29 +45,29 @@ from hades.store.store import Store
 BATCH_STATES = 200
 BATCH_TEXTS = 256
 ENCODED_TEXTS = 64
-"""Written together, so that whoever stops it loses no more: a second or two of two cores."""
+"""Texts whose vectors are written together: the most that a stop loses, 1 to 2 s of two cores."""
 EMBEDDED_MEANWHILE = 16
-"""So few chunks a question embeds itself while another process embeds many."""
+"""The most chunks that a question embeds itself while another process embeds."""
 CHUNKS_WITH_SENTENCES = 32
 """Only the first chunks of a note, about 20,000 characters, also get one vector per sentence. A
 1 MB note has 14,000 sentences and 1,500 chunks; its sentences would take ten times as long as its
 chunks. No note of the everyday sets has more chunks than this."""
 BATCH_CHUNKS = 2_000
 PART_STATES = 20
-"""So many states are cut together by one worker."""
+"""States that one worker cuts together."""
 
 OLD_CHUNKS_READ_AGAIN = 1_000
-"""So many old chunks are simply read again when new names come; of more, only those that
-the word index says have such a name."""
+"""Fewer old chunks than this are all read again when new names come. For more, the word index finds
+the chunks that contain a new name."""
 NAMES_LOOKED_UP_CHUNKS = 20
-"""Of so few new chunks the names are looked up by their words; for more, all names are read:
-82,000 of them take a second."""
+"""For at most this many new chunks, names are looked up by the words of the chunks. For more, all
+names are read: 82,000 take a second."""
 NEW_NAMES_LOOKED_UP = 500
-"""More new names than this are found sooner by reading everything."""
+"""More new names than this are found faster by reading all old chunks."""
 
 Item = TypeVar("Item")
 Saying = Callable[[Sequence[str]], Collection[int]]
-"""Which chunks say one of these names' words in a row."""
+"""Returns the chunks that contain one of these names as a phrase."""
 
 
 class Phases:
@@ -87,7 +87,7 @@ class Phases:
         self._actor = actor
         self._saying = saying
         self._spread = spread
-        self._told = on_progress or (lambda _what, _done, _total: None)
+        self._report = on_progress or (lambda _what, _done, _total: None)
 
     # Chunks
 
@@ -109,7 +109,7 @@ class Phases:
                             phase = None if outline is None else Phase.EDGES
                             passages.advance(pending.state, phase, outline)
                 done += len(batch)
-                self._told("cutting", done, total)
+                self._report("cutting", done, total)
         return done
 
     def _uncut(self, pending: Pending) -> _Uncut:
@@ -120,13 +120,13 @@ class Phases:
     # Embeddings
 
     def embed(self, encoder: Encoder, *, for_question: bool = False) -> int:
-        """Give every chunk a vector; how many got one.
+        """Embed every chunk and fact. Return the number of chunks embedded.
 
-        One process does it at a time, for all: another waits, and finds nothing left. A
-        question needs the chunks of its space alone, and does not wait.
+        One process at a time embeds, for all spaces; another one waits. A question embeds only the
+        chunks of its space, and does not wait.
         """
         space = self._space if for_question else None
-        waits = None if for_question else self._told
+        waits = None if for_question else self._report
         with turn(usable(self._store.index_folder), "embedding", waits) as is_ours:
             count = self._store.chunks.unembedded_count
             if not is_ours and count(encoder.model, space) > EMBEDDED_MEANWHILE:
@@ -167,7 +167,7 @@ class Phases:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
                 self._store.chunks.set_embedded(encoder.model)
             done += len(rows)
-            self._told("embedding", done, total)
+            self._report("embedding", done, total)
         return done
 
     def _unembedded(self, model: str, space: int | None) -> Iterator[list[int]]:
@@ -222,9 +222,10 @@ class Phases:
         done: int,
         total: int,
     ) -> Iterator[list[tuple[int, bytes]]]:
-        """The vectors of each node's texts, batch by batch.
+        """Yield the vectors of each node's texts, batch by batch.
 
-        Told of in parts: whoever is told can stop it. Texts may be drawn some batches ahead.
+        Progress is reported for every node, because the callback may raise to stop. Texts may be
+        read some batches ahead.
         """
         ahead, batches_of_texts = tee(batches_of_texts)
         flat = (list(chain.from_iterable(texts.values())) for texts in ahead)
@@ -233,7 +234,7 @@ class Phases:
         for texts in batches_of_texts:
             rows = []
             for node, of_node in texts.items():
-                self._told(what, done, total)
+                self._report(what, done, total)
                 rows.append((node, b"".join(next(vectors).tobytes() for _ in of_node)))
                 done += 1
             yield rows
@@ -244,11 +245,11 @@ class Phases:
         headings = self._store.chunks.headings(chunks)
         notes = self._store.chunks.first_of_notes(chunks, CHUNKS_WITH_SENTENCES)
         embedded = {}
-        for one in chunks:
-            whole = texts.get(one, "")
-            parts = [whole, *(note_sentences(whole) if one in notes else ())]
-            node = NodeKind.CHUNK.node(one)
-            embedded[node] = [with_heading(headings.get(one, ""), part) for part in parts]
+        for number in chunks:
+            whole = texts.get(number, "")
+            parts = [whole, *(note_sentences(whole) if number in notes else ())]
+            node = NodeKind.CHUNK.node(number)
+            embedded[node] = [with_heading(headings.get(number, ""), part) for part in parts]
         return embedded
 
     # Edges
@@ -269,24 +270,25 @@ class Phases:
             texts = [self._texts(placed) for placed in chunks]
             found = self._found(texts)
             with self._store.transaction():
-                for one, pending in enumerate(batch):
+                for number, pending in enumerate(batch):
                     if not self._store.chunks.is_pending(pending):
-                        continue  # purged while its names were sought, or another was first
+                        continue  # purged meanwhile, or another process was first
                     stated = unpack_introductions(pending.outline)
                     with self._store.write(self._actor, "link", self._space) as write:
-                        introducer.introduce(write, stated, chunks[one], texts[one], found[one])
-                        kept = pending.outline if stated.links and chunks[one] else None
+                        state = chunks[number], texts[number], found[number]
+                        introducer.introduce(write, stated, *state)
+                        kept = pending.outline if stated.links and chunks[number] else None
                         self._store.chunks.advance(pending.state, Phase.EMBEDDINGS, kept)
             done += len(batch)
-            self._told("reading names", done, total)
+            self._report("reading names", done, total)
         return done
 
     def _texts(self, chunks: Sequence[int]) -> list[str]:
         texts = self._store.chunks.texts(chunks)
-        return [texts.get(one, "") for one in chunks]
+        return [texts.get(number, "") for number in chunks]
 
     def _found(self, texts: Sequence[Sequence[str]]) -> list[Found]:
-        """The names of the chunks of many states, found all at once: models like that."""
+        """Find the names in the chunks of many states together, which is faster for a model."""
         find = partial(_find_names, self._store.meta("extractor") or DEFAULT_EXTRACTOR)
         parts = _parts([text for of_state in texts for text in of_state], BATCH_TEXTS)
         names = chain.from_iterable(self._spread(find, parts))
@@ -307,7 +309,7 @@ class Phases:
         self._match_range("linking", names, chunk_mark, last_chunk, last_name)
 
     def _names_of(self, after: int, up_to: int) -> _NameDictionary:
-        """The names that chunks may mention: of a few, those that go by words they have."""
+        """Return the names that chunks may mention. For few chunks, look up only their words."""
         links = self._store.mentions
         few = links.chunks_between(self._space, after, up_to, NAMES_LOOKED_UP_CHUNKS + 1)
         if len(few) > NAMES_LOOKED_UP_CHUNKS:
@@ -321,21 +323,21 @@ class Phases:
         many = len(
             self._store.mentions.chunks_between(self._space, 0, up_to, OLD_CHUNKS_READ_AGAIN)
         )
-        # Inside a batch the word index must not see what may still be undone.
+        # Inside a batch, the word index must not see writes that may be undone.
         saying = None if self._store.in_transaction else self._saying
         if saying is None or many < OLD_CHUNKS_READ_AGAIN or len(new) > NEW_NAMES_LOOKED_UP:
             self._match_range("linking old texts", names, 0, up_to)
             return
-        said = sorted(one for one in saying(names.keys) if one <= up_to)
+        said = sorted(number for number in saying(names.keys) if number <= up_to)
         for first in range(0, len(said), BATCH_CHUNKS):
             self._match_batch(names, said[first : first + BATCH_CHUNKS])
 
     def _match_range(
         self, what: str, names: _NameDictionary, after: int, up_to: int, noted: int | None = None
     ) -> None:
-        """Match the chunks after one and up to another.
+        """Match the chunks with ids above `after` and up to `up_to`.
 
-        `noted` is the newest of all names, where how far this came is to be noted.
+        With `noted`, the newest name, store how far the matching came.
         """
         at, done = after, 0
         total = len(self._store.mentions.chunks_between(self._space, after, up_to, 1 << 30))
@@ -345,13 +347,13 @@ class Phases:
                 if noted is not None:
                     self._store.mentions.set_matched(self._space, batch[-1], noted)
             at, done = batch[-1], done + len(batch)
-            self._told(what, done, total)
+            self._report(what, done, total)
 
     def _match_batch(self, names: _NameDictionary, batch: Sequence[int]) -> None:
         links = self._store.mentions
         texts = self._store.chunks.texts(batch, lost_ok=True)
         known = links.positions(batch)
-        found = names.mentions(batch, [texts.get(one, "") for one in batch], known)
+        found = names.mentions(batch, [texts.get(number, "") for number in batch], known)
         with self._store.write(self._actor, "match", self._space) as write:
             write.cancelled = not links.put_mentions(write, found)
 
@@ -361,14 +363,14 @@ class Phases:
 
 
 class _Uncut(NamedTuple):
-    """A state that waits to be cut, and what it says; of a forgotten one None."""
+    """A state that waits to be cut, and its content; None if it was forgotten."""
 
     pending: Pending
     content: str | None
 
 
 class _Cut(NamedTuple):
-    """A state as chunks, and its introductions by chunk; of a forgotten one neither."""
+    """The chunks of a state and its packed introductions; empty if it was forgotten."""
 
     pending: Pending
     characters: int = 0
@@ -377,9 +379,10 @@ class _Cut(NamedTuple):
 
 
 class _NameDictionary:
-    """Names of a space as a matcher: a key may be several entities' name."""
+    """Names of a space with a matcher. A key may name several entities."""
 
     def __init__(self, rows: Sequence[tuple[int, int, str]]) -> None:
+        """Index the names of rows (name id, entity, key)."""
         self._entities: dict[str, list[int]] = {}
         for _, entity, key in rows:
             if is_name(key):
@@ -390,25 +393,25 @@ class _NameDictionary:
     def mentions(
         self, chunks: Sequence[int], texts: Sequence[str], known: dict[tuple[int, int], bytes]
     ) -> list[Mention]:
-        """Where entities stand in texts, together with what is known already."""
+        """Return the mentions in texts that are new or changed, including the `known` places."""
         places: dict[tuple[int, int], set[int]] = {}
         for match in self._matcher.match(texts):
             place = packed_place(match)
             for entity in self._entities[self.keys[match.name]]:
                 places.setdefault((chunks[match.text], entity), set()).add(place)
         mentions = []
-        for (chunk_id, entity), found in places.items():
+        for (chunk_id, entity), new in places.items():
             before = known.get((chunk_id, entity))
             if before is not None:
-                found |= set(np.frombuffer(before, np.uint32).tolist())
-            positions = np.array(sorted(found), np.uint32).tobytes()
+                new |= set(np.frombuffer(before, np.uint32).tolist())
+            positions = np.array(sorted(new), np.uint32).tobytes()
             if positions != before:
                 mentions.append(Mention(chunk_id, entity, positions))
         return mentions
 
 
 def _rows_of_words(text: str) -> Iterator[str]:
-    """Every key a name in this text can have: up to so many of its words in a row."""
+    """Yield every key that a name in this text can have: up to WORDS_AT_MOST consecutive words."""
     row = [word.casefold() for word in words(text)]
     for first in range(len(row)):
         for end in range(first + 1, min(len(row), first + WORDS_AT_MOST) + 1):
@@ -416,17 +419,17 @@ def _rows_of_words(text: str) -> Iterator[str]:
 
 
 def packed_place(match: Match) -> int:
-    """A match as one number: first word, length, whether it begins with a capital."""
+    """Encode a match as one number: first word, length (4 bits), capital (1 bit)."""
     return match.start << 5 | match.length << 1 | match.capital
 
 
 def with_heading(heading: str, text: str) -> str:
-    """A text as it is embedded and searched: what it stands under, then what it says."""
+    """Return a text as it is embedded: with its heading before it."""
     return f"{heading}. {text}" if heading and not text.startswith(heading) else text
 
 
 def under(name: str, heading: str) -> str:
-    """The heading of a part of a note: its name, and the note's own heading where it has one."""
+    """Return the heading of a chunk of a note: the note's name, then the chunk's own heading."""
     return " > ".join(part for part in (name, heading) if part)
 
 
@@ -435,20 +438,20 @@ def _parts(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
 
 
 def _cut_all(states: Sequence[_Uncut]) -> list[_Cut]:
-    """What states are cut into: made before anything is locked, and without the store."""
+    """Cut states into chunks, without the store and before anything is locked."""
     return [_Cut(p) if content is None else _cut(p, content) for p, content in states]
 
 
 def _cut(pending: Pending, content: str) -> _Cut:
     document = _document(pending, content)
-    found = chunk(document, count_tokens) if content.strip() else []
-    # A note's name is often the best that it says.
+    spans = chunk(document, count_tokens) if content.strip() else []
+    # The name of a note often says what it is about.
     name = spoken(pending.topic) if pending.outline is None else ""
     chunks = [
         ChunkDraft(*(p.start, p.end, content[p.start : p.end], p.tokens, under(name, p.heading)))
-        for p in found
+        for p in spans
     ]
-    return _Cut(pending, len(content), chunks, pack_introductions(document, found))
+    return _Cut(pending, len(content), chunks, pack_introductions(document, spans))
 
 
 def _encode(encoder: Encoder, texts: Sequence[str]) -> npt.NDArray[np.float16]:
@@ -460,14 +463,14 @@ def _find_names(extractor: str, texts: Sequence[str]) -> Found:
 
 
 def _document(pending: Pending, content: str) -> Document:
-    """A state as a document: as its reader said, or as the note it is."""
+    """Return a state as a document: from its packed outline, or as a note."""
     if pending.outline is not None:
         return unpack_document(pending.outline, pending.topic, content)
     return note_document(pending.topic, content)
 
 
 def note_document(topic: str, content: str) -> Document:
-    """A note as a document."""
+    """Read a note as Markdown, or as plain text if that would change its content."""
     title = stem_of(topic)
     plain = Document(topic, content, title=title, names=name_of(title, Origin.TITLE))
     try:

@@ -25,7 +25,7 @@ PHASES = ("nodes", "chunks", "edges", "embeddings")
 
 
 class Pipeline:
-    """Takes documents in, phase by phase."""
+    """Ingests documents into one space, phase by phase."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Pipeline:
         self._actor = actor
         self._encoder = encoder
         self._on_progress = on_progress or (lambda _what, _done, _total: None)
-        self._last_told = ("looking", 0, 0)
+        self._last_report = ("looking", 0, 0)
         self._saying = saying
 
     def ingest(
@@ -58,11 +58,11 @@ class Pipeline:
         in_process: bool = False,
         ray: str | None = None,
     ) -> Summary:
-        """Bring everything at these paths up to date; with `history`, commit by commit.
+        """Ingest everything at these paths that is new or changed; with `history`, by commit.
 
-        `source` is the name one path is known by instead of its own. `in_process` reads
-        without worker processes and their limits. `ray` is the address of a Ray cluster whose
-        workers read, cut, encode and find names.
+        `source` replaces the path as the name of a single source. `in_process` reads without
+        worker processes and their limits. `ray` is the address of a Ray cluster whose workers read,
+        cut, encode and find names.
         """
         phases = (phases,) if isinstance(phases, str) else tuple(phases)
         for phase in phases:
@@ -93,7 +93,9 @@ class Pipeline:
                 with _timed(summary, "nodes"), closing(workers):
                     for root in roots:
                         if history:
-                            past = History(self._store, self._space, self._actor, self._told, read)
+                            past = History(
+                                self._store, self._space, self._actor, self._report, read
+                            )
                             past.take(root.path, prefix, summary)
                         else:
                             self._take_root(root, summary, dry_run, read)
@@ -109,8 +111,8 @@ class Pipeline:
         *,
         for_question: bool = False,
     ) -> None:
-        """Run the phases after the first over whatever waits for them, vectors last."""
-        work = Phases(self._store, self._space, self._actor, self._told, self._saying, spread)
+        """Run the phases after the first over all states that wait for them."""
+        work = Phases(self._store, self._space, self._actor, self._report, self._saying, spread)
         if "chunks" in phases:
             with _timed(summary, "chunks"):
                 work.cut()
@@ -121,13 +123,13 @@ class Pipeline:
             with _timed(summary, "embeddings"):
                 work.embed(self._encoder(), for_question=for_question)
 
-    def _told(self, what: str, done: int, total: int) -> None:
-        self._last_told = (what, done, total)
-        self._on_progress(*self._last_told)
+    def _report(self, what: str, done: int, total: int) -> None:
+        self._last_report = (what, done, total)
+        self._on_progress(*self._last_report)
 
     def _still_wanted(self) -> None:
-        """Called while a file is read: whoever is told can stop it."""
-        self._on_progress(*self._last_told)
+        """Repeat the last report while a file is read, because the callback may raise to stop."""
+        self._on_progress(*self._last_report)
 
     def _take_root(self, root: Root, summary: Summary, dry_run: bool, read: Read) -> None:
         known = self._store.sources.of_root(self._space, root.name)
@@ -141,7 +143,7 @@ class Pipeline:
                     self._take(root, document, known, renamed, summary, dry_run)
             done += len(batch)
             if not dry_run:
-                self._told("reading", done, len(fresh))
+                self._report("reading", done, len(fresh))
         for topic in gone.keys() - set(renamed.values()):
             if not dry_run:
                 with self._store.write(self._actor, "remove", self._space) as write:
@@ -151,37 +153,37 @@ class Pipeline:
     def _look(
         self, root: Root, known: Mapping[str, bytes], summary: Summary, read: Read
     ) -> tuple[list[Item], dict[str, bytes]]:
-        """What is new or changed at a root, and what is gone from it."""
+        """Return the new and changed items of a root, and the topics that are gone from it."""
         forgotten = self._store.sources.forgotten(self._space, root.name)
         gone = dict(known)
         seen_all = True
         fresh: list[Item] = []
         topics: set[str] = set()
-        for seen, found in enumerate(gather(root, read), start=1):
+        for seen, item in enumerate(gather(root, read), start=1):
             if seen % BATCH_DOCUMENTS == 0:
-                self._told("looking", seen, 0)
-            if isinstance(found, Bad):
-                summary.skipped.append((found.where, found.why))
-                # A file that cannot be read now keeps what was read; where a folder or a
-                # line cannot, nobody can tell what is gone, so nothing is.
-                is_link = found.why == LEADS_OUT
-                seen_all = (gone.pop(found.where, None) is not None or is_link) and seen_all
+                self._report("looking", seen, 0)
+            if isinstance(item, Bad):
+                summary.skipped.append((item.where, item.why))
+                # An unreadable file keeps its last state. If a folder or a record is
+                # unreadable, we cannot tell what is gone, so nothing is removed.
+                is_link = item.why == LEADS_OUT
+                seen_all = (gone.pop(item.where, None) is not None or is_link) and seen_all
                 continue
-            if found.topic in topics:
+            if item.topic in topics:
                 why = "Another source here gives the same topic: give it another id or prefix."
-                summary.skipped.append((found.topic, why))
+                summary.skipped.append((item.topic, why))
                 continue
-            topics.add(found.topic)
-            gone.pop(found.topic, None)
-            # What somebody forgot stays forgotten until its source says something else.
-            if found.fingerprint in (known.get(found.topic), forgotten.get(found.topic)):
+            topics.add(item.topic)
+            gone.pop(item.topic, None)
+            # A forgotten topic stays forgotten until its source changes.
+            if item.fingerprint in (known.get(item.topic), forgotten.get(item.topic)):
                 summary.unchanged += 1
             else:
-                fresh.append(found)
+                fresh.append(item)
         return fresh, gone if seen_all else {}
 
     def _renamed(self, fresh: Iterable[Item], gone: Mapping[str, bytes]) -> dict[str, str]:
-        """A file that went and one of the same content that came are one: new name to old."""
+        """Map new topics to the gone topics with the same fingerprint: renamed files."""
         by_fingerprint = {mark: topic for topic, mark in gone.items()}
         renamed = {}
         for item in fresh:
@@ -199,7 +201,7 @@ class Pipeline:
         summary: Summary,
         dry_run: bool,
     ) -> None:
-        """Write the state of a source that was read."""
+        """Write a document that was read, or note why it was skipped."""
         if isinstance(document, Bad):
             summary.skipped.append((document.where, document.why))
             return
@@ -212,7 +214,7 @@ class Pipeline:
                 if old_topic is not None:
                     with self._store.write(self._actor, "rename", self._space) as write:
                         self._store.sources.rename(write, self._space, old_topic, topic)
-                # Headings and links may hold the name of the file: renamed, it is cut anew.
+                # Headings and links may contain the file name, so a renamed file is cut again.
                 store_document(
                     *(self._store, self._space, self._actor, document, root.name),
                     cut_anew=old_topic is not None,
@@ -225,7 +227,7 @@ class Pipeline:
             summary.added += old_topic is None and topic not in known
 
     def _refuse_foreign(self, root: Root, topic: str) -> None:
-        """Do not write over what came from elsewhere under the same name."""
+        """Raise InvalidInput if the topic was written by hand or comes from another source."""
         if not self._store.topics.exists(self._space, topic):
             return
         owner = self._store.sources.root_of(self._space, topic)
@@ -236,25 +238,25 @@ class Pipeline:
 
 
 def _read_items(items: Sequence[Item], read: Read) -> Iterator[Document | Bad]:
-    """What items hold, in their order; several files are read at once."""
+    """Yield the documents of items, in order; several files are read at once."""
     wanted = {item.topic: item.fingerprint for item in items}
-    for task, found in read(dict.fromkeys(item.task for item in items)):
-        if isinstance(found, Bad):
-            # What is bad within a file was told when it was looked at.
-            if found.where == task.topic:
-                yield found
-        elif not task.many or wanted.pop(found.topic, None) == found.fingerprint:
-            yield found
+    for task, answer in read(dict.fromkeys(item.task for item in items)):
+        if isinstance(answer, Bad):
+            # Bad records within a file were reported when it was gathered.
+            if answer.where == task.topic:
+                yield answer
+        elif not task.many or wanted.pop(answer.topic, None) == answer.fingerprint:
+            yield answer
 
 
 def _is_gone(owner: str) -> bool:
-    """Whether a source was a path at which there is nothing any more."""
+    """Return whether a source is a path that no longer exists."""
     return Path(owner).is_absolute() and not Path(owner).exists()
 
 
 @contextmanager
 def _timed(summary: Summary, phase: str) -> Iterator[None]:
-    """Add the seconds of a phase to a summary, also when it fails."""
+    """Add the seconds of a phase to a summary, even if it fails."""
     start = time.perf_counter()
     try:
         yield

@@ -1,8 +1,7 @@
-"""Reading: from a file to what the store keeps of it.
+"""Reading: from a source to documents that can be stored.
 
-This is all that is done with the bytes of strangers before they are stored, and it is done
-in a process of its own (workers.py). What comes back is plain: a text, its packed outline,
-and a few values, never the parts of a document as objects.
+This handles untrusted bytes, so it runs in a worker process (workers.py). The result is plain: a
+text, its packed outline and a few values, never the parts of a document as objects.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from hades.ingest.readers import reader_for
 from hades.ingest.readers.text import one_line
 
 READER_VERSION = b"3"
-"""Part of every fingerprint: raised when readers give other documents for the same bytes."""
+"""Part of every fingerprint. Raise it when readers return other documents for the same bytes."""
 PARTS_AT_MOST = 500_000
-"""Blocks of one document: each takes some 300 bytes of memory until it is cut into chunks."""
+"""Limit of blocks of one document. Each takes about 300 bytes of memory until it is cut."""
 
 HEAD_BYTES = 64 * 1024
 
 _RECORD_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 _CHAT_KEYS = (b'"mapping"', b'"chat_messages"', b'"message', b'"role"', b'"content"', b'"text"')
-"""A JSON file that begins without any of these is no chat."""
+"""A JSON file without any of these in its first HEAD_BYTES is not a chat."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,17 +35,17 @@ class Task:
     path: str
     topic: str
     many: bool = False
-    """Whether it holds many documents: records, or the sessions of a chat."""
+    """Whether it may hold many documents: records, or the sessions of a chat."""
     prefix: str = ""
     fields: Mapping[str, str] | None = None
     rooted: str = ""
-    """The path of a source file from the root of its package, where that is known."""
+    """The path of a source file from the root of its package, if known."""
     data: bytes | None = None
-    """What is in it, where that is not what lies at the path."""
+    """The content, if it is not to be read from the path."""
 
 
 def holds_many(path: Path, fields: Mapping[str, str] | None) -> bool:
-    """Whether a path may hold many documents, as far as can be told without parsing it."""
+    """Return whether a path may hold many documents, without parsing all of it."""
     suffix = path.suffix.lower()
     if fields is not None or suffix in _RECORD_SUFFIXES:
         return True
@@ -62,8 +61,7 @@ def holds_many(path: Path, fields: Mapping[str, str] | None) -> bool:
 
 
 def read(task: Task) -> Iterator[Document | Bad]:
-    """Everything a source holds. What cannot be read is told, and no fault but one of memory
-    comes out of here."""
+    """Yield the documents of a source. An error becomes a `Bad`; only MemoryError is raised."""
     path = Path(task.path)
     try:
         if task.many:
@@ -79,14 +77,14 @@ def read(task: Task) -> Iterator[Document | Bad]:
         yield Bad(task.topic, f"It cannot be read: {error.strerror or error}.")
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a parser does, it costs this file only
+    except Exception as error:  # noqa: BLE001 - a failing parser costs one file
         why = one_line(f"{type(error).__name__}: {error}")
         yield Bad(task.topic, f"It is damaged or not what its name says ({why}).")
 
 
 def _documents(path: Path, task: Task) -> Iterator[Document | Bad]:
-    """The documents of a source that holds many."""
-    # Imported here: most workers read other files, and should start soon.
+    """Read a source that may hold many documents."""
+    # Imported here, because most workers read other files and should start fast.
     from hades.ingest.readers.arxiv import looks_like_paper, read_arxiv
     from hades.ingest.readers.chats import looks_like_chat, read_chats
     from hades.ingest.readers.records import FieldMapping, Record, read_corpus, read_records
@@ -111,13 +109,13 @@ def _documents(path: Path, task: Task) -> Iterator[Document | Bad]:
 
 
 def _marked(documents: Iterable[Document | Bad]) -> Iterator[Document | Bad]:
-    """Records, each with a fingerprint of what it says."""
+    """Pack records, each with a fingerprint of its content and tags."""
     for document in documents:
         if isinstance(document, Bad):
             yield document
         else:
-            told = json.dumps([document.content, list(document.tags)], ensure_ascii=False)
-            yield _packed(document, fingerprint([told.encode()]))
+            marked = json.dumps([document.content, list(document.tags)], ensure_ascii=False)
+            yield _packed(document, fingerprint([marked.encode()]))
 
 
 def _packed(document: Document, mark: bytes) -> Document:
@@ -128,7 +126,7 @@ def _packed(document: Document, mark: bytes) -> Document:
 
 
 def fingerprint(parts: Iterable[bytes]) -> bytes:
-    """The hash by which an unchanged source is known."""
+    """Return the hash by which an unchanged source is recognised."""
     hashed = blake2b(READER_VERSION, digest_size=16)
     for part in parts:
         hashed.update(part)

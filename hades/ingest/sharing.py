@@ -79,7 +79,7 @@ class Background:
         phases: Callable[[int], Phases],
         encoder: Encoder,
         lock: Lock,
-        told: Progress,
+        report: Progress,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
@@ -87,7 +87,7 @@ class Background:
         self._phases = phases
         self._encoder = encoder
         self._lock = lock
-        self._told = told
+        self._report = report
         self._clock = clock
         self._spent_s: dict[_Queue, float] = {}
 
@@ -95,9 +95,8 @@ class Background:
         """Index until nothing waits."""
         while self.turn():
             pass
-        self._phases(self._space).embed(
-            self._encoder
-        )  # what waits without a state, as after an import
+        # Chunks may lack vectors although no state waits, as after an import.
+        self._phases(self._space).embed(self._encoder)
 
     def turn(self) -> bool:
         """Index a batch of the queue that has used the least time. Return False if all is done."""
@@ -117,7 +116,7 @@ class Background:
 
     def _index(self, queue: _Queue, states: Sequence[Pending]) -> None:
         phases = self._phases(queue[0] or self._space)
-        self._told("indexing", 0, 0)
+        self._report("indexing", 0, 0)
         if queue != _FACTS and states[0].rank in _WORDS:
             is_large = states[0].rank == Rank.LARGE_WORDS
             same = [pending for pending in states if pending.rank == states[0].rank]
@@ -125,7 +124,7 @@ class Background:
             with self._lock:
                 phases.match()
             return
-        with turn(usable(self._store.index_folder), "embedding", self._told):
+        with turn(usable(self._store.index_folder), "embedding", self._report):
             if queue == _FACTS:
                 phases.embed_facts(self._encoder, None)
             else:

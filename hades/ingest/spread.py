@@ -1,11 +1,11 @@
-"""Spread: reading, cutting, encoding and finding names, done by workers of Ray.
+"""Spread: reading, cutting, encoding and finding names on workers of Ray.
 
-Each of them is a function of a part of the work and needs no store, so it can run anywhere.
-The results come back in the order of the parts, and the process that ingests writes them, as
-it does without Ray: what is stored is the same. A part whose worker died is done again by
-another, and nothing of it was written before.
+Each of these is a function of one part of the work and needs no store, so it can run anywhere. The
+results come back in the order of the parts, and the ingesting process writes them as it does
+without Ray, so the stored result is the same. If a worker dies, another one repeats its part;
+nothing of it was written before.
 
-Whoever can reach a Ray cluster can run code on it. One that is started here listens on
+Anyone who can reach a Ray cluster can run code on it. A cluster that is started here listens on
 loopback only, and ends with the ingestion.
 """
 
@@ -36,32 +36,32 @@ from hades.settings import cores, load_settings
 
 LOCAL = "local"
 PART_FILES = 20
-"""So many files are read together by one worker."""
+"""Files that one worker reads together."""
 CONNECT_S = 10.0
 PARTS_AHEAD = 2
-"""For each core of the cluster: one part is done, another waits for it."""
+"""Parts per core of the cluster: one in progress and one waiting."""
 
 Part = TypeVar("Part")
 Made = TypeVar("Made")
 
 
 class Spread(Protocol):
-    """Applies a function to parts of the work, in their order, as `map` does.
+    """Applies a function to parts of the work, in order, as `map` does.
 
-    Parts may be drawn ahead. The function needs nothing but its part.
+    Parts may be read ahead. The function needs nothing but its part.
     """
 
     def __call__(
         self, function: Callable[[Part], Made], parts: Iterable[Part], /
     ) -> Iterator[Made]:
-        """What the function makes of each part."""
+        """Yield the result of the function for each part."""
 
 
 class RayWorkers:
-    """Workers of the Ray cluster at an address; `local` starts one here, and stops it again.
+    """Workers of the Ray cluster at an address; `local` starts a cluster here and stops it.
 
-    It is found, or started, when there is work; a Ray that this process uses already is taken
-    as it is. `still_wanted` is called while results are waited for; it ends all by raising.
+    The cluster is connected or started when there is work. A Ray that this process already uses is
+    reused. `still_wanted` is called while waiting for results and may raise to stop.
     """
 
     def __init__(self, address: str, still_wanted: Callable[[], None]) -> None:
@@ -70,7 +70,7 @@ class RayWorkers:
             raise InvalidInput(f"{address} is not a Ray cluster: give local, or its host:port.")
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         if address == LOCAL:
-            # Ray reads this when it is imported: its node then is 127.0.0.1 on every system.
+            # Ray reads this on import: its node is then 127.0.0.1 on every system.
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         try:
             self._ray: Any = import_module("ray")
@@ -81,14 +81,14 @@ class RayWorkers:
         self._is_ours = False
 
     def close(self) -> None:
-        """Leave the cluster; what was started here ends."""
+        """Leave the cluster. A cluster started here ends."""
         if self._is_ours:
             self._ray.shutdown()
 
     def __call__(
         self, function: Callable[[Part], Made], parts: Iterable[Part], /
     ) -> Iterator[Made]:
-        """What a function makes of parts, in their order; some are worked on at once."""
+        """Yield the results of a function for parts, in order; several run at once."""
         ray, parts, under_way = self._ray, iter(parts), deque[Any]()
         if (first := next(parts, None)) is None:
             return
@@ -112,13 +112,13 @@ class RayWorkers:
 
     @cached_property
     def _work(self) -> Callable[..., Any]:
-        """Has a worker do a part: the cluster is found."""
+        """Connect to the cluster and return the remote function that runs one part."""
         if not self._ray.is_initialized():
             options = {"log_to_driver": False, "logging_level": logging.ERROR}
             try:
                 if self._address == LOCAL:
                     options |= {"num_cpus": cores(), "include_dashboard": False}
-                else:  # Ray tries for a quarter of an hour to reach what is not there
+                else:  # Ray itself would try for 15 minutes to reach a missing host
                     host, _, port = self._address.rpartition(":")
                     create_connection((host, int(port)), CONNECT_S).close()
                 self._ray.init(self._address, **options)
@@ -139,7 +139,7 @@ class RayWorkers:
 def _work(
     version: str, environment: dict[str, str], function: Callable[[Any], Any], part: Any
 ) -> Any:
-    """On a worker: apply a function to a part, with the limits of who asks."""
+    """Apply a function to a part, on a worker, with the limits of the ingesting process."""
     if version != __version__:
         raise Unavailable(f"A Ray worker has HADES {__version__} instead of {version}.")
     os.environ.update(environment)
@@ -147,9 +147,9 @@ def _work(
 
 
 def reading_spread(spread: Spread, read_here: Read) -> Read:
-    """Has files read elsewhere, which get their bytes: they need not have the files.
+    """Return a function that reads files on workers, which get the bytes and not the paths.
 
-    A file of many documents is one long stream: it is read here.
+    A file of many documents is one long stream and is read with `read_here`.
     """
 
     def read(tasks: Iterable[Task]) -> Iterator[tuple[Task, Answer]]:
@@ -165,7 +165,7 @@ def reading_spread(spread: Spread, read_here: Read) -> Read:
 
 
 def _loaded(task: Task) -> Task:
-    """A task with the bytes of its file, unless it has many documents or cannot be read."""
+    """Add the bytes of its file to a task, unless it has many documents or cannot be read."""
     if task.many or task.data is not None:
         return task
     try:
@@ -178,7 +178,7 @@ def _loaded(task: Task) -> Task:
 
 @cache
 def _workers() -> Workers:
-    """On a worker: what is hostile is parsed in a process with limits there as well."""
+    """Return the worker processes with limits that parse untrusted files on a Ray worker."""
     return Workers(lambda: None)
 
 
@@ -188,7 +188,7 @@ def _read_all(tasks: Sequence[Task]) -> list[Answer]:
 
 @dataclass(frozen=True, slots=True)
 class LoadedElsewhere:
-    """An encoder that is loaded where it encodes, which has to be the same there."""
+    """An encoder that is loaded on the worker; it must be the same as in this process."""
 
     setting: str
     model: str
@@ -197,11 +197,11 @@ class LoadedElsewhere:
 
     @classmethod
     def of(cls, setting: str, here: Encoder) -> LoadedElsewhere:
-        """The encoder a setting names, as it is here."""
+        """Describe the encoder of this process, which the setting names."""
         return cls(setting, here.model, here.dims, here.max_tokens)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """A unit vector per text, in order."""
+        """Return a unit vector per text, in order."""
         encoder = _encoder(self.setting)
         if encoder.model != self.model:
             raise Unavailable(f"A Ray worker has the encoder {encoder.model}, not {self.model}.")

@@ -1,4 +1,4 @@
-"""What an ingestion did."""
+"""The summary of an ingestion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Summary:
-    """What an ingestion did: documents by what became of them, and seconds by phase."""
+    """Numbers of documents by what was done with them, and seconds by phase."""
 
     added: int = 0
     changed: int = 0
@@ -15,6 +15,5 @@ class Summary:
     renamed: int = 0
     removed: int = 0
     skipped: list[tuple[str, str]] = field(default_factory=list)
-    """Where, and why."""
+    """The place of each skipped source, and the reason."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """By phase."""

@@ -1,4 +1,4 @@
-"""Turns: work that one process does for all, while the others wait or go on without it."""
+"""Turns: a lock for work that one process does for all."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LOOK_EVERY_S = 0.2
 
 
 @contextmanager
-def turn(folder: Path, work: str, told: Progress | None) -> Iterator[bool]:
-    """Whether this is the one that does the work; its turn ends with its process at the latest.
+def turn(folder: Path, work: str, report: Progress | None) -> Iterator[bool]:
+    """Try to lock a folder and yield whether this process has the turn.
 
-    Whoever gives `told` waits for a turn, and is told so meanwhile. The lock is the folder's
-    own: there is no file to leave behind.
+    With `report`, wait for the turn and report that meanwhile. The folder itself is locked, so no
+    lock file is left behind. The system releases the lock when the process ends.
     """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -27,8 +27,8 @@ def turn(folder: Path, work: str, told: Progress | None) -> Iterator[bool]:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if told is not None:
-                    told(f"{work}, which another process does", 0, 0)
+                if report is not None:
+                    report(f"{work}, waiting for another process", 0, 0)
                     time.sleep(LOOK_EVERY_S)
                     continue
                 yield False

@@ -1,9 +1,8 @@
-"""Which files there are to read: a folder without what its ignore files leave out.
+"""The files of a folder, without ignored ones.
 
-`.gitignore` and `.hadesignore` are respected at every level, as git does it. Hidden files
-and folders are passed over. A link to a folder is passed over, one that leads out of the
-root is named, unless links are to be followed; no folder is ever walked twice, so a loop
-cannot trap us.
+`.gitignore` and `.hadesignore` apply at every level, as in git. Hidden files and folders are
+skipped. Unless links are followed, a link to a folder is skipped, and a link that leads out of the
+root is reported. No folder is walked twice, so a loop of links ends.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ NO_FILE = "It is neither a file nor a folder."
 LEADS_OUT = "It is a link that leads out of the folder: --follow-links takes it in."
 
 Found = tuple[Path, str]
-"""A file, and why it cannot be read; empty: it can, as far as is known."""
+"""A file, and why it cannot be read; empty if it probably can."""
 Rules = list[tuple[Path, list[IgnoreRule]]]
 
 
 def walk(root: Path, *, follow_links: bool = False) -> Iterator[Found]:
-    """The files below a folder, in a stable order, and what could not be looked at."""
+    """Yield the files below a folder, in a stable order, and the paths that cannot be read."""
     yield from _below(root, [], root.resolve(), set() if follow_links else None)
 
 
 def _below(folder: Path, rules: Rules, root: Path, walked: set[Path] | None) -> Iterator[Found]:
-    """`walked` are the real folders seen so far; None: links are not followed."""
+    """Walk one folder. `walked` are the real folders so far; None if links are not followed."""
     try:
         if walked is not None:
             if (real := folder.resolve()) in walked:
@@ -43,7 +42,7 @@ def _below(folder: Path, rules: Rules, root: Path, walked: set[Path] | None) -> 
         rules = [*rules, *_rules_of(folder)]
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
-        yield folder, _not_looked_at(error)
+        yield folder, _why_unreadable(error)
         return
     for entry in entries:
         path = Path(entry.path)
@@ -53,7 +52,7 @@ def _below(folder: Path, rules: Rules, root: Path, walked: set[Path] | None) -> 
             is_folder, is_file = entry.is_dir(), entry.is_file()
             leads_out = entry.is_symlink() and not path.resolve().is_relative_to(root)
         except OSError as error:
-            yield path, _not_looked_at(error)
+            yield path, _why_unreadable(error)
             continue
         if _ignored(path, is_folder, rules):
             continue
@@ -67,17 +66,17 @@ def _below(folder: Path, rules: Rules, root: Path, walked: set[Path] | None) -> 
             yield path, NO_FILE
 
 
-def _not_looked_at(error: OSError) -> str:
-    return f"It cannot be looked at: {error.strerror or error}."
+def _why_unreadable(error: OSError) -> str:
+    return f"It cannot be read: {error.strerror or error}."
 
 
 def _ours(name: str) -> bool:
-    """A memory and what lies beside it are not knowledge to take in."""
+    """Return whether a file belongs to a memory: these are never ingested."""
     return name.endswith((".hades", ".hades-wal", ".hades-shm", ".hades.index", ".hades.uploads"))
 
 
 def _rules_of(folder: Path) -> Rules:
-    found: Rules = []
+    rules: Rules = []
     for name in IGNORE_FILES:
         file = folder / name
         if file.is_file() and not file.is_symlink():
@@ -85,12 +84,12 @@ def _rules_of(folder: Path) -> Rules:
                 content = opened.read(IGNORE_BYTES_AT_MOST + 1)
             if len(content) > IGNORE_BYTES_AT_MOST:
                 raise OSError(errno.EFBIG, f"its {name} is larger than {IGNORE_BYTES_AT_MOST:,} B")
-            found.append((folder, read_rules(content.decode(errors="replace").splitlines())))
-    return found
+            rules.append((folder, read_rules(content.decode(errors="replace").splitlines())))
+    return rules
 
 
 def _ignored(path: Path, is_folder: bool, rules: Rules) -> bool:
-    """The last rule that speaks of a path decides, the innermost file last."""
+    """Return whether the last matching rule ignores a path; inner ignore files come last."""
     for folder, own in reversed(rules):
         said = is_ignored(own, path.relative_to(folder).as_posix(), is_folder)
         if said is not None:

@@ -1,9 +1,9 @@
 """A worker: the process in which files are parsed, one after the other.
 
-It gets tasks on its standard input and answers on its standard output. Each is a line of
-JSON, and behind it a text and bytes whose lengths it tells: nothing that arrives can be code,
-in neither direction. The system ends a worker when a document takes longer than it may
-(SIGALRM), and refuses it memory beyond its limit; nobody has to be alive to see to that.
+It reads tasks from standard input and writes answers to standard output. Each message is a line of
+JSON with two lengths, followed by a text and bytes of these lengths. So neither side can send code.
+The system ends a worker when a document takes too long (SIGALRM), and refuses memory beyond the
+limit, even if the parent process is gone.
 
     python -m hades.ingest.worker SECONDS MEMORY_MB TEXT_MB
 """
@@ -26,14 +26,14 @@ from hades.ingest.reading import Task, read
 
 HEADER_BYTES_AT_MOST = 32 * 2**20
 RETIRES_AT = 0.25
-"""Of its memory: a worker that still holds so much after an answer ends, and gives it back."""
+"""Share of the memory limit. A worker that still holds more after a task exits."""
 
 _TASK = ("path", "topic", "many", "prefix", "fields", "rooted")
 _VALUES = ("topic", "kind", "title", "tags", "metadata")
 
 
 class NoAnswer(Exception):
-    """The other side is gone, or says what cannot be."""
+    """The other side is gone, or its message is malformed."""
 
 
 def _send(file: IO[bytes], header: dict[str, Any], text: str = "", more: bytes = b"") -> None:
@@ -57,13 +57,13 @@ def _receive(file: IO[bytes], at_most: int) -> tuple[dict[str, Any], str, bytes]
 
 
 def send_task(file: IO[bytes], task: Task) -> None:
-    """Ask for a source to be read."""
+    """Ask a worker to read a source."""
     header = {name: getattr(task, name) for name in _TASK}
     _send(file, {**header, "has_data": task.data is not None}, more=task.data or b"")
 
 
 def receive_answers(file: IO[bytes], at_most: int) -> Iterator[Document | Bad]:
-    """What a worker answers to one task; no answer has more bytes than `at_most`."""
+    """Yield the answers of a worker to one task; an answer has at most `at_most` bytes."""
     while True:
         header, content, outline = _receive(file, at_most)
         if not header:
@@ -93,15 +93,15 @@ def _send_answer(file: IO[bytes], answer: Document | Bad) -> None:
 
 
 def main(seconds: float, memory_mb: int, text_mb: int) -> None:
-    """Read sources until there are no more, or too much memory was taken."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
+    """Read sources until there are no more, or too much memory is held."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    # macOS knows the limit of memory but does not take it.
+    # macOS has this limit but refuses to set it.
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (memory_mb * 2**20,) * 2)
     limit_text(text_mb * 2**20)
     tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # output of libraries must not mix with answers
     while _held_memory() < memory_mb * 2**20 * RETIRES_AT:
         try:
             header, _, data = _receive(tasks, sys.maxsize)
@@ -110,9 +110,9 @@ def main(seconds: float, memory_mb: int, text_mb: int) -> None:
         has_data = header.pop("has_data")
         task = Task(**header, data=data if has_data else None)
         try:
-            found = read(task)
+            documents = read(task)
             signal.setitimer(signal.ITIMER_REAL, seconds)
-            while (answer := next(found, None)) is not None:
+            while (answer := next(documents, None)) is not None:
                 _send_answer(answers, answer)
                 signal.setitimer(signal.ITIMER_REAL, seconds)
         except MemoryError:

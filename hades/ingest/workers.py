@@ -1,8 +1,8 @@
-"""Workers: files are parsed in processes of their own, with limits for each document.
+"""Workers: processes that parse files, with limits for each document.
 
-A file of a stranger may take hours or gigabytes to parse, or crash its parser. So it is read
-outside the process that serves and before anything is locked. A worker that goes beyond its
-limits ends, another takes its place, the file is named with the reason, and the rest goes on.
+An untrusted file may take hours or gigabytes to parse, or crash its parser. So it is read outside
+the serving process and before anything is locked. A worker that exceeds its limits ends and is
+replaced. The file is reported with the reason, and the others are read.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from hades.ingest.worker import NoAnswer, receive_answers, send_task
 from hades.settings import cores, load_settings
 
 LOOK_EVERY_S = 0.1
-"""How often whoever waits for an answer looks whether it is still wanted."""
+"""How often a waiting process checks whether the answer is still wanted."""
 ANSWERS_WAITING = 8
-"""So many answers of a task wait to be written; then its worker waits."""
+"""Answers of one task that may wait to be written; beyond that its worker waits."""
 ALONE_S = 0.5
-"""Work that lasts as long gets more than one worker: each takes 0.1 s to start."""
+"""Work that takes longer gets more than one worker. Starting a worker takes 0.1 s."""
 ANSWER_MB_BESIDE_TEXT = 256
-"""Room in an answer for what is not text: the outline, the metadata."""
+"""Room in an answer for outline and metadata."""
 
 Answer = Document | Bad
 Answers = Queue[Answer | BaseException | None]
-"""What came of one task; None: that was all."""
+"""The answers to one task; None marks the end."""
 
 
 class Workers:
-    """Reads sources in worker processes, which start with the first and end with the last.
+    """Reads sources in worker processes, which start on demand and end with `close`.
 
-    `still_wanted` is called while an answer is waited for; it ends everything by raising.
-    With `in_process` sources are read right here, without limits: for debugging.
+    `still_wanted` is called while waiting for an answer and may raise to stop. With `in_process`,
+    sources are read in this process without limits, for debugging.
     """
 
     def __init__(self, still_wanted: Callable[[], None], *, in_process: bool = False) -> None:
@@ -55,7 +55,7 @@ class Workers:
         self._closed = False
 
     def close(self) -> None:
-        """End all workers at once, whatever they do."""
+        """Kill all workers."""
         self._closed = True
         for process in list(self._started):
             process.kill()
@@ -64,7 +64,7 @@ class Workers:
             _end(process)
 
     def read(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Answer]]:
-        """What the sources hold, in their order; a few are read ahead."""
+        """Yield the answers of the sources, in order; a few sources are read ahead."""
         if self._in_process:
             yield from ((task, answer) for task in tasks for answer in read(task))
             return
@@ -91,7 +91,7 @@ class Workers:
                 yield task, answer
 
     def _work(self, task: Task, answers: Answers) -> None:
-        """In a thread: have a worker read a source, and pass its answers on."""
+        """Have a worker read a source and pass its answers on; runs in a thread."""
         at_most = (4 * self._settings.ingest_text_mb + ANSWER_MB_BESIDE_TEXT) * 2**20
         try:
             while True:
@@ -106,13 +106,13 @@ class Workers:
                 except (NoAnswer, BrokenPipeError, ValueError, KeyError, TypeError):
                     self._started.discard(process)
                     code = _end(process)
-                    if code != 0 or not is_used:  # else it retired after its last task
+                    if code != 0 or not is_used:  # else it had ended after its last task
                         self._put(answers, Bad(task.topic, self._why_ended(code)))
                         return
                 else:
                     self._idle.append(process)
                     return
-        except BaseException as error:  # noqa: BLE001 - the edge of a thread: raised by `_next`
+        except BaseException as error:  # noqa: BLE001 - the edge of a thread: `read` raises it
             self._put(answers, error)
         finally:
             self._put(answers, None)
@@ -126,7 +126,7 @@ class Workers:
     def _start(self) -> subprocess.Popen[bytes]:
         limits = self._settings
         numbers = (limits.ingest_seconds, limits.ingest_memory_mb, limits.ingest_text_mb)
-        # Neither the current folder nor what it may hold is imported from (-P).
+        # With -P, nothing is imported from the current folder.
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "hades.ingest.worker", *map(str, numbers)],
             stdin=subprocess.PIPE,
@@ -148,7 +148,7 @@ class Workers:
 
 
 def _end(process: subprocess.Popen[bytes]) -> int:
-    """End a worker for good; how it ended, where it did so by itself."""
+    """Wait for a worker to end, or kill it after 1 s. Return its exit code."""
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             with suppress(OSError):

@@ -1,8 +1,8 @@
 """Readers: one for each kind of file, found by its suffix.
 
-A reader takes a file's bytes and the name of its topic and gives a Document, or
-raises Unreadable with a sentence that says why. A new kind of file is a new line in
-READERS; its module, and the extra it may need, are loaded with the first such file.
+A reader takes the bytes of a file and the name of its topic and returns a Document, or raises
+Unreadable with the reason. A new kind of file is a new line in READERS. Its module, and the extra
+that it may need, are loaded with the first such file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Reader = Callable[[bytes, str], Document]
 
 
 class ReaderEntry(NamedTuple):
-    """A reader, the suffixes it reads and the extra it needs."""
+    """A reader, the suffixes that it reads and the extra that it needs."""
 
     reader: str
     """`module:function`, the module within this package."""
@@ -55,11 +55,10 @@ _BY_SUFFIX = {suffix: entry for entry in READERS for suffix in entry.suffixes.sp
 
 
 def reader_for(path: Path, rooted: str = "") -> Reader | None:
-    """The reader of this kind of file, or None when there is none.
+    """Return the reader for a file, or None if there is none.
 
-    A name without a suffix (README, LICENSE) is taken for plain text, a hidden one
-    (.DS_Store) for nobody's business. `rooted` is the path of a source file from the root of
-    its package.
+    A name without a suffix (README, LICENSE) is read as plain text, unless it is hidden
+    (.DS_Store). `rooted` is the path of a source file from the root of its package.
     """
     entry = _BY_SUFFIX.get(path.suffix.lower())
     if entry is None and not path.suffix and not path.name.startswith("."):
@@ -86,6 +85,6 @@ def _read(entry: ReaderEntry, known: dict[str, str], raw: bytes, topic: str) -> 
         ) from error
     except (Unreadable, MemoryError):
         raise
-    except Exception as error:  # no format library says what it raises
+    except Exception as error:  # format libraries do not document what they raise
         why = one_line(str(error)).rstrip(".") or type(error).__name__
         raise Unreadable(f"{topic} is damaged or not what its name says: {why}.") from error

@@ -1,8 +1,8 @@
 """arXiv metadata: papers as entities, with their authors, categories, code and citations.
 
-Reads JSON lines as Kaggle's snapshot has them (`id`, `authors_parsed`, `versions` …) and
-as other harvests do (`arxiv_id`, `author_text`, `created`). A repository named in the
-abstract or the comments is taken to implement the paper.
+Reads JSON lines with the fields of Kaggle's snapshot (`id`, `authors_parsed`, `versions` …) or of
+other harvests (`arxiv_id`, `author_text`, `created`). A repository named in the abstract or the
+comments is assumed to implement the paper.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hades.language.english.written_times import read_written_time
 from hades.language.names import OLD_PAPER_ID, paper_id
 
 AUTHORS_AT_MOST = 50
-"""Collaborations sign with thousands; beyond this an author says little about a paper."""
+"""Large collaborations have thousands of authors, who say little about a paper."""
 EVIDENCE_CHARACTERS_EACH_SIDE = 60
 
 _ID = rf"(?:\d{{4}}\.\d{{4,5}}|{OLD_PAPER_ID})"
@@ -44,7 +44,7 @@ _ACCENTS = dict(
         strict=True,
     )
 )
-"""LaTeX's accents as combining characters."""
+"""Accents of LaTeX as combining characters."""
 _LETTERS = dict(
     zip(["aa", "AA", "ae", "AE", "l", "L", "o", "O", "oe", "OE", "ss"], "åÅæÆłŁøØœŒß", strict=True)
 )
@@ -55,17 +55,17 @@ _ESCAPED = re.compile(r"\\([_&%#$])")
 
 
 def looks_like_paper(fields: dict[str, Any]) -> bool:
-    """Whether a record is the metadata of an arXiv paper."""
+    """Return whether a record is the metadata of an arXiv paper."""
     return "abstract" in fields and paper_id(_written_id(fields)) is not None
 
 
 def read_arxiv(path: Path) -> Iterator[Document | Bad]:
-    """Every paper of the file as a document `arxiv/<id>`."""
+    """Yield every paper of the file as a document `arxiv/<id>`."""
     yield from converted(read_records(path), _paper)
 
 
 def code_links(text: str) -> Iterator[tuple[str, int]]:
-    """Each repository named in a text, once, as `owner/repository` and where it stands.
+    """Yield each repository named in a text once, as `owner/repository`, and its position.
 
     >>> [name for name, _ in code_links("Code: https://github.com/lemire/Fast.git.")]
     ['lemire/Fast']
@@ -80,7 +80,7 @@ def code_links(text: str) -> Iterator[tuple[str, int]]:
 
 
 def cited_ids(text: str) -> Iterator[tuple[str, int]]:
-    """Each arXiv id named in a text, once and without its version, and where it stands."""
+    """Yield each arXiv id named in a text once, without its version, and its position."""
     seen = set()
     for match in _CITED.finditer(text):
         if match[1] not in seen:
@@ -150,7 +150,7 @@ def _written_id(fields: dict[str, Any]) -> str:
 
 
 def _line(record: Record, name: str) -> str:
-    """A field on one line, as metadata is wrapped at any place."""
+    """Return a field as one line, because metadata is wrapped at any place."""
     return " ".join(plain_letters(text_field(record, name) or "").split())
 
 
@@ -177,7 +177,7 @@ def _categories(record: Record) -> tuple[str, ...]:
 
 
 def _first_time(record: Record) -> datetime | None:
-    """When the first version was put up."""
+    """Return when the first version was submitted."""
     versions = record.fields.get("versions")
     first = versions[0] if isinstance(versions, list) and versions else None
     written = first.get("created") if isinstance(first, dict) else record.fields.get("created")
@@ -194,7 +194,7 @@ def _metadata(record: Record, own_id: str, authors: tuple[str, ...]) -> dict[str
 
 
 def plain_letters(text: str) -> str:
-    r"""The text with accents and escaped signs as Unicode; formulas are left alone.
+    r"""Return the text with accents and escaped signs as Unicode. Formulas stay as they are.
 
     >>> plain_letters(r"Paul Erd\H{o}s, Ren\'e Schr{\"o}dinger, R\&D")
     'Paul Erdős, René Schrödinger, R&D'

@@ -1,11 +1,10 @@
 """Chats with assistants, and turns as plain records, read into sessions of turns.
 
 - JSON lines or an array of turns `{speaker, text, when, session, conversation, id}`,
-- message lists `[{role, content}]`, alone or as `messages` of an object a line,
+- message lists `[{role, content}]`, alone or as `messages` of one object per line,
 - ChatGPT and Claude exports (`conversations.json`), Claude Code transcripts.
 
-Kept is what was said. Tool calls, their results, hidden instructions and thinking are
-not conversation and are left out.
+Only the conversation is kept, without tool calls, their results, hidden instructions and thinking.
 """
 
 from __future__ import annotations
@@ -27,30 +26,30 @@ WRITTEN_TIME_CHARACTERS_AT_MOST = 60
 ROLES = frozenset(
     ["user", "human", "assistant", "system", "tool", "function", "developer", "ai", "bot", "model"]
 )
-"""Parts to play, not names: as names they would join every chat to every other."""
+"""Speakers that are not names of persons. As names they would link all chats to each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:
-    """One thing said."""
+    """One message of a chat."""
 
     speaker: str
     text: str
     when: WrittenTime | None = None
     written: str = ""
-    """The time as the source has it, where it could not be read."""
+    """The time as text, if it could not be parsed."""
     id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ChatSession:
-    """Turns of one sitting, in the order they were said."""
+    """The turns of one session, in order."""
 
     where: str
     conversation: str
     turns: tuple[ChatTurn, ...]
     session: str = ""
-    """Empty when the conversation has only one."""
+    """Empty if the conversation has only one session."""
     title: str = ""
 
 
@@ -58,7 +57,7 @@ Sessions = Iterator[ChatSession | Bad]
 
 
 def make_turn(speaker: str, text: str, when: object = None, turn_id: object = None) -> ChatTurn:
-    """A turn from what a source holds: the time read if it can be, else kept as text."""
+    """Make a turn. `when` is parsed if possible, else kept as text."""
     time = read_written_time(when)
     unread = when.strip() if isinstance(when, str) and time is None else ""
     return ChatTurn(
@@ -73,7 +72,7 @@ def make_turn(speaker: str, text: str, when: object = None, turn_id: object = No
 def _session(
     record: Record, name: object, turns: Sequence[ChatTurn], title: object
 ) -> ChatSession | None:
-    """A conversation that is one session; None when nothing was said in it."""
+    """Return a conversation as one session, or None if it has no turns."""
     if not isinstance(name, str | int | float) or not str(name):
         raise InvalidInput("The conversation has no id.")
     shown = " ".join(title.split()) if isinstance(title, str) else ""
@@ -81,18 +80,18 @@ def _session(
 
 
 class Gathered:
-    """Turns by conversation and session: those of several may be mixed in a file."""
+    """Turns by conversation and session, because a file may mix several of them."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], tuple[str, list[ChatTurn]]] = {}
+        self._sessions: dict[tuple[str, str], tuple[str, list[ChatTurn]]] = {}
 
     def of(self, where: str, conversation: str, session: str = "") -> list[ChatTurn]:
-        """The turns so far of a session that begins at `where`."""
-        return self._found.setdefault((conversation, session), (where, []))[1]
+        """Return the list of turns of a session, which begins at `where` if it is new."""
+        return self._sessions.setdefault((conversation, session), (where, []))[1]
 
     def sessions(self) -> Iterator[ChatSession]:
-        """Every session, in the order of their first turns."""
-        for (conversation, session), (where, turns) in self._found.items():
+        """Yield every session, in the order of their first turns."""
+        for (conversation, session), (where, turns) in self._sessions.items():
             yield ChatSession(where, conversation, tuple(turns), session)
 
 
@@ -100,7 +99,7 @@ class Gathered:
 
 
 def turn_records(path: Path) -> Sessions:
-    """Sessions of turn records."""
+    """Read turn records into sessions."""
     gathered = Gathered()
 
     def gather(record: Record) -> None:
@@ -123,11 +122,11 @@ _SPOKEN_ROLES = frozenset({"user", "assistant", "human", "model", "ai"})
 _SPOKEN_PARTS = frozenset({"text", "input_text", "output_text"})
 _NOT_SPOKEN_MARKS = ("isMeta", "isSidechain", "isCompactSummary")
 _INSERTED = re.compile(r"<(/?)(system-reminder|command-[a-z]+|local-command-[a-z]+)>")
-"""The marks around what the program, not the person, put into a user's message."""
+"""Tags around text that the program, not the user, put into a user's message."""
 
 
 def _without_inserted(text: str) -> str:
-    """A message without what stands between a mark and the next one that closes it."""
+    """Remove the text between an inserted tag and its closing tag from a message."""
     marks = list(_INSERTED.finditer(text))
     last = {mark[2]: mark.start() for mark in marks if mark[1]}
     kept, at = [], 0
@@ -139,7 +138,7 @@ def _without_inserted(text: str) -> str:
 
 
 def _spoken_text(content: object) -> str:
-    """The words of a message content: a text, or the text parts of a list."""
+    """Return the text of a message content, which is a text or a list of parts."""
     if isinstance(content, str):
         return content.strip()
     if not isinstance(content, list):
@@ -154,7 +153,7 @@ def _spoken_text(content: object) -> str:
 
 
 def chatgpt(path: Path) -> Sessions:
-    """A ChatGPT export: of each tree of messages, the branch that was open last."""
+    """Read a ChatGPT export: the current branch of each tree of messages."""
 
     def read(record: Record) -> ChatSession | None:
         chat = record.fields
@@ -170,7 +169,7 @@ def chatgpt(path: Path) -> Sessions:
 
 
 def _branch(nodes: dict[str, Any], current: object) -> list[dict[str, Any]]:
-    """The messages from the root to the current one; without that, to the one written last."""
+    """Return the messages from the root to the current one, or to the latest if that is missing."""
     messages = {
         key: node["message"] if isinstance(node.get("message"), dict) else {}
         for key, node in nodes.items()
@@ -178,7 +177,7 @@ def _branch(nodes: dict[str, Any], current: object) -> list[dict[str, Any]]:
     }
     parents = {key: nodes[key].get("parent") for key in messages}
     if current not in nodes:
-        # Of messages written at one time, the one that stands last.
+        # If times are equal, the last one in the file wins.
         leaves = [key for key in reversed(messages) if key not in parents.values()]
         current = max(leaves, key=lambda key: _created(messages[key]), default=None)
     branch: list[dict[str, Any]] = []
@@ -212,7 +211,7 @@ def _chatgpt_turn(message: dict[str, Any]) -> ChatTurn | None:
 
 
 def claude(path: Path) -> Sessions:
-    """A Claude export."""
+    """Read a Claude export."""
 
     def read(record: Record) -> ChatSession | None:
         chat = record.fields
@@ -233,7 +232,7 @@ def claude(path: Path) -> Sessions:
 
 
 def messages(path: Path) -> Sessions:
-    """A list of `{role, content}`, or an object with `messages` a line or alone."""
+    """Read a list of `{role, content}`, or objects with `messages`."""
     loose: list[ChatTurn] = []
 
     def read(record: Record) -> ChatSession | None:
@@ -265,12 +264,12 @@ def _message_turn(message: object) -> ChatTurn | None:
 
 
 def is_transcript_line(value: dict[str, Any]) -> bool:
-    """Whether this is a turn in a Claude Code transcript."""
+    """Return whether this is a turn in a Claude Code transcript."""
     return value.get("type") in ("user", "assistant") and isinstance(value.get("message"), dict)
 
 
 def transcript(path: Path) -> Sessions:
-    """A Claude Code transcript: the main line, without tools, thinking and side chains."""
+    """Read a Claude Code transcript without tools, thinking and side chains."""
     gathered = Gathered()
     last_message: object = None
 
@@ -284,7 +283,7 @@ def transcript(path: Path) -> Sessions:
         if not text:
             return
         turns = gathered.of(str(path), str(line.get("sessionId") or path.stem))
-        # One answer is written in several lines, a part each, under one message id.
+        # An answer is written in several lines, one per part, with the same message id.
         if turns and message.get("id") and message["id"] == last_message:
             turns[-1] = replace(turns[-1], text=f"{turns[-1].text}\n\n{text}")
         else:

@@ -1,8 +1,8 @@
-"""Chats of people and of assistants: who said what when, one document a session.
+"""Chats of people and of assistants: one document per session.
 
-Every form of export is first read into ChatSessions (chat_exports.py, messengers.py).
-Which form a file has is told from its content, never from the name alone. What a session
-looks like as a document is decided here, and only here: a whole block for each turn.
+Every format of export is first read into ChatSessions (chat_exports.py, messengers.py). The format
+of a file is recognised by its content, never by its name alone. This module turns sessions into
+documents, with one whole block per turn.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from hades.language.english.written_times import WrittenTime
 
 HEAD_BYTES = 64 * 1024
 RECORDS_LOOKED_AT = 50
-"""A transcript begins with lines that are not conversation."""
+"""A transcript may begin with lines that are not messages."""
 
 ReadSessions = Callable[[Path], Iterator[ChatSession | Bad]]
 
 
 def looks_like_chat(path: Path) -> bool:
-    """Whether the file or the folder is a chat that can be read."""
+    """Return whether the file or the folder is a chat of a known format."""
     return _form(path) is not None
 
 
 def read_chats(path: Path, prefix: str) -> Iterator[Document | Bad]:
-    """Every session as a document `prefix/conversation/session`."""
+    """Yield every session as a document `prefix/conversation/session`."""
     read_sessions = _form(path)
     if read_sessions is None:
-        raise Unreadable(f"{path} is not a conversation in a form that is known.")
+        raise Unreadable(f"{path} is not a conversation in a known format.")
     yield from converted(read_sessions(path), lambda session: _document(session, prefix))
 
 
-# Which form it has
+# Formats
 
 
 def _form(path: Path) -> ReadSessions | None:
-    """The function that reads this form; None for what is no conversation."""
+    """Return the function that reads this format, or None if it is not a conversation."""
     if path.is_dir():
         return messengers.slack_folder if messengers.is_slack_folder(path) else None
     if path.suffix.lower() == ".txt":
@@ -71,7 +71,7 @@ def _form_of_object(value: dict[str, Any]) -> ReadSessions | None:
         isinstance(listed, list) and listed and all(map(_is_message, listed))
     ):
         return chat_exports.messages
-    # A talk or a quotation has a speaker as well, but also a title: that is a corpus.
+    # A record with a title too, such as a talk, belongs to a corpus.
     if isinstance(value.get("speaker"), str) and "text" in value and "title" not in value:
         return chat_exports.turn_records
     return None
@@ -81,7 +81,7 @@ def _is_message(value: object) -> bool:
     return isinstance(value, dict) and value.get("role") in ROLES and "content" in value
 
 
-# What it is as a document
+# Documents
 
 
 def _document(session: ChatSession, prefix: str) -> Document:
@@ -116,7 +116,7 @@ def _document(session: ChatSession, prefix: str) -> Document:
 
 
 def _names(speaker: str) -> tuple[IntroducedName, ...]:
-    """The speaker as a name; none where he is called by a role."""
+    """Return the speaker as a name, or nothing if it is a role."""
     is_role = speaker.casefold() in ROLES
     return () if is_role else (IntroducedName(speaker, Origin.SPEAKER, "person"),)
 
@@ -127,7 +127,7 @@ def _paragraph(turn: ChatTurn) -> str:
 
 
 def _label(session: ChatSession) -> list[str]:
-    """The words that say which session this is: `conversation 0`, `session 3`."""
+    """Return the words that name this session: `conversation 0`, `session 3`."""
     name = session.title or session.conversation
     words = [f"conversation {name}" if name.isdigit() else name] if name else ["conversation"]
     if session.session:

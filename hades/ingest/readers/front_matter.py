@@ -17,10 +17,10 @@ _NOT_METADATA = frozenset({"title", "tags", "tag", "keywords", "author", "author
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """The YAML a file may begin with, between `---` lines; every value as it is written."""
+    """The parsed front matter; every value is a string as written."""
 
     end: int = 0
-    """Where the text begins."""
+    """Where the text after it begins."""
     title: str = ""
     tags: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class FrontMatter:
 
 
 def front_matter(content: str) -> FrontMatter:
-    """The front matter; an empty one when there is none, or what looks like it is not YAML."""
+    """Return the front matter, or an empty one if it is missing or not YAML."""
     opening = _FRONT_FENCE.match(content)
     if opening is None:
         return FrontMatter()
@@ -37,10 +37,10 @@ def front_matter(content: str) -> FrontMatter:
     closing = _FRONT_END.search(content, opening.end(), at_most)
     if closing is None:
         return FrontMatter()
-    import yaml  # here: most files have none
+    import yaml  # imported here, because most files have no front matter
 
     try:
-        # The base loader leaves every value a string: a date stays as it was written.
+        # The base loader keeps every value as a string, so a date stays as written.
         loaded = yaml.load(content[opening.end() : closing.start()], Loader=yaml.BaseLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
         return FrontMatter()
@@ -72,7 +72,7 @@ def _values(value: object) -> tuple[str, ...]:
 
 
 def _tags(entry: str, listed: bool) -> list[str]:
-    """`a, b` and `a b` are two tags when they stand alone, one when they are in a list."""
+    """Return the tags of an entry. An entry of a list is one tag; other text is split."""
     if listed:
         return [entry.removeprefix("#")] if entry.strip("#") else []
     parts = entry.split(",") if "," in entry else entry.split()

@@ -1,8 +1,8 @@
 """Git history: every state a file was in, in the order of the commits.
 
-The real `git` does the work: one process lists the changes, one hands out contents,
-both streamed. Along merges the first parent is followed, so the states of a file form
-one line, as the states of a topic do.
+`git` itself does the work: one process lists the changes and one returns the contents, both as
+streams. Merges follow the first parent, so the states of a file form one line, as the states of a
+topic do.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from hades.ingest.document import Unreadable
 FILE_BYTES_AT_MOST = 16 * 1024 * 1024
 _READ_BYTES = 64 * 1024
 _BINARY_SNIFF_BYTES = 8000
-"""Git itself calls a file binary when a NUL is among so many bytes."""
+"""Git treats a file as binary if there is a NUL in this many first bytes."""
 _CONTENTS = ("cat-file", "--batch")
 _HIDDEN = (":(top,exclude,glob)**/.*", ":(top,exclude,glob)**/.*/**")
-"""What is not read: hidden files and folders, as in a folder."""
+"""Hidden files and folders are not read, as when a folder is ingested."""
 _REGULAR_FILES = frozenset({b"100644", b"100755", b"100664"})
 """Other modes are links and submodules."""
 
@@ -36,14 +36,14 @@ class FileAtCommit:
     """A file as one commit left it."""
 
     path: str
-    """From the top of the repository; a byte that is not UTF-8 is written `\\xff`."""
+    """Relative to the top of the repository; a byte that is not UTF-8 is written `\\xff`."""
     commit: str
     when: datetime
-    """When it was committed, UTC; never before the commit it follows."""
+    """When it was committed, in UTC; never before the previous commit."""
     author: str
     message: str
     data: bytes | None
-    """None: it was deleted, or is no text: a link, binary or very large."""
+    """None if it was deleted or is not text: a link, binary or very large."""
     renamed_from: str | None = None
 
 
@@ -60,9 +60,9 @@ class _Change(NamedTuple):
 
 
 def read_history(repo: Path, since: str | None = None) -> Iterator[FileAtCommit]:
-    """Each file each commit touched, oldest first, to what is checked out now.
+    """Yield each file that each commit touched, oldest commit first, up to HEAD.
 
-    `since` is a commit: only what came after it is read.
+    `since` is a commit: only later ones are read.
     """
     if not repo.is_dir():
         raise Unreadable(f"{repo} is not a folder.")
@@ -74,7 +74,7 @@ def read_history(repo: Path, since: str | None = None) -> Iterator[FileAtCommit]
         if since is None:
             raise Unreadable(f"{repo} has no such commit as the one to start from.")
     if _commit_id(repo, "HEAD") is None:
-        return  # Nothing was ever committed.
+        return  # there are no commits
     with _running(repo, _log_command(since)) as log, _running(repo, _CONTENTS) as contents:
         for commit, change in _changes(_tokens(_pipe(log.stdout)), _latest(repo, since)):
             data = None if change.status == "D" else _text(contents, change)
@@ -82,11 +82,11 @@ def read_history(repo: Path, since: str | None = None) -> Iterator[FileAtCommit]
 
 
 def _text(contents: subprocess.Popen[bytes], change: _Change) -> bytes | None:
-    """The content, or None where it is a link, binary or too large."""
+    """Return the content, or None if it is a link, binary or too large."""
     if change.mode not in _REGULAR_FILES:
         return None
     asked, answers = _pipe(contents.stdin), _pipe(contents.stdout)
-    with suppress(BrokenPipeError):  # Then there is no answer either.
+    with suppress(BrokenPipeError):  # the answer is then missing too
         asked.write(change.blob + b"\n")
         asked.flush()
     header = answers.readline().split()
@@ -104,21 +104,21 @@ def _text(contents: subprocess.Popen[bytes], change: _Change) -> bytes | None:
 
 
 def _latest(repo: Path, since: str | None) -> datetime:
-    """The latest time of a commit that was read already."""
+    """Return the latest time of the commits that were read before."""
     known = _ask(repo, "log", "--first-parent", "--format=%ct", since).stdout if since else b""
-    return max((_time(one) for one in known.split()), default=_time(b"0"))
+    return max(map(_time, known.split()), default=_time(b"0"))
 
 
 def _time(seconds: bytes) -> datetime:
-    """A time git tells; a clock may have been wrong, but no commit is of the future."""
+    """Parse a time of git. A time in the future, from a wrong clock, becomes now."""
     return datetime.fromtimestamp(min(max(0, int(seconds)), time.time()), tz=UTC)
 
 
 def _changes(tokens: Iterator[bytes], latest: datetime) -> Iterator[tuple[_Commit, _Change]]:
-    """The log: a commit is four tokens, then come its changes, two or three tokens each.
+    """Parse the log: a commit is four tokens, followed by its changes of two or three tokens each.
 
-    A commit is not earlier than those before it, also where its clock said so: else the
-    state it replaced would hold on.
+    A commit that is dated before its predecessor gets the predecessor's time, because otherwise the
+    state that it replaced would still hold.
     """
     commit = None
     try:
@@ -135,11 +135,11 @@ def _changes(tokens: Iterator[bytes], latest: datetime) -> Iterator[tuple[_Commi
             if commit is not None:
                 yield commit, change
     except StopIteration:
-        return  # The log ended; if too early, git's exit status says so.
+        return  # the end of the log; git's exit status reports an early end
 
 
 def _tokens(stream: IO[bytes]) -> Iterator[bytes]:
-    """What stands between NULs."""
+    """Yield the parts of a stream between NULs."""
     rest = b""
     while block := stream.read(_READ_BYTES):
         *whole, rest = (rest + block).split(b"\x00")
@@ -151,8 +151,8 @@ def _words(raw: bytes) -> str:
 
 
 def _log_command(since: str | None) -> tuple[str, ...]:
-    # --raw is --name-status with the ids of the contents: no path has to be asked for,
-    # so names with line breaks are safe. The settings undo what a user may have configured.
+    # --raw is --name-status with the ids of the contents. Contents are fetched by id and not by
+    # path, so names with line breaks are safe. The options override the user's configuration.
     return (
         *("-c", "log.showRoot=true", "-c", "log.follow=false", "-c", "log.showSignature=false"),
         *("log", "--reverse", "--first-parent", "--diff-merges=first-parent", "-M"),
@@ -181,7 +181,7 @@ def _ask(repo: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
 
 @contextmanager
 def _running(repo: Path, command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """A git process that is gone afterwards, and whose failure is told."""
+    """Run a git process, end it afterwards, and raise Unreadable if it failed."""
     with tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(
             ("git", "-C", str(repo), *command),
@@ -207,13 +207,13 @@ def _running(repo: Path, command: Sequence[str]) -> Iterator[subprocess.Popen[by
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what points git elsewhere (as in a hook) or lets it ask or fetch."""
+    """Return our environment without GIT_ variables; git must neither prompt nor fetch."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return kept | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None, "every pipe is asked for"
+    assert stream is not None, "every stream is a pipe"
     return stream
 
 

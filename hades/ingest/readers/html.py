@@ -1,7 +1,7 @@
-"""HTML: the text a reader of the page sees, as Markdown.
+"""HTML: the visible text of a page, as Markdown.
 
-The markup is read as a stream of tags and never built into a tree: pages are as
-deep and as broken as they like, and the work stays in proportion to their length.
+The markup is read as a stream of tags and never built into a tree, so the work is proportional to
+the length of the page, however deep or broken it is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*+=\s*+[\"']?\s*+([\w.:-]{1,4
 
 
 def read_html(raw: bytes, topic: str) -> Document:
-    """An HTML page, titled by its `<title>` or its first heading."""
+    """Read an HTML page. Its title is its `<title>` or its first heading."""
     markup, metadata = _markup(raw, topic)
     writer = MarkdownWriter(topic)
     title = write_html(markup, writer)
@@ -39,15 +39,15 @@ def read_html(raw: bytes, topic: str) -> Document:
 
 
 def write_html(markup: str, writer: MarkdownWriter) -> str:
-    """Write what a page says as Markdown; gives its title."""
+    """Write the text of a page as Markdown and return its title."""
     page = _Page(writer)
-    # Beyond the last `>` there is no tag; the standard parser would look for the end of
-    # each `<` there through all that follows, which takes minutes for some 100 kB of them.
+    # There is no tag after the last `>`. For each `<` there, the standard parser would search the
+    # whole rest, which takes minutes for 100 kB of them.
     text_from = markup.rfind(">") + 1
     try:
         page.feed(markup[:text_from])
         page.close()
-    except AssertionError as error:  # how the standard parser gives up on `<![…`
+    except AssertionError as error:  # the standard parser raises it for `<![…`
         raise Unreadable(f"{writer.topic} has markup that is not HTML: {error}.") from error
     page.handle_data(unescape(markup[text_from:]))
     page.end_block()
@@ -66,7 +66,7 @@ def _markup(raw: bytes, topic: str) -> tuple[str, dict[str, str]]:
 
 
 def _named_encoding(raw: bytes) -> str:
-    """The encoding the page says it is in, when it is one and not UTF-8."""
+    """Return the encoding that the page declares, or nothing if it is unknown or UTF-8."""
     named = _CHARSET.search(raw, 0, CHARSET_WITHIN_BYTES)
     if named is None:
         return ""
@@ -75,7 +75,7 @@ def _named_encoding(raw: bytes) -> str:
     except (LookupError, UnicodeError):
         return ""
     if encoding.startswith("utf"):
-        return ""  # a mark would have told UTF-16: markup that can be read here is not in it
+        return ""  # readable markup is not UTF-16, whatever it declares
     return "cp1252" if encoding in ("ascii", "iso8859-1") else encoding  # as browsers do
 
 
@@ -89,7 +89,7 @@ class _Page(HTMLParser):
         self._block = ""
         self._text: list[str] = []
         self._cells: list[str] | None = None
-        """Of the table row that is open."""
+        """The cells of the open table row."""
         self._href = ""
         self._link_from = 0
         self._unseen = ""
@@ -112,7 +112,7 @@ class _Page(HTMLParser):
             self._begin_block(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        # `<script/>` or `<nav/>` has no end to wait for.
+        # `<script/>` or `<nav/>` has no end tag.
         if tag not in _UNSEEN:
             self.handle_starttag(tag, attrs)
 
@@ -131,15 +131,15 @@ class _Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not self._unseen:
-            self._text.append(data.replace("\u00ad", ""))  # a soft hyphen is no letter
+            self._text.append(data.replace("\u00ad", ""))  # soft hyphens
 
     def _begin_block(self, tag: str) -> None:
         if self._cells is not None and tag not in ("table", "tr", "pre", *_HEADINGS):
-            # A paragraph within a cell must not tear its row apart.
+            # A paragraph within a cell must not split the row.
             self._text.append(" ")
             return
         if self._block in _ITEMS and tag in ("p", "div") and not any(map(str.strip, self._text)):
-            self._text.clear()  # the text of an item is the item
+            self._text.clear()  # the paragraph is the text of the item
             self._link_from = 0
             return
         self.end_block()
@@ -147,7 +147,7 @@ class _Page(HTMLParser):
         self._cells = [] if tag == "tr" else None
 
     def _end_cell(self) -> None:
-        """The next cell of a row begins; outside of a row it is only a gap."""
+        """End a cell of a row. Outside a row, add a space."""
         self._end_link()
         if self._cells is None:
             self._text.append(" ")
@@ -162,15 +162,15 @@ class _Page(HTMLParser):
         self._href, self._link_from = "", 0
 
     def end_block(self) -> None:
-        """The block ends here: write what was collected."""
-        # A link that shows nothing yet goes on in the next block: `<a><h2>Title</h2></a>`.
+        """End the block and write the collected text."""
+        # A link without text yet continues in the next block: `<a><h2>Title</h2></a>`.
         href = "" if any(map(str.strip, self._text[self._link_from :])) else self._href
         self._end_link()
         text, tag, cells = "".join(self._text), self._block, self._cells
         self._text.clear()
         self._block, self._cells, self._href = "", None, href
         if cells is not None:
-            # What stands before the first cell is white space in a sound table.
+            # In a valid table, only white space is before the first cell.
             self._writer.row([*(cells if cells and cells[0].strip() else cells[1:]), text])
         elif tag == "title":
             self.title = self.title or one_line(text)

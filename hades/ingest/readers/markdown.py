@@ -1,9 +1,8 @@
-"""Markdown: the text as it is, seen as headings, paragraphs, lists and fenced code.
+"""Markdown: the unchanged text, divided into headings, paragraphs, lists and fenced code.
 
-One pass over the lines finds the blocks. It knows as much of CommonMark as decides
-where a block begins and ends and what is a heading; what stands inside a block is
-left alone, but for its links. HTML, PDF and office files are turned into Markdown
-(`MarkdownWriter`) and read by the same reader.
+One pass over the lines finds the blocks. It implements the part of CommonMark that decides where a
+block begins and ends and what is a heading. Inside a block only links are read. HTML, PDF and
+office files are converted to Markdown (`MarkdownWriter`) and read by the same reader.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from hades.ingest.readers.text import (
 )
 
 NAME_CHARACTERS_AT_MOST = 120
-"""What is longer is a sentence, and nobody mentions a sentence by name."""
+"""A longer text is a sentence and not a name."""
 SETEXT_CHARACTERS_AT_MOST = 200
-"""A longer paragraph above a line of dashes is a paragraph above a rule."""
+"""A longer paragraph above a line of dashes is not a heading; the line is a rule."""
 LINKS_AT_MOST = 200
-"""Of one document. A page with more is an index, and its links say little about it."""
+"""Per document. A page with more links is an index, and its links say little about it."""
 TARGET_CHARACTERS_AT_MOST = 500
 EVIDENCE_CHARACTERS_AT_MOST = 200
 
@@ -66,13 +65,13 @@ class _MarkdownPart:
     start: int
     end: int
     level: int = 0
-    """Of a heading; 0 for all else."""
+    """The level of a heading; 0 for other parts."""
     heading: str = ""
     is_code: bool = False
 
 
 def read_markdown(raw: bytes, topic: str) -> Document:
-    """A Markdown file: titled by its first `#` heading, its front matter or its name."""
+    """Read a Markdown file. Its title is its first `#` heading, its front matter or its name."""
     content, metadata = decode(raw, topic)
     front = front_matter(content)
     parts = list(_parts(content, front.end))
@@ -92,7 +91,7 @@ def read_markdown(raw: bytes, topic: str) -> Document:
 
 
 def name_of(text: str, origin: Origin, kind: str = "concept") -> tuple[IntroducedName, ...]:
-    """The name, or none when the text is too long for one, has no word in it or says nothing."""
+    """Return the text as a name, or nothing if it is too long, has no letters or is generic."""
     text = one_line(text, NAME_CHARACTERS_AT_MOST + 1)
     if len(text) > NAME_CHARACTERS_AT_MOST or not any(c.isalnum() for c in text):
         return ()
@@ -104,7 +103,7 @@ def name_of(text: str, origin: Origin, kind: str = "concept") -> tuple[Introduce
 def _blocks(
     parts: Sequence[_MarkdownPart], above: str = "", unnamed_level: int = 0
 ) -> tuple[Block, ...]:
-    """Every part under the headings that are open there, with `above` over all of them."""
+    """Return each part with its path of headings, `above` first."""
     blocks: list[Block] = []
     open_headings: list[tuple[int, str]] = [(0, above)] if above else []
     for part in parts:
@@ -117,8 +116,8 @@ def _blocks(
                 names = name_of(part.heading, Origin.HEADING)
         path = BETWEEN_HEADINGS.join(heading for _, heading in open_headings)
         blocks.append(Block(part.start, part.end, path, names=names))
-    # `# Guide`, followed at once by `## Install`, becomes part of the first passage of that
-    # section and not a passage that says nothing.
+    # A heading without text, as `# Guide` directly before `## Install`, joins the first passage of
+    # that section.
     for number in range(len(blocks) - 2, -1, -1):
         block, below = blocks[number], blocks[number + 1]
         if parts[number].level and below.heading.startswith(block.heading + BETWEEN_HEADINGS):
@@ -127,7 +126,7 @@ def _blocks(
 
 
 def _parts(content: str, start: int) -> Iterator[_MarkdownPart]:
-    """The blocks of the text from `start` on, in order."""
+    """Yield the parts of the text from `start` on, in order."""
     fence = ""
     held: _MarkdownPart | None = None
     for first, last in line_spans(content, start):
@@ -177,13 +176,13 @@ def _may_be_heading(content: str, held: _MarkdownPart) -> bool:
 
 
 def _heading_text(marked: str) -> str:
-    """A heading as it is read: without closing marks, anchors, emphasis and link targets."""
+    """Return the text of a heading without closing marks, anchors, emphasis and link targets."""
     text = _CLOSING_MARKS.sub("", one_line(marked))
     return one_line(_EMPHASIS.sub(r"\2", _SHOWN.sub(r"\1", text)))
 
 
 def _links(content: str, parts: Sequence[_MarkdownPart], topic: str) -> tuple[Link, ...]:
-    """What the document points at: each target once, where it was first read."""
+    """Return a link to each target of the document, from where it is first named."""
     source = f"topic:{topic}"
     links: dict[str, Link] = {}
     for number, part in enumerate(parts):
@@ -200,7 +199,7 @@ def _links(content: str, parts: Sequence[_MarkdownPart], topic: str) -> tuple[Li
 
 
 def _targets(text: str, topic: str) -> Iterator[tuple[str, str]]:
-    """The targets of the links in a part, each with the words that show it."""
+    """Yield the targets of the links in a part, each with its visible text."""
     text = _CODE_SPAN.sub(" ", text)
     if "[" in text:
         for image, shown, bracketed, bare in _INLINE_LINK.findall(text):
@@ -217,7 +216,7 @@ def _targets(text: str, topic: str) -> Iterator[tuple[str, str]]:
 
 
 def resolve_link(href: str, topic: str) -> str:
-    """The end of a link: a URL, `topic:<path>`, or nothing when it leads nowhere we know.
+    """Return the target of a link: a URL, `topic:<path>`, or an empty text if it is unusable.
 
     >>> resolve_link("../api.md#open", "docs/guide/start.md")
     'topic:docs/api.md'
@@ -245,12 +244,12 @@ def resolve_link(href: str, topic: str) -> str:
 _LOOKS_LIKE_MARKUP = re.compile(
     r"^([ \t]*)(?=#{1,6}(?:[ \t]|$)|```|~~~|(?:(?:=+|-+)[ \t]*|(?:[-*_][ \t]*){3,})$)", re.MULTILINE
 )
-"""Lines of plain text that the reader would take for a heading, a fence or a rule."""
+"""Lines of plain text that would be read as a heading, a fence or a rule."""
 _BACKTICKS = re.compile(r"`{3,}")
 
 
 class MarkdownWriter:
-    """Writes Markdown part by part, for files that are not text themselves."""
+    """Writes the content of other file types as Markdown, part by part."""
 
     def __init__(self, topic: str) -> None:
         self.topic = topic
@@ -263,18 +262,18 @@ class MarkdownWriter:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was written yet."""
+        """Whether nothing has been written yet."""
         return not self._text
 
     def place(self, name: str) -> None:
-        """Where in the file the next text stands: a page, a slide, a sheet.
+        """Set the place of the next text in the file: a page, a slide, a sheet.
 
-        It becomes a heading of level 1, once there is text below it. It is no name.
+        It becomes a heading of level 1 if text follows, but does not introduce a name.
         """
         self._place, self._has_places = name, True
 
     def heading(self, level: int, text: str) -> None:
-        """A heading of level 1 to 6."""
+        """Write a heading; a level above 6 becomes 6."""
         line = " ".join(plain(text).split())
         if len(line) > LINE_CHARACTERS_AT_MOST:
             line = one_line(_SHOWN.sub(r"\1", line))
@@ -283,16 +282,16 @@ class MarkdownWriter:
             self._add("heading", f"{'#' * min(level, 6)} {line}")
 
     def paragraph(self, text: str) -> None:
-        """Text of one or more lines, which mean nothing but themselves."""
+        """Write plain text of one or more lines. Escape lines that look like markup."""
         self._add("paragraph", _LOOKS_LIKE_MARKUP.sub(r"\1\\", plain(text).strip()))
 
     def item(self, text: str) -> None:
-        """An item of a list, on one line."""
+        """Write an item of a list, on one line."""
         if line := " ".join(plain(text).split()):
             self._add("item", f"- {line}")
 
     def row(self, cells: Sequence[str]) -> None:
-        """A row of a table; the first one is its header."""
+        """Write a row of a table; the first row is the header."""
         lines = [" ".join(plain(cell).split()).replace("|", "\\|") for cell in cells]
         if any(lines):
             is_first = self._last_kind != "row"
@@ -301,7 +300,7 @@ class MarkdownWriter:
                 self._add("row", f"|{' --- |' * len(lines)}")
 
     def code(self, text: str) -> None:
-        """Text to be kept as it is, in a fence longer than any inside it."""
+        """Write preformatted text, in a fence longer than any inside it."""
         if text := plain(text).strip("\n").rstrip():
             fence = "`" * (1 + max(map(len, _BACKTICKS.findall(text)), default=2))
             self._add("code", f"{fence}\n{text}\n{fence}")
@@ -319,7 +318,7 @@ class MarkdownWriter:
         self._last_kind = kind
 
     def document(self, title: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-        """The document, named after its file when it states no title."""
+        """Return the document. Without a title it is named after its file."""
         if self.is_empty:
             raise Unreadable(f"{self.topic} has no text in it.")
         content = "".join(self._text)
@@ -337,7 +336,7 @@ class MarkdownWriter:
 
 
 def markdown_link(shown: str, href: str) -> str:
-    """A link as it stands in Markdown; only its words where the target cannot be written."""
+    """Return a link in Markdown, or only its text if the target cannot be written."""
     words = " ".join(shown.split()).replace("[", "(").replace("]", ")")
     href = one_line(href, TARGET_CHARACTERS_AT_MOST + 1)
     if not words or not href or len(href) > TARGET_CHARACTERS_AT_MOST or set(href) & set("<>"):

@@ -1,4 +1,4 @@
-"""Chats between people: Slack exports and WhatsApp text exports, a session a day."""
+"""Chats between people: Slack exports and WhatsApp text exports, one session per day."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from hades.ingest.document import Bad, Unreadable
 from hades.ingest.readers.chat_exports import ChatSession, ChatTurn, Gathered, Sessions, make_turn
 from hades.ingest.readers.records import Record, converted, parse_json, read_records, whole_file
 
-# Slack: a folder for each channel, in it a file for each day
+# Slack: one folder per channel, with one file per day
 
 _DAY_FILE = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 _SLACK_STAMP = re.compile(r"\d{9,11}\.\d{1,9}")
 _SPOKEN_SUBTYPES = frozenset({None, "bot_message", "me_message", "thread_broadcast", "file_share"})
-"""The others say that somebody came, left or renamed something."""
+"""Other subtypes report that somebody joined, left or renamed something."""
 _SLACK_REFERENCE = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 
 
 def is_slack_folder(folder: Path) -> bool:
-    """Whether the folder is an export, or one channel of it."""
+    """Return whether the folder is a Slack export, or one channel of it."""
     if not (folder / "users.json").is_file() and not (folder.parent / "users.json").is_file():
         return False
     return bool(_days(folder)) or any(_days(channel) for channel in _channels(folder))
 
 
 def is_slack_message(value: dict[str, Any]) -> bool:
-    """Whether this is a message in a day's file."""
+    """Return whether this is a Slack message."""
     stamp = value.get("ts")
     is_stamp = isinstance(stamp, str) and bool(_SLACK_STAMP.fullmatch(stamp))
     return value.get("type") == "message" and is_stamp
 
 
 def slack_folder(path: Path) -> Sessions:
-    """Every day of every channel below an export's folder, or of one channel's."""
+    """Read every day of every channel of an export, or of one channel."""
     users = _users(path)
     for channel in [path] if _days(path) else _channels(path):
         for day in _days(channel):
@@ -44,7 +44,7 @@ def slack_folder(path: Path) -> Sessions:
 
 
 def slack_day(path: Path) -> Sessions:
-    """One day of a channel."""
+    """Read one day of a channel."""
     yield from _slack_day(path, _users(path.absolute().parent))
 
 
@@ -57,7 +57,7 @@ def _days(folder: Path) -> list[Path]:
 
 
 def _slack_day(path: Path, users: Mapping[str, str]) -> Sessions:
-    """A channel is a conversation, a day a session of it."""
+    """Read a day of a channel as a session of a conversation."""
     turns: list[tuple[float, ChatTurn]] = []
 
     def gather(record: Record) -> None:
@@ -91,7 +91,7 @@ def _slack_turn(message: dict[str, Any], users: Mapping[str, str]) -> ChatTurn |
 
 
 def _slack_text(text: str, users: Mapping[str, str]) -> str:
-    """Slack's markup as people read it: `<@U1>` is `@Ann`, `<url|words>` is `words (url)`."""
+    """Replace the markup of Slack: `<@U1>` by `@Ann`, `<url|words>` by `words (url)`."""
 
     def shown(match: re.Match[str]) -> str:
         sign, target, label = match.groups()
@@ -105,7 +105,7 @@ def _slack_text(text: str, users: Mapping[str, str]) -> str:
 
 
 def _users(folder: Path) -> dict[str, str]:
-    """Names by id, as people call themselves; without the list they keep their ids."""
+    """Return the names of users by id, or nothing if there is no users.json."""
     paths = (place / "users.json" for place in (folder, folder.parent))
     path = next(filter(Path.is_file, paths), None)
     if path is None:
@@ -131,7 +131,7 @@ def _called(user: object) -> str | None:
     return None
 
 
-# WhatsApp: a line a message, in the date form of whoever exported it
+# WhatsApp: one line per message, in the date format of the exporting phone
 
 _WHATSAPP_LINE = re.compile(
     r"\[?(?P<date>\d{1,4}([./-])\d{1,2}\2\d{1,4})(?P<comma>,?) "
@@ -147,29 +147,29 @@ _LEFT_OUT = re.compile(r"<[^<>]* omitted>|\w+ omitted", re.IGNORECASE)
 
 
 def is_whatsapp(path: Path, text: str) -> bool:
-    """Whether a text starts like an export: stamped lines, one of them with a speaker."""
+    """Return whether a text begins with lines that have a time, one of them with a speaker."""
     lines = text.translate(_DIRECTION_MARKS).split("\n")[:50]
     stamps = [stamp for line in lines if (stamp := _WHATSAPP_LINE.match(line))]
-    # Logs have stamps as well, but not the comma; some languages leave it out here too.
+    # Logs have times too, but no comma. Some languages omit it, so the file name may decide.
     if "whatsapp" not in path.name.lower():
         stamps = [stamp for stamp in stamps if stamp["comma"]]
     return len(stamps) >= 2 and any(_SPEAKER.match(stamp["text"]) for stamp in stamps)
 
 
 def whatsapp(path: Path) -> Sessions:
-    """Every day of the chat as a session.
+    """Read every day of the chat as a session.
 
-    A day is read with the year first where that has four digits, else with the day first,
-    unless some date of the file can only have the month first.
+    A date begins with the year if that has four digits, else with the day, unless some date of the
+    file is only possible with the month first.
     """
     name = re.sub(r"(?i)^whatsapp chat (?:with|-) ", "", path.stem)
     if name.startswith("_chat"):
         name = path.absolute().parent.name
-    found = _whatsapp_messages(path)
-    month_first = any(re.match(r"\d{1,2}.(1[3-9]|[23]\d)\b", date) for _, date, _, _ in found)
-    # Gathered first: a message that came late may stand among those of the next day.
+    sent = _whatsapp_messages(path)
+    month_first = any(re.match(r"\d{1,2}.(1[3-9]|[23]\d)\b", date) for _, date, _, _ in sent)
+    # A message that arrived late may be among those of the next day, so all are gathered first.
     gathered = Gathered()
-    for line, date, clock, text in found:
+    for line, date, clock, text in sent:
         said = _SPEAKER.match(text)
         if said and said[2].strip() and not _LEFT_OUT.fullmatch(said[2].strip()):
             day = _day(date, month_first)
@@ -179,21 +179,21 @@ def whatsapp(path: Path) -> Sessions:
 
 
 def _whatsapp_messages(path: Path) -> list[tuple[int, str, str, str]]:
-    """Line, date, clock and text of each stamped line; lines without a stamp go with the last."""
+    """Return line, date, clock and text of each message; lines without a time continue the last."""
     try:
         text = whole_file(path).decode()
     except UnicodeDecodeError as error:
         raise Unreadable(f"{path} is not UTF-8 after byte {error.start}.") from error
-    found: list[tuple[int, str, str, list[str]]] = []
+    sent: list[tuple[int, str, str, list[str]]] = []
     lines = text.translate(_DIRECTION_MARKS).replace("\r\n", "\n").split("\n")
     for number, line in enumerate(lines, 1):
         if stamp := _WHATSAPP_LINE.match(line):
             clock = re.sub(r"(?<=\d)\.(?=\d)", ":", stamp["clock"].lower())
             clock = re.sub(r" ?([ap])\.? ?m\.?", r" \1m", clock)
-            found.append((number, stamp["date"], clock, [stamp["text"]]))
-        elif found:
-            found[-1][3].append(line)
-    return [(number, date, clock, "\n".join(said)) for number, date, clock, said in found]
+            sent.append((number, stamp["date"], clock, [stamp["text"]]))
+        elif sent:
+            sent[-1][3].append(line)
+    return [(number, date, clock, "\n".join(said)) for number, date, clock, said in sent]
 
 
 def _day(date: str, month_first: bool) -> str:

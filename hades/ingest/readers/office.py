@@ -1,7 +1,6 @@
-"""Office files, e-books and tables: DOCX, PPTX, XLSX, EPUB, CSV, all turned into Markdown.
+"""Office files, e-books and tables: DOCX, PPTX, XLSX, EPUB and CSV, converted to Markdown.
 
-Each of these is read part by part and written as Markdown, which the Markdown reader then
-sees as headings, paragraphs and lists. A library is imported when its first file is read.
+A library is imported when its first file is read.
 """
 
 from __future__ import annotations
@@ -30,27 +29,27 @@ if TYPE_CHECKING:
     from pptx.slide import Slide
 
 TEXT_BYTES_AT_MOST = 128 * 2**20
-"""Of the parts of a zipped document that have text: as a tree they take ten times as much."""
+"""Limit of the text parts of a zipped document. As a tree they take ten times as much memory."""
 UNPACKED_BYTES_AT_MOST = 512 * 2**20
-"""Of all parts together."""
+"""Limit of all parts together."""
 SHEET_ROWS_AT_MOST = 1_048_576
-"""As Excel has it. A row may say any number, and all before it would be read as empty."""
+"""The limit of Excel. A row may state any number, and all rows before it are read as empty."""
 ROWS_AT_MOST = 50_000
-"""Of all tables of a file together. More is a database, better asked than remembered."""
+"""Limit of all tables of a file together. A larger table is a database, not a text."""
 COLUMNS_AT_MOST = 100
 CELL_CHARACTERS_AT_MOST = 2_000
 DELIMITER_SAMPLE_LINES = 20
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-"""How the old binary formats begin, and the new ones when they have a password."""
+"""The first bytes of the old binary formats, and of new ones with a password."""
 _TEXT_PARTS = (".xml", ".rels", ".html", ".xhtml", ".htm", ".opf", ".ncx")
 _HEADING_STYLE = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 
 
 def _archive(raw: bytes, topic: str, kind: str) -> zipfile.ZipFile:
-    """The zip file an office document is, refused when unpacking it would fill the memory.
+    """Open the zip file of an office document, unless it would unpack to too much.
 
-    The sizes are those the archive states; `zipfile` never unpacks more than that.
+    The sizes are those that the archive states; `zipfile` never unpacks more.
     """
     if raw.startswith(_OLE):
         raise Unreadable(
@@ -73,7 +72,7 @@ def _archive(raw: bytes, topic: str, kind: str) -> zipfile.ZipFile:
 
 
 def read_docx(raw: bytes, topic: str) -> Document:
-    """A Word document, titled by its title line, its first heading or its properties."""
+    """Read a Word document. Its title is its first heading or that of its properties."""
     import docx
     from docx.table import Table
 
@@ -110,7 +109,7 @@ def _write_paragraph(part: Paragraph, writer: MarkdownWriter) -> None:
 
 
 def _table_rows(table: Table) -> Iterator[list[str]]:
-    """The cells of each row; one that spans several columns is told once."""
+    """Yield the cells of each row; a cell that spans several columns comes once."""
     for row in table.rows:
         cells = {id(cell._tc): cell for cell in row.cells}
         yield [_cell_text(cell) for cell in cells.values()]
@@ -131,7 +130,7 @@ def _cell_text(cell: _Cell) -> str:
 
 
 def read_pptx(raw: bytes, topic: str) -> Document:
-    """A presentation, titled by the first slide that has a title."""
+    """Read a presentation. Its title is that of the first slide with a title."""
     import pptx
 
     kind = "a presentation (.pptx)"
@@ -144,10 +143,10 @@ def read_pptx(raw: bytes, topic: str) -> Document:
 
 
 def _write_slide(slide: Slide, number: int, writer: MarkdownWriter) -> str:
-    """Write a slide under `# Slide 3` and its title; gives the title."""
+    """Write a slide under `# Slide 3` and its title. Return the title."""
     shape = slide.shapes.title
     title = one_line(shape.text_frame.text) if shape is not None else ""
-    # Asking for the notes of a slide without any would add an empty page of them.
+    # Reading the notes of a slide without notes would create an empty notes page.
     notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
     writer.place(f"Slide {number}")
     writer.heading(2, title)
@@ -166,7 +165,7 @@ def _write_slide(slide: Slide, number: int, writer: MarkdownWriter) -> str:
 
 
 def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
-    """All shapes, those of groups one by one."""
+    """Yield all shapes, with those inside groups."""
     from pptx.shapes.group import GroupShape
 
     for shape in shapes:
@@ -180,7 +179,7 @@ def _shapes(shapes: Iterable[Any]) -> Iterator[Any]:
 
 
 def read_xlsx(raw: bytes, topic: str) -> Document:
-    """A workbook, sheet by sheet: what its cells show, not the formulas behind them."""
+    """Read a workbook, sheet by sheet, with the values of its cells and not the formulas."""
     import openpyxl
 
     kind = "a workbook (.xlsx)"
@@ -188,7 +187,7 @@ def read_xlsx(raw: bytes, topic: str) -> Document:
     writer = MarkdownWriter(topic)
     rows = _RowWriter(writer)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of styles and checks it does not know
+        warnings.simplefilter("ignore")  # about styles and checks that it does not know
         book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
         for sheet in book.worksheets:
             writer.place(sheet.title)
@@ -199,7 +198,7 @@ def read_xlsx(raw: bytes, topic: str) -> Document:
 
 
 def read_csv(raw: bytes, topic: str) -> Document:
-    """A table with commas, semicolons or tabs between its cells."""
+    """Read a table with commas, semicolons or tabs between its cells."""
     text, metadata = decode(raw, topic)
     writer = MarkdownWriter(topic)
     rows = _RowWriter(writer)
@@ -210,10 +209,10 @@ def read_csv(raw: bytes, topic: str) -> Document:
 
 
 class _RowWriter:
-    """Writes rows as items that can each be read alone, `- header: value; …`.
+    """Writes each row as an item `- header: value; …`.
 
-    A row found without its header says nothing, so each carries it. The first row with
-    anything in it is the header, as long as all of it is text.
+    Each row repeats the header, because a row is found alone. The first row that is not empty is
+    the header if all its cells are text.
     """
 
     def __init__(self, writer: MarkdownWriter) -> None:
@@ -222,7 +221,7 @@ class _RowWriter:
         self._left_out = 0
 
     def add(self, rows: Iterable[Sequence[object]]) -> None:
-        """One table. Rows above the bound are counted, not read."""
+        """Write one table. Rows beyond ROWS_AT_MOST are only counted."""
         header: list[str] | None = None
         for row in rows:
             if row.count(None) == len(row):
@@ -247,13 +246,13 @@ class _RowWriter:
 
     @property
     def metadata(self) -> dict[str, int]:
-        """How many rows there are, and how many were too many."""
+        """The number of rows written, and of rows left out."""
         left_out = {"rows_left_out": self._left_out} if self._left_out else {}
         return {"rows": self._written, **left_out}
 
 
 def _header(row: Sequence[object], values: list[str]) -> list[str]:
-    """The names of the columns; none when the row is data, or a title in a single cell."""
+    """Return the names of the columns, or nothing if the row is data or a single cell."""
     cells = [cell for cell, value in zip(row, values, strict=False) if value]
     texts = all(isinstance(cell, str) and not _is_number(cell) for cell in cells)
     return values if texts and len(cells) > 1 else []
@@ -268,7 +267,7 @@ def _is_number(text: str) -> bool:
 
 
 def _shown(cell: object) -> str:
-    """A cell as people write it: no midnight after a date, no `.0` after a whole number."""
+    """Return a cell as text, without midnight after a date or `.0` after a whole number."""
     if cell is None:
         return ""
     if isinstance(cell, datetime):
@@ -282,7 +281,7 @@ def _shown(cell: object) -> str:
 
 
 def read_epub(raw: bytes, topic: str) -> Document:
-    """An e-book without copy protection: its chapters, which are HTML pages, in reading order."""
+    """Read an e-book without copy protection: its HTML pages in reading order."""
     kind = "an e-book (.epub)"
     writer = MarkdownWriter(topic)
     with _archive(raw, topic, kind) as book:
@@ -298,7 +297,7 @@ def read_epub(raw: bytes, topic: str) -> Document:
 
 
 def _pages(package: ElementTree.Element, folder: str) -> list[str]:
-    """The files of the spine; a reference that leads nowhere is passed over."""
+    """Return the files of the spine; a broken reference is skipped."""
     hrefs = {item.get("id"): item.get("href", "") for item in package.iterfind(".//{*}item")}
     spine = [hrefs.get(item.get("idref"), "") for item in package.iterfind(".//{*}itemref")]
     return [posixpath.normpath(posixpath.join(folder, unquote(href))) for href in spine if href]

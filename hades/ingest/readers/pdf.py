@@ -1,7 +1,7 @@
 """PDF: the text of every page, under the heading `Page N`.
 
-A PDF says where letters stand, not what is a paragraph. So a page is read as it
-comes, with words repaired that were broken at the end of a line.
+A PDF stores the positions of letters, not paragraphs. So a page is read as it is; words that are
+broken at the end of a line are joined.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _LIGATURES = str.maketrans(
 )
 _TITLE_OF_A_PROGRAM = re.compile(r"^(?:microsoft|untitled|slide \d)|\.\w{2,5}$", re.IGNORECASE)
 
-# It warns of every small irregularity of a file, of which most files have some.
+# pypdf warns about small irregularities, which most files have.
 logging.getLogger("pypdf").setLevel(logging.ERROR)
 
 
 def read_pdf(raw: bytes, topic: str) -> Document:
-    """A PDF with text in it; one that is scanned or has a password is unreadable."""
+    """Read a PDF. A scanned file or one with a password is unreadable."""
     reader = pypdf.PdfReader(io.BytesIO(raw))
     _unlock(reader, topic)
     pages = len(reader.pages)
@@ -51,7 +51,7 @@ def read_pdf(raw: bytes, topic: str) -> Document:
 
 
 def _unlock(reader: pypdf.PdfReader, topic: str) -> None:
-    """Many files are encrypted with an empty password, only to forbid printing."""
+    """Decrypt a file with an empty password, which many files have to forbid printing."""
     try:
         locked = reader.is_encrypted and not reader.decrypt("")
     except DependencyError as error:
@@ -63,7 +63,7 @@ def _unlock(reader: pypdf.PdfReader, topic: str) -> None:
 
 
 def _write_page(reader: pypdf.PdfReader, number: int, writer: MarkdownWriter) -> bool:
-    """Write a page; False when this one page is damaged."""
+    """Write a page. Return False if the page is damaged."""
     try:
         text = reader.pages[number - 1].extract_text()
     except MemoryError:

@@ -1,11 +1,10 @@
-"""Records: files that hold many things, one a row.
+"""Records: files with many rows.
 
-JSON lines, JSON arrays and tables (CSV, TSV) are read one record at a time. A record
-that cannot be used becomes a `Bad` that says where it stands and why, and reading
-goes on: one broken line must not cost the other million.
+JSON lines, JSON arrays and tables (CSV, TSV) are read one record at a time. An unusable record
+becomes a `Bad` with its place and the reason, and reading continues.
 
-A corpus is the plainest use: every record is a document of its own. The order of the
-rows means nothing, so nothing is ever linked by it.
+In a corpus, every record is a document. The order of the rows has no meaning, so rows are never
+linked by it.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ from hades.language.english.written_times import read_written_time
 
 LINE_BYTES_AT_MOST = 16 * 1024 * 1024
 ARRAY_BYTES_AT_MOST = 128 * 1024 * 1024
-"""An array is parsed as a whole, which takes some eight times its size in memory."""
+"""An array is parsed as a whole, which takes about eight times its size in memory."""
 EXTRA_CHARACTERS_AT_MOST = 500
 EXTRAS_AT_MOST = 100
-"""Fields nobody mapped are kept as metadata: so many, each when it is so short."""
+"""Limits for fields without a mapping, which are kept as metadata."""
 
 _TABLES = frozenset({".csv", ".tsv", ".tab"})
 _LINES = frozenset({".jsonl", ".ndjson"})
 _NAMELESS_STEMS = frozenset(
     {"corpus", "data", "dataset", "documents", "docs", "passages", "records", "rows", "train"}
 )
-"""File names that say nothing: the folder's name says more."""
+"""Generic file names; the name of the folder is used instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One row: its fields, and where it stands for messages."""
+    """The fields of one row, and its place for messages."""
 
     where: str
     fields: dict[str, Any]
@@ -51,7 +50,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class FieldMapping:
-    """Which field of a record is what. A field that is None is not looked for."""
+    """The names of the fields of a record. None means that there is no such field."""
 
     id: str = "id"
     title: str | None = "title"
@@ -59,18 +58,18 @@ class FieldMapping:
     tags: str | None = None
     when: str | None = None
     prefix: str | None = None
-    """First part of every topic; None: the name of the file, or of its folder."""
+    """First part of every topic; None for the name of the file or of its folder."""
 
 
 def read_corpus(path: Path, mapping: FieldMapping | None = None) -> Iterator[Document | Bad]:
-    """Every record of the file as a document `prefix/id`."""
+    """Yield every record of the file as a document `prefix/id`."""
     mapping = mapping or FieldMapping()
     prefix = mapping.prefix or default_prefix(path)
     yield from converted(read_records(path), lambda record: _document(record, mapping, prefix))
 
 
 class HasPlace(Protocol):
-    """Something read from a file, with the place it stood at."""
+    """Something read from a file, with its place."""
 
     @property
     def where(self) -> str:
@@ -82,24 +81,24 @@ Made = TypeVar("Made")
 
 
 def converted(
-    found: Iterable[Found | Bad], make: Callable[[Found], Made | None]
+    records: Iterable[Found | Bad], make: Callable[[Found], Made | None]
 ) -> Iterator[Made | Bad]:
-    """What `make` makes of each; Bad where it raises InvalidInput, nothing where it gives None."""
-    for one in found:
-        if isinstance(one, Bad):
-            yield one
+    """Yield the results of `make` that are not None, and a Bad where it raises InvalidInput."""
+    for record in records:
+        if isinstance(record, Bad):
+            yield record
             continue
         try:
-            made = make(one)
+            result = make(record)
         except InvalidInput as error:
-            yield Bad(one.where, str(error))
+            yield Bad(record.where, str(error))
             continue
-        if made is not None:
-            yield made
+        if result is not None:
+            yield result
 
 
 def read_records(path: Path) -> Iterator[Record | Bad]:
-    """Every record of a JSON lines, JSON array, CSV or TSV file, as far as it is one."""
+    """Yield every record of a JSON lines, JSON array, CSV or TSV file."""
     try:
         if path.suffix.lower() in _TABLES:
             yield from _table(path)
@@ -112,7 +111,7 @@ def read_records(path: Path) -> Iterator[Record | Bad]:
 
 
 def text_field(record: Record, name: str) -> str | None:
-    """A field as text without outer blanks; None when it is absent, null or blank."""
+    """Return a field as stripped text, or None if it is missing, null or blank."""
     value = record.fields.get(name)
     if value is None:
         return None
@@ -122,7 +121,7 @@ def text_field(record: Record, name: str) -> str | None:
 
 
 def default_prefix(path: Path) -> str:
-    """What a file's topics are called after: the file, or its folder if that says more."""
+    """Return the prefix of topics: the file name, or the folder if the file name is generic."""
     folder = path.absolute().parent.name
     return folder if path.stem.lower() in _NAMELESS_STEMS and folder else path.stem
 
@@ -207,7 +206,7 @@ def _lines(path: Path) -> Iterator[Record | Bad]:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """JSON as it is found: NaN, which other tools write for nothing, is null."""
+    """Parse JSON. NaN, which other tools write for a missing value, becomes null."""
     return json.loads(text, parse_constant=lambda _: None)
 
 
@@ -232,7 +231,7 @@ def _array(path: Path) -> Iterator[Record | Bad]:
 
 
 def whole_file(path: Path) -> bytes:
-    """The content of a file that must be parsed at once, unless it is too large for that."""
+    """Read a file that must be parsed as a whole. Raise Unreadable if it is too large."""
     try:
         size = path.stat().st_size
         if size > ARRAY_BYTES_AT_MOST:
@@ -244,17 +243,17 @@ def whole_file(path: Path) -> bytes:
 
 
 def _is_one_value(path: Path) -> bool:
-    """Whether the file is one array or one object rather than a value a line."""
+    """Return whether the file is one array or object rather than one value per line."""
     if path.suffix.lower() in _LINES:
         return False
     with path.open("rb") as file:
         head = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
-    # An object that goes on after its first line is one record written over many lines.
+    # An object that opens on a line of its own is one record over many lines.
     return head.startswith(b"[") or head.split(b"\n", 1)[0].strip() == b"{"
 
 
 def _table(path: Path) -> Iterator[Record | Bad]:
-    # The standard library's limit (128 KB) is one for the whole process: only ever raise it.
+    # The limit of the standard library (128 KB) is global: never lower it.
     csv.field_size_limit(max(csv.field_size_limit(), LINE_BYTES_AT_MOST))
     broken: list[Bad] = []
     lines = _table_lines(path, broken)
@@ -285,7 +284,7 @@ def _table(path: Path) -> Iterator[Record | Bad]:
 
 
 def _table_lines(path: Path, broken: list[Bad]) -> Iterator[str]:
-    """The lines for the CSV parser, an empty one for each that is broken, to keep count."""
+    """Yield lines for the CSV parser, an empty one for each broken line to keep count."""
     for _, line in _text_lines(path):
         if isinstance(line, Bad):
             broken.append(line)
@@ -295,7 +294,7 @@ def _table_lines(path: Path, broken: list[Bad]) -> Iterator[str]:
 
 
 def _text_lines(path: Path) -> Iterator[tuple[str, str | Bad]]:
-    """Each line with its place; one that is too long or not UTF-8 is Bad."""
+    """Yield each line with its place; a line that is too long or not UTF-8 is a Bad."""
     with path.open("rb") as file:
         if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
             raise Unreadable(f"{path} is UTF-16: save it as UTF-8.")

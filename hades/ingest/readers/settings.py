@@ -1,7 +1,7 @@
-"""Configuration and markup: text that is cut where a section or paragraph begins.
+"""Configuration and markup: text that is cut at sections and paragraphs.
 
-A heading in brackets, as TOML and INI have it, names what follows. Everything else is cut as
-plain text is, with the file's name before it: a setting alone says little.
+A section in brackets, as in TOML and INI, becomes part of the heading. The heading begins with the
+topic, because a setting alone says little.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from hades.ingest.document import Block, Document, Unreadable
 from hades.ingest.readers.text import decode, line_spans, paragraphs, stem_of
 
 CHARACTERS_AT_MOST = 400_000
-"""Larger ones are data that a program wrote, such as lists of locked versions."""
+"""Larger files are generated data, such as lists of locked versions."""
 _SECTION = re.compile(r"\[{1,2}([^\[\]]{1,200})\]{1,2}\s*(?:[#;].*)?$")
 
 
 def read_settings(raw: bytes, topic: str) -> Document:
-    """A file of settings, styles, statements or a template."""
+    """Read a file of settings, styles, statements or a template."""
     content, metadata = decode(raw, topic)
     if len(content) > CHARACTERS_AT_MOST:
         raise Unreadable(f"{topic} is data rather than text: it has {len(content):,} characters.")
     starts = [
-        (start, found[1].strip())
+        (start, section[1].strip())
         for start, end in line_spans(content)
-        if content.startswith("[", start) and (found := _SECTION.match(content[start:end]))
+        if content.startswith("[", start) and (section := _SECTION.match(content[start:end]))
     ]
     blocks = []
     for (start, name), (end, _) in zip(

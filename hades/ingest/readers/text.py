@@ -1,9 +1,9 @@
-"""Plain text: from the bytes of a file to its text, and from text to paragraphs.
+"""Plain text: decodes the bytes of a file and divides the text into paragraphs.
 
-UTF-8 is the rule. A byte-order mark says otherwise; a file that is neither is tried as
-Windows-1252, the usual encoding of old Western text, and says so in its metadata.
+Text is UTF-8 unless a byte-order mark says otherwise. Other files are decoded as Windows-1252, the
+usual encoding of old Western text; the metadata then names the encoding.
 
-What all readers share is here too: size limits, single lines, titles made of file names.
+Functions for all readers are here too: size limits, single lines, titles from file names.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ RAW_BYTES_AT_MOST = 200 * 2**20
 LINE_CHARACTERS_AT_MOST = 160
 
 CONTROL_SHARE_AT_MOST = 0.02
-"""Random bytes have a tenth; a log with colour codes has none, as ESC is not counted."""
+"""Random bytes have 10 %. A log with colour codes has none, because ESC is not counted."""
 
 STRAY_SHARE_AT_MOST = 0.1
-"""Share of broken bytes among the characters beyond ASCII of a text still taken for UTF-8:
-a log cut in the middle of a letter must not turn every accent in it into two."""
+"""A text is read as UTF-8 if at most this share of its characters beyond ASCII is broken. So a
+log that is cut inside a character is not read as Windows-1252."""
 
 _text_characters_at_most = 64 * 2**20
-"""Of one document; a setting in the processes that read files."""
+"""Limit of one document; workers set it from their settings."""
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -34,7 +34,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""The longer first: the mark of UTF-32 begins with that of UTF-16."""
+"""UTF-32 first, because its mark begins with that of UTF-16."""
 
 _CONTROL = re.compile(r"[\x00-\x06\x0e-\x19\x1c-\x1f\x7f-\x84\x86-\x9f]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -42,18 +42,18 @@ _LINE_BREAK = re.compile(r"\r\n?|\n")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}")
 
 FOLDER_FILES = frozenset({"readme", "index"})
-"""Files that speak for their folder. Every folder has one: as a name it would join them all."""
+"""Files that stand for their folder. As names they would link all folders to each other."""
 
 
 def read_text(raw: bytes, topic: str) -> Document:
-    """A text file. Its file name says little about its content, so it is no name."""
+    """Read a text file. It introduces no name, because file names say little about a text."""
     content, metadata = decode(raw, topic)
     blocks = tuple(Block(start, end) for start, end in paragraphs(content))
     return Document(topic, content, title=stem_of(topic), blocks=blocks, metadata=metadata)
 
 
 def paragraphs(content: str) -> Iterator[tuple[int, int]]:
-    """Spans of consecutive lines that are not blank."""
+    """Yield the spans of consecutive lines that are not blank."""
     first = last = -1
     for start, end in line_spans(content):
         if not content[start:end].strip():
@@ -69,10 +69,10 @@ def paragraphs(content: str) -> Iterator[tuple[int, int]]:
 
 
 def line_spans(content: str, start: int = 0) -> Iterator[tuple[int, int]]:
-    r"""Start and end of every line from `start` on, without its line break.
+    r"""Yield start and end of every line from `start` on, without the line break.
 
-    A line ends with `\n`, `\r\n` or `\r`, as editors count them; the other characters
-    that `str.splitlines` breaks at (form feed, U+2028 …) are part of the line.
+    A line ends with `\n`, `\r\n` or `\r`, as in editors. Other characters that end a line for
+    `str.splitlines` (form feed, U+2028 …) are part of the line.
     """
     for match in _LINE_BREAK.finditer(content, start):
         yield start, match.start()
@@ -82,7 +82,7 @@ def line_spans(content: str, start: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def decode(raw: bytes, topic: str) -> tuple[str, dict[str, str]]:
-    """The text, and metadata naming the encoding where it is not UTF-8."""
+    """Return the text, and metadata with the encoding if it is not UTF-8."""
     if not raw:
         raise Unreadable(f"{topic} is empty.")
     text, encoding = _decoded(raw, topic)
@@ -129,13 +129,13 @@ def check_size(count: int, topic: str) -> None:
 
 
 def limit_text(characters: int) -> None:
-    """Let documents of this process have so much text."""
+    """Set the limit of text per document for this process."""
     global _text_characters_at_most
     _text_characters_at_most = characters
 
 
 def check_text(characters: int, topic: str) -> None:
-    """Refuse a document with more text than one document can sensibly have."""
+    """Refuse a document with more text than the limit."""
     if characters > _text_characters_at_most:
         raise Unreadable(
             f"{topic} has more than {_text_characters_at_most:,} characters of text: split it."
@@ -143,7 +143,7 @@ def check_text(characters: int, topic: str) -> None:
 
 
 def megabytes(count: int) -> str:
-    """A size as people say it.
+    """Return a size in megabytes.
 
     >>> megabytes(200 * 2**20)
     '200 MB'
@@ -152,7 +152,7 @@ def megabytes(count: int) -> str:
 
 
 def one_line(text: str, characters: int = LINE_CHARACTERS_AT_MOST) -> str:
-    """Text as a single line of plain characters, shortened with an ellipsis.
+    """Return text as a single line, shortened with an ellipsis.
 
     >>> one_line("Multi\\n head", 8)
     'Multi h…'
@@ -162,7 +162,7 @@ def one_line(text: str, characters: int = LINE_CHARACTERS_AT_MOST) -> str:
 
 
 def plain(text: str) -> str:
-    """Text without what no store takes: NUL characters and halves of surrogate pairs."""
+    """Remove NUL characters and lone surrogates, which no store accepts."""
     text = text.replace("\x00", "")
     if text.isascii():
         return text
@@ -170,7 +170,7 @@ def plain(text: str) -> str:
 
 
 def without_brackets(text: str, pair: str, instead: str = "") -> str:
-    """A text without what stands in brackets, however deep they are nested.
+    """Replace each pair of brackets and the text in it, nested ones too, by `instead`.
 
     >>> without_brackets("Ann (MIT (Boston)), Bob", "()")
     'Ann , Bob'
@@ -188,14 +188,13 @@ def without_brackets(text: str, pair: str, instead: str = "") -> str:
 
 
 def stem_of(topic: str) -> str:
-    """The title of a document that has no other: its file name without the suffix.
+    """Return the title of a document that states none: its file name without the suffix.
 
     >>> stem_of("wiki/approach_x.md"), stem_of("hades/README.md"), stem_of("README")
     ('approach x', 'hades', 'README')
 
-    Underscores are spaces there: a text that means it says "approach x".
-
-    What follows a full stop in a note's name is no suffix: `people/J. R. Smith`, `plan 2.0`.
+    Underscores become spaces, because other texts write "approach x". Some names have a full stop
+    but no suffix: `people/J. R. Smith`, `plan 2.0`.
     """
     path = PurePosixPath(topic)
     stem = path.stem if _SUFFIX.fullmatch(path.suffix) else path.name

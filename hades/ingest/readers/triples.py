@@ -1,7 +1,7 @@
-"""Triples: facts somebody else extracted, as records of a file.
+"""Triples: extracted facts, as records of a file.
 
-Field names differ by tool, so the usual ones are taken for each other: `head`,
-`relation`, `tail` are a subject, a predicate and an object.
+Field names differ by tool, so common synonyms are accepted: `head`, `relation` and `tail` are
+subject, predicate and object.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ _CALLED = {
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """A fact: a subject, what is said of it, and of what."""
+    """A fact: a subject, a predicate and an object."""
 
     subject: str
     predicate: str
     object: str
     source: str | None = None
-    """The id of the passage it was read in, as the file has it."""
+    """The id of the passage it was read in, as written in the file."""
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     weight: float = 1.0
     evidence: str = ""
     where: str = ""
-    """The file and line it stands at."""
+    """The file and the line."""
 
 
 def looks_like_triple(fields: dict[str, object]) -> bool:
-    """Whether a record has a subject, a predicate and an object."""
+    """Return whether a record has a subject, a predicate and an object."""
     return all(_name_of(fields, part) for part in ("subject", "predicate", "object"))
 
 
 def read_triples(path: Path) -> Iterator[Triple | Bad]:
-    """Every triple of a JSON lines, JSON array, CSV or TSV file."""
+    """Yield every triple of a JSON lines, JSON array, CSV or TSV file."""
     yield from converted(read_records(path), _triple)
 
 
@@ -75,7 +75,7 @@ def _triple(record: Record) -> Triple:
 
 
 def _name_of(fields: dict[str, object], part: str) -> str | None:
-    """What this record calls the part."""
+    """Return the field of this record that holds the part, or None."""
     return next((name for name in _CALLED[part] if fields.get(name) is not None), None)
 
 
@@ -84,7 +84,7 @@ def _text(record: Record, part: str) -> str | None:
     if name is None:
         return None
     value = record.fields[name]
-    # A year or a count is a common object; true, a list or an object is a mistake.
+    # A number is a common object (a year, a count). Other types are mistakes.
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise InvalidInput(f"The field {name!r} is not a text.")
     return " ".join(str(value).split()) or None
@@ -103,7 +103,7 @@ def _time(record: Record, part: str) -> datetime | None:
     if name is None:
         return None
     value = record.fields[name]
-    # 1960 as a number is a year here, though elsewhere it might be a counter.
+    # A number such as 1960 is a year here.
     moment = read_written_time(
         str(value) if isinstance(value, int) and 0 < value < 10_000 else value
     )

@@ -1,6 +1,6 @@
-"""Code: a source file becomes its symbols, and how they contain, import, call and extend.
+"""Code: the symbols of a source file, and their contains, imports, calls and extends links.
 
-tree-sitter parses; one query per language (languages.py) says what counts as a function,
-a class, an import or a call, and everything after that is the same for all languages.
-Nothing here needs the file to be correct: what can be parsed is used.
+tree-sitter parses. One query per language (languages.py) finds functions, classes, imports and
+calls; everything after that is the same for all languages. A file may have errors: the parts that
+can be parsed are used.
 """

@@ -1,21 +1,21 @@
-"""Languages: which suffix is which, what to look for in each, and how it is parsed.
+"""Languages: their suffixes, queries and grammars.
 
-What counts as a definition is said by the tag query a grammar brings along, where that
-serves, and by a query here. The tag queries of JavaScript and Go do not serve: they pair
-comments with definitions and take a minute for 20,000 lines of comments. Those of C and
-C++ take a declaration for a definition. None tells imports or bases. The captures:
+Definitions are found by the tag query of the grammar, if it is usable, and by a query here. The tag
+queries of JavaScript and Go are not usable: they pair comments with definitions and take a minute
+for 20,000 lines of comments. Those of C and C++ take declarations for definitions. No tag query
+finds imports or bases. The captures are:
 
-    @definition.*   a symbol; module and impl are scopes that lend their name to what is inside
-    @name           of the symbol in the same pattern
-    @base           something the class around it extends
+    @definition.*   a symbol; module and impl are scopes, part of the names inside them
+    @name           the name of the symbol in the same pattern
+    @base           a base of the class around it
     @call           a callee; with @arguments in the same pattern, it ends where they start
     @import         a whole import statement
-    @package        the package a file says it is in
-    @lead           what may stand before a symbol and belong to it: comments, attributes
+    @package        the package that the file declares
+    @lead           comments and attributes, which may belong to the symbol after them
 
-The table can be read without the extra `code`. A grammar is loaded when the first file of
-its language is read. Parsing and matching run in tree-sitter and do not recurse, however
-deep the file nests.
+This module can be imported without the extra `code`. A grammar is loaded when the first file of its
+language is read. Parsing and matching run in tree-sitter and do not recurse, however deep the file
+is nested.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     import tree_sitter
 
     QueryMatch = dict[str, list[tree_sitter.Node]]
-    """One place the query fits, by capture name."""
+    """One match of the query: nodes by capture name."""
 
 MOST_ERROR_CHILDREN = 10_000
-"""Time to match grows with the square of it: 0.25 s at 10,000, half a minute at 100,000."""
+"""The time to match grows with its square: 0.25 s at 10,000, half a minute at 100,000."""
 
 _PYTHON = """
 (class_definition superclasses: (argument_list [(identifier) (attribute) (subscript)] @base))
@@ -145,25 +145,25 @@ _CPP = """
 
 @dataclass(frozen=True, slots=True)
 class CodeLanguage:
-    """How one language is parsed and how it speaks of its symbols."""
+    """How one language is parsed and how its symbols are named."""
 
     name: str
-    """As it stands in a document's metadata."""
+    """The name in the metadata of documents."""
     family: str
-    """Languages of one family have the same modules and imports."""
+    """Languages of one family share the rules of modules and imports."""
     suffixes: str
     query: str
     tagged: bool = False
-    """Whether the grammar's own tag query tells its definitions."""
+    """Whether the tag query of the grammar is used."""
     factory: str = "language"
     joint: str = "."
-    """What stands between a class and its method in a qualified name."""
+    """The separator between a class and its method in a qualified name."""
     selves: tuple[str, ...] = ("this",)
     """The words by which a method names its own object or class."""
     implicit_self: bool = False
     """Whether a bare `close()` inside a method may mean the method `close`."""
     index_stems: tuple[str, ...] = ()
-    """Files that speak for their folder."""
+    """Stems of files that stand for their folder."""
 
 
 _SCRIPT_INDEX = ("index",)
@@ -199,13 +199,13 @@ LANGUAGES = (
     ),
     CodeLanguage("java", "java", ".java", _JAVA, tagged=True, implicit_self=True),
     CodeLanguage("c", "c", ".c", _C, joint="::"),
-    # Most of C is C++: a header is parsed as the language that has more.
+    # A header is parsed as C++, which includes most of C.
     CodeLanguage(
         *("cpp", "c", ".h .cc .cpp .cxx .hh .hpp .hxx", _C + _CPP), joint="::", implicit_self=True
     ),
 )
 SUFFIXES = {suffix: language for language in LANGUAGES for suffix in language.suffixes.split()}
-"""File suffix, in lower case, to its language."""
+"""Languages by file suffix in lower case."""
 
 
 @cache
@@ -219,14 +219,14 @@ def _grammar_and_query(language: CodeLanguage) -> tuple[tree_sitter.Language, tr
 
 
 def find_matches(language: CodeLanguage, source: bytes) -> dict[str, list[QueryMatch]] | None:
-    """Every match of the language's query in a source, by capture name.
+    """Return the matches of the language's query in a source, by capture name.
 
-    None for text that has nothing of the language in it.
+    Return None if the parser could not make sense of the text.
     """
     grammar, query = _grammar_and_query(language)
     import tree_sitter
 
-    # A parser is not shared: it must not be used by two threads at once, and is cheap to make.
+    # Parsers are not thread-safe and cheap to create, so each call has its own.
     tree = tree_sitter.Parser(grammar).parse(source)
     if _is_hopeless(tree.root_node):
         return None
@@ -238,7 +238,7 @@ def find_matches(language: CodeLanguage, source: bytes) -> dict[str, list[QueryM
 
 
 def _is_hopeless(root: tree_sitter.Node) -> bool:
-    """Whether the parser gave up on most of the file; matching such a tree takes minutes."""
+    """Return whether the parser gave up on most of the file. Matching would take minutes."""
     if not root.has_error:
         return False
     broken = [root, *root.children] if root.is_error else [c for c in root.children if c.is_error]

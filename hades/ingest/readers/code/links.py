@@ -1,7 +1,7 @@
-"""Links: what a file states about its symbols: contains, imports, extends, calls.
+"""Links between the symbols of a file: contains, imports, extends, calls.
 
-Which symbol a name means is looked up in the file's own symbols first, then in its
-imports; what one file cannot tell is left open.
+A name is resolved by the symbols of the file first, then by its imports. An unresolved base keeps
+its name as written. An unresolved call gives no link, or a weak one.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 LONGEST_EVIDENCE_CHARS = 200
 MOST_BASES_FOLLOWED = 50
 GUESS_WEIGHT = 0.5
-"""Of a call on an object whose class the file does not tell."""
+"""The weight of a call on an object whose class is unknown."""
 
 SymbolPath = tuple[str, ...]
 
 
 class LinkFinder:
-    """Collects the links of one file, each once, where it is first stated."""
+    """Collects the links of one file, each once, where it first occurs."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class LinkFinder:
         self._topic = f"topic:{place.topic}"
         self._symbols = symbols
         self._imports = imports
-        self._imported = {one.alias: one.meaning for one in imports if one.alias}
+        self._imported = {item.alias: item.meaning for item in imports if item.alias}
         self._block_starts = [block.start for block in blocks]
         self._symbol_starts = [symbol.start for symbol in symbols]
         self._links: dict[tuple[str, str, str], Link] = {}
@@ -65,7 +65,7 @@ class LinkFinder:
         """The qualified name of the first symbol of each path in the file."""
         self._bases: dict[SymbolPath, list[SymbolPath]] = {}
         self._outer_bases: dict[SymbolPath, str] = {}
-        """Of a class whose first base is of another file: that base."""
+        """By class: its first base that is defined in another file."""
         self._member_scopes: set[SymbolPath] = set()
         for symbol in symbols:
             if not symbol.is_scope:
@@ -80,15 +80,15 @@ class LinkFinder:
         self._last_names = {path[-1] for path in self._defined}
 
     def find(self, matches: Mapping[str, Sequence[QueryMatch]]) -> tuple[Link, ...]:
-        """All links of the file."""
+        """Return all links of the file."""
         for symbol in self._symbols:
             self._contain(symbol)
-        for one in self._imports:
-            self._add(self._topic, "imports", one.target, one.at, one.statement)
-            if one.alias and self._speaks_for_folder:
-                # `from a.b import C` in a/__init__.py: what others call a.C is a.b.C.
-                passed_on = f"{self._place.prefix}{one.alias}"
-                self._add(passed_on, "coref", one.meaning, one.at, one.statement)
+        for item in self._imports:
+            self._add(self._topic, "imports", item.target, item.at, item.statement)
+            if item.alias and self._speaks_for_folder:
+                # After `from a.b import C` in a/__init__.py, a.C is a.b.C.
+                exported = f"{self._place.prefix}{item.alias}"
+                self._add(exported, "coref", item.meaning, item.at, item.statement)
         # Bases first: calls follow inherited methods.
         for match in matches.get("base", ()):
             for node in match["base"]:
@@ -110,7 +110,7 @@ class LinkFinder:
             self._links[source, relation, target] = link
 
     def _contain(self, symbol: Symbol) -> None:
-        """class → its method; topic → what stands in no symbol of the file."""
+        """Add class → method, or topic → symbol that is inside no other symbol of the file."""
         if symbol.is_scope:
             return
         if symbol.owner:
@@ -119,7 +119,7 @@ class LinkFinder:
             self._add(self._topic, "contains", symbol.name, symbol.start)
 
     def _extend(self, start: int, end: int) -> None:
-        """class → one of its bases."""
+        """Add class → base."""
         text = self._text[start:end]
         parts = chain(text.strip().lstrip("*&").partition("[")[0].partition("(")[0])
         number = innermost(self._symbols, self._symbol_starts, start)
@@ -138,14 +138,14 @@ class LinkFinder:
         self._add(symbol.name, "extends", target, start, text)
 
     def _call(self, start: int, end: int) -> None:
-        """symbol → what it calls, where the file tells."""
+        """Add symbol → callee, if the file can resolve it."""
         number = innermost(self._symbols, self._symbol_starts, start)
         while number is not None and self._symbols[number].is_scope:
             number = self._symbols[number].parent
         if number is None:
             return
         symbol = self._symbols[number]
-        # Long expressions are only looked at from their end: chained calls nest.
+        # Of a long expression only the end is read, because chained calls nest.
         text = self._text[max(start, end - LONGEST_CHAIN_CHARS - 1) : end]
         parts = chain(text.replace("super().", "super.", 1))
         if parts and (target := self._resolve(parts, symbol)):
@@ -154,11 +154,11 @@ class LinkFinder:
             self._add(symbol.name, "calls", parts[-1], start, text, GUESS_WEIGHT)
 
     def _may_be_defined_here(self, name: str, inside: Symbol) -> bool:
-        """Whether a method called on an unknown object is likely one of this file."""
+        """Return whether a method called on an unknown object is likely one of this file."""
         return name in self._last_names and is_distinctive(name) and name != inside.path[-1]
 
     def _resolve(self, parts: SymbolPath, inside: Symbol) -> str | None:
-        """The qualified name a chain of identifiers means inside a symbol."""
+        """Return the qualified name that a chain of identifiers means inside a symbol, or None."""
         owner = self._class_of(inside)
         if parts[0] in self._language.selves or (parts[0] and parts[0] == self._receiver(inside)):
             return self._inherited([owner], parts[1:]) if owner else None
@@ -171,8 +171,8 @@ class LinkFinder:
             scope = inside.path[:depth]
             if scope in self._member_scopes and scope and not self._language.implicit_self:
                 continue
-            if found := self._member([scope], parts):
-                return found
+            if member := self._member([scope], parts):
+                return member
         joint = self._language.joint
         if self._language.family == "rust" and parts[0] in ("crate", "super"):
             return joint.join(rust_absolute(parts, self._place))
@@ -182,23 +182,21 @@ class LinkFinder:
     def _inherited(
         self, classes: Sequence[SymbolPath], names: SymbolPath, outer: str | None = None
     ) -> str | None:
-        """A member of these classes, or else of the base of another file they extend."""
-        found = self._member(classes, names)
-        if found is not None or len(names) != 1:
-            return found
-        known = (
-            self._outer_bases[one] for one in self._with_bases(classes) if one in self._outer_bases
-        )
-        outer = outer or next(known, None)
+        """Return a member of these classes, or assume one of their base in another file."""
+        member = self._member(classes, names)
+        if member is not None or len(names) != 1:
+            return member
+        outer_bases = map(self._outer_bases.get, self._with_bases(classes))
+        outer = outer or next(filter(None, outer_bases), None)
         return f"{outer}{self._language.joint}{names[0]}" if outer else None
 
     def _member(self, classes: Sequence[SymbolPath], names: SymbolPath) -> str | None:
-        """A member of one of these classes, or of a base of theirs in this file."""
+        """Return a member of one of these classes or of their bases in this file."""
         own = (self._defined.get((*path, *names)) for path in self._with_bases(classes))
         return next(filter(None, own), None)
 
     def _with_bases(self, classes: Sequence[SymbolPath]) -> Iterator[SymbolPath]:
-        """Classes and their bases in this file, the nearest first."""
+        """Yield classes and their bases in this file, the nearest first."""
         waiting, seen = list(classes), set[SymbolPath]()
         while waiting and len(seen) < MOST_BASES_FOLLOWED:
             path = waiting.pop(0)
@@ -208,6 +206,7 @@ class LinkFinder:
                 waiting += self._bases.get(path, [])
 
     def _class_of(self, symbol: Symbol) -> SymbolPath | None:
+        """Return the path of the innermost class around a symbol, or of the symbol itself."""
         paths = (symbol.path[:depth] for depth in range(len(symbol.path), 0, -1))
         return next((path for path in paths if path in self._member_scopes), None)
 

@@ -1,8 +1,8 @@
-"""Naming: what a file, the symbols in it and its imports are called from elsewhere.
+"""Naming: qualified names of files, their symbols and their imports.
 
-The name is read off the path, as far as a path can tell: `src/hades/store.py` is
-`hades.store`, `net/http/server.go` is `net/http`, `core/src/io/mod.rs` is `core::io`.
-C and C++ have no modules: their files are known by the path one would include.
+The name of a module is derived from its path: `src/hades/store.py` is `hades.store`,
+`net/http/server.go` is `net/http`, `core/src/io/mod.rs` is `core::io`. C and C++ have no modules:
+their files are named by the path to include.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ true truncate try type unit unlock up update upload url use user util utils vali
 value values vector verify version view visit wait walk warn width work wrap write writer yield
 """
 COMMON_NAMES = frozenset(_COMMON_WORDS.split())
-"""Words every program has a symbol for; alone they would be found in all prose."""
+"""Common names of symbols, which alone would match words in any prose."""
 
 SHORTEST_DISTINCTIVE_CHARS = 3
 DEEPEST_USE_TREE = 20
@@ -53,7 +53,7 @@ _GO_VERSION = re.compile(r"v\d+$")
 
 
 def is_distinctive(name: str) -> bool:
-    """Whether the bare name of a symbol, met in other text, likely means that symbol."""
+    """Return whether the bare name of a symbol, in other text, likely means that symbol."""
     word = name.strip("_$").lower()
     is_protocol = name.startswith("__") and name.endswith("__")
     if is_protocol or not word.replace("$", "_").isidentifier():
@@ -66,33 +66,33 @@ def is_distinctive(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ModulePlace:
-    """Where a file stands among the modules of its language."""
+    """The place of a file among the modules of its language."""
 
     topic: str
     module: str
-    """The name others import it by."""
+    """The name by which other files import it."""
     prefix: str
-    """What stands before the name of a symbol in it, with its joint."""
+    """The text before the name of a symbol in it, with the separator."""
     parts: tuple[str, ...] = ()
-    """What relative imports start from: its package, its Rust module, its folder."""
+    """The base of relative imports: its package, its Rust module or its folder."""
     path: str = ""
-    """Where it lies, from its root where that is known."""
+    """Its path, from its root if that is known."""
 
 
 def path_parts(path: str) -> tuple[tuple[str, ...], str]:
-    """Folders and file name; steps like `.` and `..` that lead nowhere are dropped."""
+    """Return the folders and the file name of a path, without `.` and `..`."""
     parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
     return (tuple(parts[:-1]), parts[-1]) if parts else ((), path)
 
 
 def _strip_suffix(file: str) -> str:
-    """The file name without the suffix of a known language (`a.d.ts` is `a`)."""
+    """Return the file name without the suffix of a known language (`a.d.ts` is `a`)."""
     stem, suffix = splitext(file)
     return stem.removesuffix(".d") if suffix.lower() in SUFFIXES else file
 
 
 def _below_root(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """The project's name where a source folder shows it, and the folders below that folder."""
+    """Return the folder above a source folder such as `src`, and the folders below it."""
     for at, folder in enumerate(folders):
         if folder in _SOURCE_FOLDERS:
             return (folders[at - 1] if at else ""), folders[at + 1 :]
@@ -102,9 +102,9 @@ def _below_root(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
 def place_of(
     topic: str, language: CodeLanguage, package: str = "", rooted: str = ""
 ) -> ModulePlace:
-    """The place of a file by its path; `package` is what the file itself says, or empty.
+    """Return the place of a file by its path. `package` is the package that it declares.
 
-    `rooted` is its path from the root of its package, where that is known (see `roots`).
+    `rooted` is its path from the root of its package, if known (see `roots`).
     """
     path = rooted or topic
     folders, file = path_parts(path)
@@ -130,7 +130,7 @@ def place_of(
 
 
 def _rooted(folders: tuple[str, ...], language: CodeLanguage) -> tuple[str, tuple[str, ...]]:
-    """The name of a package, where its language has one before the module's, and the folders."""
+    """Return the package name, if modules of the language begin with it, and the folders below."""
     if language.family not in ("rust", "script"):
         return "", folders
     scoped = 2 if folders[0].startswith("@") else 1
@@ -139,7 +139,7 @@ def _rooted(folders: tuple[str, ...], language: CodeLanguage) -> tuple[str, tupl
 
 
 def qualified(place: ModulePlace, path: tuple[str, ...], joint: str) -> str:
-    """The name of a symbol from elsewhere; a bare common word also gets its file's name."""
+    """Return the qualified name of a symbol. A bare common word gets the file's name before it."""
     name = joint.join(path)
     if not place.prefix and len(path) == 1 and not is_distinctive(name):
         return f"{_strip_suffix(path_parts(place.topic)[1])}{joint}{name}"
@@ -151,35 +151,35 @@ def qualified(place: ModulePlace, path: tuple[str, ...], joint: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Something imported: its qualified name, and the name it has in this file, if any."""
+    """An import: the qualified name of its target, and its name in this file, if any."""
 
     target: str
     at: int
     statement: str
     alias: str = ""
     meaning: str = ""
-    """What the alias stands for."""
+    """The qualified name that the alias stands for."""
 
 
 Taken = tuple[str, str, str]
-"""What an import takes, its alias, and what the alias stands for."""
+"""The target of an import, its alias, and the qualified name that the alias stands for."""
 
 
 def find_imports(
     text: str, statements: Iterable[Node], place: ModulePlace, language: CodeLanguage
 ) -> list[Import]:
-    """The imports of a file, in order; those that say nothing are left out."""
+    """Return the imports of a file, in order, without those of an empty target."""
 
     def written(node: Node | None) -> str:
         return "".join(text[node.start_byte : node.end_byte].split()) if node is not None else ""
 
-    found = []
+    imports = []
     for node in statements:
         shown = text[node.start_byte : node.end_byte]
         for target, alias, meaning in _READERS[language.family](node, written, place):
             if target.strip(".:/"):
-                found.append(Import(target, node.start_byte, shown, alias, meaning))
-    return found
+                imports.append(Import(target, node.start_byte, shown, alias, meaning))
+    return imports
 
 
 def _python(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]:
@@ -208,20 +208,20 @@ def _script(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]
     module, taken = "", list[tuple[str, str]]()
     waiting = [node]
     while waiting:
-        one = waiting.pop()
-        name, alias = one.child_by_field_name("name"), one.child_by_field_name("alias")
-        if one.type == "string":
-            module = written(one).strip("\"'`")
-        elif one.type in ("identifier", "shorthand_property_identifier_pattern"):
-            is_item = one.type != "identifier"
-            taken.append((written(one) if is_item else "", written(one)))
-        elif one.type in ("import_specifier", "export_specifier"):
+        part = waiting.pop()
+        name, alias = part.child_by_field_name("name"), part.child_by_field_name("alias")
+        if part.type == "string":
+            module = written(part).strip("\"'`")
+        elif part.type in ("identifier", "shorthand_property_identifier_pattern"):
+            is_item = part.type != "identifier"
+            taken.append((written(part) if is_item else "", written(part)))
+        elif part.type in ("import_specifier", "export_specifier"):
             taken.append((written(name), written(alias or name)))
-        elif one.type == "pair_pattern":
-            key, value = (one.child_by_field_name(field) for field in ("key", "value"))
+        elif part.type == "pair_pattern":
+            key, value = (part.child_by_field_name(field) for field in ("key", "value"))
             taken.append((written(key), written(value)))
         else:
-            waiting += reversed(one.named_children)
+            waiting += reversed(part.named_children)
     if not module:
         return
     if module.startswith("."):
@@ -243,25 +243,26 @@ def _go(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]:
 
 
 def _rust(node: Node, written: Written, place: ModulePlace) -> Iterator[Taken]:
+    """Yield the imports of a `mod` or `use` item."""
     if node.type == "mod_item":
         name = written(node.child_by_field_name("name"))
         yield place.prefix + name, name, place.prefix + name
         return
     waiting: list[tuple[Node, tuple[str, ...], str | None]] = [(node, (), None)]
     while waiting:
-        one, prefix, alias = waiting.pop()
-        path = one.child_by_field_name("path")
-        if one.type in ("use_declaration", "use_list", "scoped_use_list", "use_wildcard"):
-            if one.type == "scoped_use_list" and len(prefix) < DEEPEST_USE_TREE:
+        part, prefix, alias = waiting.pop()
+        path = part.child_by_field_name("path")
+        if part.type in ("use_declaration", "use_list", "scoped_use_list", "use_wildcard"):
+            if part.type == "scoped_use_list" and len(prefix) < DEEPEST_USE_TREE:
                 prefix = (*prefix, *written(path).split("::"))
-            # What a wildcard takes has no name here.
-            name_here = "" if one.type == "use_wildcard" else None
-            below = [child for child in one.named_children if child != path]
+            # The targets of a wildcard have no names here.
+            name_here = "" if part.type == "use_wildcard" else None
+            below = [child for child in part.named_children if child != path]
             waiting += [(child, prefix, name_here) for child in reversed(below)]
-        elif one.type == "use_as_clause" and path is not None:
-            waiting.append((path, prefix, written(one.child_by_field_name("alias"))))
-        elif one.type in ("identifier", "scoped_identifier", "self", "crate", "super"):
-            absolute = rust_absolute((*prefix, *written(one).split("::")), place)
+        elif part.type == "use_as_clause" and path is not None:
+            waiting.append((path, prefix, written(part.child_by_field_name("alias"))))
+        elif part.type in ("identifier", "scoped_identifier", "self", "crate", "super"):
+            absolute = rust_absolute((*prefix, *written(part).split("::")), place)
             target = "::".join(filter(None, absolute))
             bound = absolute[-1] if alias is None else alias
             yield target, "" if bound == "_" else bound, target
@@ -296,7 +297,7 @@ _READERS: dict[str, Callable[[Node, Written, ModulePlace], Iterator[Taken]]] = {
 
 
 def rust_absolute(path: tuple[str, ...], place: ModulePlace) -> tuple[str, ...]:
-    """The path with `crate`, `self` and `super` replaced by what they mean in this file."""
+    """Return the path with `crate`, `self` and `super` resolved for this file."""
     if len(path) > 1 and path[-1] == "self":
         path = path[:-1]
     if path[:1] == ("crate",):

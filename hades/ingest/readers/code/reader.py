@@ -1,4 +1,4 @@
-"""The reader: from the bytes of a source file to its Document."""
+"""The reader of source files."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 MOST_PARSED_CHARS = 5_000_000
 LONGEST_LINE_CHARS = 20_000
 MEAN_LINE_CHARS = 250
-"""Hand-written files of the standard library stay under 60 characters a line."""
+"""Hand-written files of the standard library have a mean below 60 characters per line."""
 SMALLEST_MINIFIED_CHARS = 5_000
 
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def read_code(data: bytes, topic: str, rooted: str = "") -> Document:
-    """The Document of a source file; its language is told by the suffix of its topic.
+    """Read a source file. The suffix of its topic decides the language.
 
-    `rooted` is its path from the root of its package, where that is known.
+    `rooted` is its path from the root of its package, if known.
     """
     title = path_parts(topic)[1]
     language = SUFFIXES.get(splitext(title)[1].lower())
@@ -51,8 +51,8 @@ def read_code(data: bytes, topic: str, rooted: str = "") -> Document:
     matches = None if why else find_matches(language, _ascii(text))
     if matches is not None:
         return _parsed(text, matches, topic, title, language, metadata, rooted)
-    # Generated data and minified bundles have no symbols a reader would ask for, and their
-    # trees cost more than they tell. Their text is still kept and found by its words.
+    # Generated data and minified bundles have no useful symbols, and parsing them is slow. Their
+    # text is kept and can be searched.
     kept = text.strip()
     start = text.index(kept)
     metadata["unparsed"] = why or "broken"
@@ -61,7 +61,7 @@ def read_code(data: bytes, topic: str, rooted: str = "") -> Document:
 
 
 def _why_plain(text: str) -> str:
-    """`huge`, `minified`, or nothing when the text should be parsed."""
+    """Return `huge` or `minified` if the text should not be parsed, else nothing."""
     if len(text) > MOST_PARSED_CHARS:
         return "huge"
     lines = text.split("\n")
@@ -73,9 +73,9 @@ def _why_plain(text: str) -> str:
 
 
 def _ascii(text: str) -> bytes:
-    """The text for the parser, a byte for each character: its offsets are ours.
+    """Return the text with one byte per character, so that byte offsets are character offsets.
 
-    A letter of another script stands as `x`, so that an identifier stays one.
+    A letter beyond ASCII becomes `x`, so that an identifier stays an identifier.
     """
 
     def replaced(match: re.Match[str]) -> str:
@@ -112,8 +112,8 @@ def _qualified(
     language: CodeLanguage,
     imports: Iterable[Import],
 ) -> list[Symbol]:
-    """The symbols with their qualified names; one defined again gets a number."""
-    imported = {one.alias: one.meaning for one in imports if one.alias}
+    """Return the symbols with their qualified names; a repeated name gets a number."""
+    imported = {item.alias: item.meaning for item in imports if item.alias}
     joint = language.joint
     named: list[Symbol] = []
     seen: Counter[str] = Counter()

@@ -1,8 +1,8 @@
-"""Roots: the path a source file is imported by, wherever its repository was ingested from.
+"""Roots: the path by which a source file is imported, wherever its repository is ingested from.
 
-A Python package begins above the last folder with an `__init__.py`; other Python files are
-named from the root of their project. A Rust, Go or JavaScript package is named by its own
-manifest. What a manifest says is only ever used as a name.
+The root of a Python package is the first folder above it without an `__init__.py`. Other Python
+files are named from the root of their project. The manifest of a Rust, Go or JavaScript package
+gives its name, and nothing else of a manifest is used.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _GO_MODULE = re.compile(r"^module[ \t]+\"?([^\s\"]+)", re.M)
 
 
 class Roots:
-    """Finds the roots of source files, each folder looked at once.
+    """Finds the roots of source files and caches them by folder.
 
-    Manifests and projects are looked for in the folder that was given and below; what lies
-    above it may have nothing to do with it. Only a package goes on upwards by its own files.
+    Manifests and projects are searched in the ingested folder and below, because folders above it
+    may be unrelated. Only a Python package may begin above it.
     """
 
     def __init__(self, top: Path) -> None:
@@ -35,7 +35,7 @@ class Roots:
         self._named: dict[tuple[Path, str], tuple[Path, str] | None] = {}
 
     def import_path(self, path: Path) -> str:
-        """The path of a source file from its root; empty where nothing tells it."""
+        """Return the path of a source file from its root, or an empty text if it is unknown."""
         language = SUFFIXES.get(path.suffix.lower())
         if language is None:
             return ""
@@ -44,8 +44,8 @@ class Roots:
             return "" if root is None else path.relative_to(root).as_posix()
         if language.family not in _MANIFESTS:
             return ""
-        found = self._manifest(path.parent, language)
-        return "" if found is None else f"{found[1]}/{path.relative_to(found[0]).as_posix()}"
+        named = self._manifest(path.parent, language)
+        return "" if named is None else f"{named[1]}/{path.relative_to(named[0]).as_posix()}"
 
     def _python_root(self, folder: Path) -> Path | None:
         package = folder
@@ -59,7 +59,7 @@ class Roots:
         return root if root != Path() else None
 
     def _project_root(self, folder: Path) -> Path | None:
-        """The nearest folder that looks like the root of a project, or its source folder."""
+        """Return the nearest folder that looks like the root of a project, or its source folder."""
         for root in (folder, *folder.parents):
             if self._top not in (root, *root.parents):
                 break
@@ -69,11 +69,11 @@ class Roots:
         return None
 
     def _manifest(self, folder: Path, language: CodeLanguage) -> tuple[Path, str] | None:
-        """The nearest folder with a manifest that says a name, and that name."""
+        """Return the nearest folder with a manifest that states a name, and the name."""
         file, read = _MANIFESTS[language.family]
         key = (folder, file)
         if key not in self._named:
-            name = _said(folder / file, read)
+            name = _stated_name(folder / file, read)
             if name:
                 self._named[key] = folder, name
             elif self._top not in folder.parents:
@@ -83,8 +83,8 @@ class Roots:
         return self._named[key]
 
 
-def _said(file: Path, read: Callable[[str], object]) -> str:
-    """The name a manifest says; empty when it is none, or says nothing usable."""
+def _stated_name(file: Path, read: Callable[[str], object]) -> str:
+    """Return the name in a manifest, or an empty text if there is no usable one."""
     try:
         with file.open("rb") as opened:
             text = opened.read(MANIFEST_BYTES_AT_MOST + 1)
@@ -95,8 +95,8 @@ def _said(file: Path, read: Callable[[str], object]) -> str:
 
 
 def _go_module(text: str) -> object:
-    found = _GO_MODULE.search(text)
-    return found and found[1]
+    module = _GO_MODULE.search(text)
+    return module and module[1]
 
 
 _MANIFESTS: dict[str, tuple[str, Callable[[str], object]]] = {

@@ -1,8 +1,7 @@
-"""Symbols: the functions, classes and scopes a file defines, nested as they stand.
+"""Symbols: the functions, classes and scopes that a file defines, with their nesting.
 
-The file is cut along them, nothing lost. A symbol's text is its own block, less the blocks
-of the symbols inside it: what is left of a class is its header and fields, what is left of
-the file its imports and constants.
+The file is cut along them without loss. The block of a symbol is its text without the symbols
+inside it: for a class, its header and fields; for the file, its imports and constants.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from hades.ingest.readers.code.languages import QueryMatch
 
 LONG_NESTED_LINES = 30
-"""A function inside a function stands for itself from this length on."""
+"""A function inside a function is a symbol of its own from this length on."""
 DEEPEST_PATH = 20
-"""Names get no longer than this many steps: what is deeper belongs to what is around it."""
+"""Limit of steps in a name. Deeper definitions belong to the symbol around them."""
 MOST_WRAPPED = 8
 """A node with more children than this is a list, not the wrapper of one definition."""
 LONGEST_SIGNATURE_CHARS = 160
@@ -46,19 +45,19 @@ expression_statement ambient_declaration type_declaration template_declaration d
 field_declaration
 """
 _WRAPPERS = frozenset(_WRAPPER_TYPES.split())
-"""Nodes that belong to a definition when it is the only one of its type inside."""
+"""Nodes that belong to a definition if it is the only child of its type."""
 
 _EXPORT_WORDS = frozenset({"module", "exports", "prototype", "window", "globalThis", "this"})
 """Steps of `module.exports.f` or `A.prototype.f` that are not part of the name."""
 
 
 class SymbolKind(Enum):
-    """What a symbol is."""
+    """The kind of a symbol."""
 
     FUNCTION = auto()
     CLASS = auto()
     DECLARED = auto()
-    """Without a body: it stays in the block around it."""
+    """A declaration without a body; it stays in the block around it."""
     NAMESPACE = auto()
     IMPL = auto()
     """The scope of a Rust `impl`."""
@@ -73,7 +72,7 @@ _KINDS = {
     "definition.module": SymbolKind.NAMESPACE,
     "definition.impl": SymbolKind.IMPL,
 }
-"""By capture; other definitions of a tag query, such as constants, stand for nothing alone."""
+"""By capture. Other definitions of a tag query, such as constants, are not symbols."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +86,15 @@ class Symbol:
     end: int
     signature: str
     parent: int | None = None
-    """The number of the symbol around it."""
+    """The index of the symbol around it."""
     receiver: str = ""
-    """What a Go method calls its own object."""
+    """The name of the receiver of a Go method."""
     is_owned: bool = False
-    """Whether the name of another type is part of its own (`func (e *Engine) Close`)."""
+    """Whether its own path names the type it belongs to (`func (e *Engine) Close`)."""
     name: str = ""
-    """Its qualified name, by which it is known elsewhere."""
+    """Its qualified name."""
     owner: str = ""
-    """The qualified name of what contains it; empty: the file."""
+    """The qualified name of the symbol that contains it; empty if that is the file."""
 
     @property
     def is_scope(self) -> bool:
@@ -103,10 +102,10 @@ class Symbol:
 
 
 def chain(text: str) -> tuple[str, ...]:
-    """The identifiers of `a.b`, `a::b`, `a->b` or `a?.b`; empty for anything else.
+    """Return the identifiers of `a.b`, `a::b`, `a->b` or `a?.b`.
 
-    Of a longer expression (`open(x).read`) only the last identifier can be known;
-    it comes after an empty one, which resolves to nothing.
+    For another expression with a last identifier (`open(x).read`), return an empty text, which
+    resolves to nothing, and that identifier. Return nothing for anything else.
     """
     if len(text) <= LONGEST_CHAIN_CHARS:
         whole = _without_generics(text.strip().lstrip("*&")).removeprefix("::").replace("#", "")
@@ -118,7 +117,7 @@ def chain(text: str) -> tuple[str, ...]:
 
 
 def _without_generics(text: str) -> str:
-    """`Map<K, List<V>>::new` is `Map::new`."""
+    """Remove generics: `Map<K, List<V>>::new` becomes `Map::new`."""
     return without_brackets(text.replace("::<", "<"), "<>") if "<" in text else text
 
 
@@ -126,7 +125,7 @@ def _without_generics(text: str) -> str:
 
 
 def find_symbols(text: str, matches: Mapping[str, Sequence[QueryMatch]]) -> list[Symbol]:
-    """All symbols in order of their start, each after the one around it."""
+    """Return all symbols in order of their start, each after the one around it."""
     comments = _Comments(text, matches.get("lead", ()))
     found: dict[tuple[int, int], tuple[int, Symbol]] = {}
     for capture, kind in _KINDS.items():
@@ -135,16 +134,16 @@ def find_symbols(text: str, matches: Mapping[str, Sequence[QueryMatch]]) -> list
                 end = comments.after(symbol.end)
                 lead = comments.before(symbol.start)
                 found.setdefault((symbol.start, end), (lead, replace(symbol, end=end)))
-    return _nest(text, sorted(found.values(), key=lambda one: (one[1].start, -one[1].end)))
+    return _nest(text, sorted(found.values(), key=lambda item: (item[1].start, -item[1].end)))
 
 
 class _Comments:
-    """Comments and attributes, to be asked which of them belong to a definition."""
+    """Comments and attributes; finds those that belong to a definition."""
 
     def __init__(self, text: str, matches: Sequence[QueryMatch]) -> None:
         self._text = text
         nodes = [node for match in matches for node in match["lead"]]
-        # Some grammars count the line end into the comment.
+        # Some grammars include the line end in the comment.
         spans = sorted((n.start_byte, self._trimmed(n.start_byte, n.end_byte)) for n in nodes)
         self._starts = [start for start, _ in spans]
         self._ends = [end for _, end in spans]
@@ -153,7 +152,7 @@ class _Comments:
         return start + len(self._text[start:end].rstrip())
 
     def after(self, end: int) -> int:
-        """Where a comment ends that follows `end` on the same line, else `end`."""
+        """Return the end of a comment that follows `end` on the same line, else `end`."""
         number = bisect_left(self._starts, end)
         if number < len(self._starts):
             gap = self._text[end : self._starts[number]]
@@ -162,7 +161,7 @@ class _Comments:
         return end
 
     def cut_out(self, start: int, end: int) -> str:
-        """The text from `start` to `end` without its comments."""
+        """Return the text from `start` to `end` without its comments."""
         kept = []
         for number in range(bisect_left(self._starts, start), bisect_left(self._starts, end)):
             kept.append(self._text[start : self._starts[number]])
@@ -170,7 +169,7 @@ class _Comments:
         return " ".join([*kept, self._text[start : max(start, end)]])
 
     def before(self, start: int) -> int:
-        """Where the unbroken run of lines of comments that ends at `start` begins."""
+        """Return the start of the comment lines directly before `start`, else `start`."""
         number = bisect_right(self._ends, start) - 1
         while number >= 0:
             gap = self._text[self._ends[number] : start]
@@ -189,7 +188,7 @@ def _symbol(
     body = _body(node, kind)
     is_class = kind is SymbolKind.CLASS
     if is_class and node.parent is not None and node.parent.type == "type_definition":
-        return None  # `typedef struct tag {…} Name`: known as Name
+        return None  # `typedef struct tag {…} Name` is found as Name
     if kind is SymbolKind.NAMESPACE and body is None:
         return None  # Rust's `mod x;` is an import
     if kind is SymbolKind.FUNCTION and body is None and node.type != "macro_definition":
@@ -209,7 +208,7 @@ def _symbol(
 
 
 def _body(node: Node, kind: SymbolKind) -> Node | None:
-    """What a definition is made of: where its signature ends."""
+    """Return the body of a definition, where its signature ends."""
     for field in ("body", "value", "right", *(["type"] if kind is SymbolKind.CLASS else [])):
         child = node.child_by_field_name(field)
         if child is not None:
@@ -218,7 +217,7 @@ def _body(node: Node, kind: SymbolKind) -> Node | None:
 
 
 def _declared_name(node: Node) -> Node:
-    """The name inside a C declarator such as `*(*name(int))(void)`; any other node itself."""
+    """Return the name inside a C declarator such as `*(*name(int))(void)`, or the node itself."""
     while node.type.endswith("_declarator"):
         inner = node.child_by_field_name("declarator") or next(iter(node.named_children), None)
         if inner is None:
@@ -232,7 +231,7 @@ def _names(text: str, name: Node) -> tuple[str, ...]:
     names = chain(written)
     if not names or not all(names):
         bare = "".join(_without_generics(written)[:LONGEST_NAME_CHARS].split()).strip("'\"`[]")
-        # Operators and destructors are names too; the scope before them is still a scope.
+        # Operators and destructors are names too, and may have a scope before them.
         scope, joint, last = bare.rpartition("::")
         return (*scope.split("::"), last) if joint and scope else (bare,)
     if name.type == "member_expression":
@@ -241,7 +240,7 @@ def _names(text: str, name: Node) -> tuple[str, ...]:
 
 
 def _owner(text: str, node: Node) -> tuple[tuple[str, ...], str]:
-    """The type a Go method belongs to, and what the method calls its object."""
+    """Return the type that a Go method belongs to, and the name of its receiver."""
     receiver = node.child_by_field_name("receiver")
     for parameter in receiver.named_children if receiver is not None else ():
         kind, name = (parameter.child_by_field_name(field) for field in ("type", "name"))
@@ -262,46 +261,46 @@ def _with_wrappers(node: Node) -> Node:
 
 
 def _signature(between: str) -> str:
-    """What stands between the name and the body, on one line."""
+    """Return the text between name and body as one line."""
     line = one_line(between[: LONGEST_SIGNATURE_CHARS * 4], LONGEST_SIGNATURE_CHARS)
     line = _SIGNATURE_NOISE.sub("", _SIGNATURE_NOISE.sub("", line))
     return line.rstrip("{:;= >" if line.endswith("=>") else "{:;= ")
 
 
 def _nest(text: str, found: Sequence[tuple[int, Symbol]]) -> list[Symbol]:
-    """The symbols with their full paths; each comes with where the comments before it begin."""
+    """Set parents and full paths of symbols, given with the start of the comments before them."""
     symbols: list[Symbol] = []
     parent: int | None = None
     closed_at = 0
-    for lead, one in found:
-        while parent is not None and symbols[parent].end <= one.start:
+    for lead, symbol in found:
+        while parent is not None and symbols[parent].end <= symbol.start:
             closed_at = max(closed_at, symbols[parent].end)
             parent = symbols[parent].parent
         around = symbols[parent] if parent is not None else None
-        if around is not None and (one.end > around.end or _is_detail(text, one, around)):
+        if around is not None and (symbol.end > around.end or _is_detail(text, symbol, around)):
             continue
         floor = max(closed_at, around.start if around is not None else 0)
-        path = (*around.path, *one.path) if around is not None else one.path
-        start = lead if lead >= floor else one.start
-        symbols.append(replace(one, path=path, start=start, parent=parent))
-        if one.kind is not SymbolKind.DECLARED:
+        path = (*around.path, *symbol.path) if around is not None else symbol.path
+        start = lead if lead >= floor else symbol.start
+        symbols.append(replace(symbol, path=path, start=start, parent=parent))
+        if symbol.kind is not SymbolKind.DECLARED:
             parent = len(symbols) - 1
         else:
-            closed_at = max(closed_at, one.end)
+            closed_at = max(closed_at, symbol.end)
     return symbols
 
 
-def _is_detail(text: str, one: Symbol, around: Symbol) -> bool:
-    """Whether a definition inside another is too short or too deep to stand for itself."""
+def _is_detail(text: str, symbol: Symbol, around: Symbol) -> bool:
+    """Return whether a definition is too short or too deep to be a symbol of its own."""
     if len(around.path) >= DEEPEST_PATH:
         return True
     if around.kind is not SymbolKind.FUNCTION:
         return False
-    return text.count("\n", one.start, one.end) + 1 < LONG_NESTED_LINES
+    return text.count("\n", symbol.start, symbol.end) + 1 < LONG_NESTED_LINES
 
 
 def innermost(symbols: Sequence[Symbol], starts: Sequence[int], at: int) -> int | None:
-    """The number of the smallest symbol around a character; `starts` are the symbols'."""
+    """Return the index of the smallest symbol around a character; `starts` are of the symbols."""
     number: int | None = bisect_right(starts, at) - 1
     if number == -1:
         return None
@@ -314,7 +313,7 @@ def innermost(symbols: Sequence[Symbol], starts: Sequence[int], at: int) -> int 
 
 
 def cut_blocks(text: str, topic: str, symbols: Sequence[Symbol], joint: str) -> tuple[Block, ...]:
-    """The blocks of a file, each with the names of the symbols that begin in it."""
+    """Return the blocks of a file, each with the names of the symbols that begin in it."""
     blocks: list[Block] = []
     starts = {symbol.start for symbol in symbols}
     for start, end, number in _pieces(symbols, len(text)):
@@ -328,10 +327,10 @@ def cut_blocks(text: str, topic: str, symbols: Sequence[Symbol], joint: str) -> 
             continue
         symbol = symbols[number] if number is not None else None
         heading, whole = topic, False
-        # A namespace is no part of the heading: the pieces of one file join across it.
+        # A namespace is not part of the heading, so that pieces of a file join across it.
         if symbol is not None and symbol.kind is not SymbolKind.NAMESPACE:
             heading = f"{topic} > {_label(symbol, joint)}"
-            # The rest of a function, after a long one inside it, may be joined with others.
+            # The rest of a function after an inner one may be joined with other blocks.
             whole = symbol.kind is SymbolKind.FUNCTION and first == symbol.start
         blocks.append(Block(first, first + len(kept), heading, whole))
     introduced: list[dict[str, IntroducedName]] = [{} for _ in blocks]
@@ -347,12 +346,12 @@ def cut_blocks(text: str, topic: str, symbols: Sequence[Symbol], joint: str) -> 
 
 
 def block_at(starts: Sequence[int], at: int) -> int:
-    """The number of the block a character is in; `starts` are the blocks'."""
+    """Return the index of the block of a character; `starts` are of the blocks."""
     return max(0, bisect_right(starts, at) - 1)
 
 
 def _pieces(symbols: Sequence[Symbol], length: int) -> list[tuple[int, int, int | None]]:
-    """Consecutive spans that cover the text, each with the innermost symbol it is in."""
+    """Return consecutive spans that cover the text, each with the index of its symbol."""
     pieces: list[tuple[int, int, int | None]] = []
     at = 0
     inside: int | None = None
@@ -373,7 +372,7 @@ def _pieces(symbols: Sequence[Symbol], length: int) -> list[tuple[int, int, int 
 
 
 def _only_closes(piece: str) -> bool:
-    """Whether nothing but brackets (and what they say they close) is left between symbols."""
+    """Return whether a piece has only closing brackets, with their comments."""
     lines = (line.strip() for line in piece.split("\n"))
     return all(not _WORD.search(line) or _CLOSING.match(line) for line in lines)
 
