@@ -139,7 +139,7 @@ class ChatModel:
     def complete_json(
         self, instructions: str, text: str, schema: type[T], *, max_tokens: int
     ) -> tuple[T, Usage]:
-        """Return a reply as an object of a schema. An invalid reply is asked for once more."""
+        """Return a reply as an object of a schema. If it is invalid, ask once more."""
         sent = instructions, text, max_tokens
         return self._first(*sent, lambda endpoint: endpoint.ask_json(*sent, schema))
 

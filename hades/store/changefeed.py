@@ -73,10 +73,7 @@ class Changefeed:
         return None
 
     def said(self, space: int, change: int, at_once: int) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield presences of a space written after a change, `at_once` rows at a time.
-
-        A row is: id, chunk, topic, is it a note, and the four times.
-        """
+        """Yield (id, chunk, topic, is it a note, four times) of presences after a change."""
         by = "INDEXED BY presences_change" if change else ""
         return self._database.batches(
             at_once,

@@ -386,7 +386,7 @@ class Chunks:
     def unembedded(
         self, encoder: str, after: int, limit: int, space: int | None = None
     ) -> list[int]:
-        """Return chunks without a vector of an encoder, by id, in one space or in all."""
+        """Return chunks with an id above `after` that have no vector of an encoder, by id."""
         return self._database.column(
             f"SELECT c.id {_UNEMBEDDED} ORDER BY c.id LIMIT ?5",
             *(after, int(NodeKind.CHUNK), encoder, space, limit),

@@ -245,10 +245,7 @@ class Database(ABC):
 
     @contextmanager
     def write(self, actor: str, action: str, space: int | None = None) -> Iterator[Write]:
-        """Run the block as one transaction, and log it as one change.
-
-        A cancelled write is undone and not logged.
-        """
+        """Run the block as one transaction, logged as one change unless it is cancelled."""
         try:
             with self.transaction():
                 last = self.once(_LAST_CHANGE)
@@ -325,10 +322,7 @@ class Database(ABC):
         return last[0] if last else 0
 
     def now(self) -> int:
-        """Return the time in microseconds, at least that of the last write.
-
-        So a clock that was set back hides nothing.
-        """
+        """Return the time, at least that of the last write: a clock set back hides nothing."""
         kept = self._local.kept if self._local.reading else None
         if kept and "now" in kept:  # all reads of a snapshot use one moment
             return int(kept["now"])

@@ -278,8 +278,5 @@ class Mentions:
 
 
 def _rank(origin: int, name: str, kind: str) -> tuple[int, str, bool, str]:
-    """Return the rank of a spelling and kind of an entity: the lowest is used.
-
-    The kind "concept" says least, so it ranks behind the others.
-    """
+    """Return the rank of a spelling and kind: the lowest is used. "concept" says least."""
     return origin, name, kind == "concept", kind

@@ -302,10 +302,7 @@ class Topics:
         return {change: (topic, version) for change, topic, version in rows}
 
     def stamps(self, space: int, topics: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """Return, by topic, numbers that change with every write to it.
-
-        The last number says whether a state is planned.
-        """
+        """Return, by topic, numbers that change with every write; the last: is a state planned."""
         rows = self._database.rows(
             "SELECT name, id, versions, latest, planned FROM topics "
             "WHERE space = ? AND name = ANY(?)",

@@ -44,5 +44,5 @@ def test_a_damaged_delta_is_refused_or_gives_bytes(old: bytes, delta: bytes) -> 
 
 def test_a_delta_without_its_parent_is_refused() -> None:
     encoding, body = pack(b"a" * 100 + b"b", b"a" * 100)
-    with pytest.raises(ValueError, match="needs the version"):
+    with pytest.raises(ValueError, match="parent of a delta is missing"):
         unpack(encoding, body, None)

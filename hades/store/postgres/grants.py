@@ -240,8 +240,8 @@ def _written(table: str) -> str:
 def grant(address: ServerAddress, role: str, right: str, space: str | None) -> list[str]:
     """Let a role read or write the whole memory, or one more space. Return its spaces.
 
-    `right` is "read", "write" or "none", which revokes everything. It replaces the former right,
-    while spaces are added to those that the role has.
+    `right` is "read", "write" or "none", which revokes all. A role limited to some spaces has
+    the same right in all of them: another right raises Conflict.
     """
     with translated(address.shown), psycopg.connect(address.conninfo) as connection:
         return _Role(connection, address.schema, role).grant(right, space)
@@ -300,6 +300,7 @@ class _Role:
         return sorted({found[0], *self._held_spaces(held)})
 
     def _held(self) -> list[Any]:
+        """Return the policies of the role: table, name, whether it writes, condition."""
         return self._connection.execute(_HELD, [self._role]).fetchall()
 
     def _held_spaces(self, held: list[Any]) -> list[int]:

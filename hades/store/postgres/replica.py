@@ -66,6 +66,7 @@ class Replica:
         self._look_at = time.monotonic() + _AWAY_S
 
     def _look(self) -> None:
+        """Measure the staleness, by a mark of the primary and the position of the standby."""
         now = time.monotonic()
         self._look_at = now + self._staleness_s / _LOOKS
         if self._mark is None or now - self._mark[0] > self._staleness_s:
