@@ -11,6 +11,7 @@ import pytest
 from shell import Shell
 
 import hades
+from hades.domain.times import system_clock
 from hades.store.store import Store
 
 _KILLED = """
@@ -25,8 +26,7 @@ module.copy(sys.argv[1], sys.argv[2], on_progress=tell)
 
 
 def _records(place: str | Path) -> list[dict[str, object]]:
-    clock = hades.memory.system_clock  # type: ignore[attr-defined]
-    store = Store(place, create=False, read_only=True, busy_timeout_s=1, clock=clock)
+    store = Store(place, create=False, read_only=True, busy_timeout_s=1, clock=system_clock)
     with closing(store), closing(store.dump()) as records:
         return list(records)
 
