@@ -44,7 +44,7 @@ def test_a_recall() -> None:
     assert lines[6:] == [
         "paths",
         "P1  design/x --[leads_to]--> Bug Y",
-        "left out for want of room: 2 passages, 90 tokens",
+        "left out because it did not fit: 2 passages, 90 tokens",
     ]
 
 
@@ -115,7 +115,7 @@ def test_an_answer_names_its_places() -> None:
     half = replace(said, unsaid=("approach Y",))
     assert shown(lambda out: answers.answer(out, half)).splitlines()[:2] == [
         "So it was rejected. [1]",
-        "Nothing found says anything of “approach Y”.",
+        "Nothing found says anything about “approach Y”.",
     ]
 
 
