@@ -1,8 +1,8 @@
 """Working memory: what to have in mind when working on a topic (source document 003, §7).
 
-Half of the budget is kept for the latest state. What is left is shared: a third for the
-states before it, half of the rest for those that were important, the rest for related
-topics. What one part does not need goes to the others, the latest state first.
+Half of the budget is reserved for the latest state. Recent states get a third of the remainder,
+important ones half of what is then left, related topics the rest. Unused room goes to the states
+that did not fit, the latest state first.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ RECENT_AT_MOST = 10
 IMPORTANT_AT_MOST = 10
 RELATED_AT_MOST = 20
 IMPORTANT_FROM = 0.7
-"""Half-way from what a state has by default to the highest, and a little more."""
+"""The importance from which a state is important: nearly half-way from the default .5 to 1."""
 LATEST_SHARE = 1 / 2
 SHARES = {"recent": 1 / 3, "important": 1 / 2, "related": 1.0}
-"""Of the room that is left when a part's turn comes."""
+"""The share of each part of the room that is left at its turn."""
 RELATED_TOKENS_AT_MOST = 200
-"""A related topic is there to be thought of, not to be read whole."""
+"""The most tokens of a related topic: a reminder, not the whole text."""
 NAME_CHARACTERS_AT_MOST = 80
 PATH_CHARACTERS_AT_MOST = 300
 
@@ -39,10 +39,10 @@ PATH_CHARACTERS_AT_MOST = 300
 def gather(
     store: Store, scope: Scope, topic: str, near: Sequence[tuple[str, Path]], budget: int
 ) -> WorkingMemory:
-    """What belongs to a topic, as much of it as the budget has room for."""
+    """Return the working memory of a topic within a budget of tokens; `near` are its neighbours."""
     latest = store.topics.state(scope.space, topic, scope.as_of)
-    told = store.topics.history(scope.space, topic, scope.as_of, archived=False)
-    before = (one for one in told if not one.forgotten and one.version != latest.version)
+    states = store.topics.history(scope.space, topic, scope.as_of, archived=False)
+    before = (old for old in states if not old.forgotten and old.version != latest.version)
     recent, important = recent_and_important(before)
     own = {"recent": reversed(recent), "important": important}
     parts = {
@@ -54,7 +54,7 @@ def gather(
 
 
 def recent_and_important(states: Iterable[State]) -> tuple[Sequence[State], Sequence[State]]:
-    """The last states, oldest first, and the most important of the others, best first."""
+    """Return the last states, oldest first, and the most important of the others, best first."""
     recent: deque[State] = deque(maxlen=RECENT_AT_MOST)
     important: list[State] = []
     for state in states:
@@ -76,7 +76,7 @@ def _related(
 
 
 class _Packing:
-    """A context as it fills up."""
+    """The context of a working memory while it is packed."""
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
@@ -85,7 +85,7 @@ class _Packing:
         self._diagnostics: list[Diagnostic] = []
 
     def packed(self, latest: State, parts: dict[str, list[tuple[State, str]]]) -> WorkingMemory:
-        """The latest state and as many others as fit, best first in each part."""
+        """Pack the latest state and as many others as fit, best first in each part."""
         kept = min(self._tokens(latest), int(self._budget * LATEST_SHARE))
         self._room -= kept
         waiting: list[tuple[str, State, str]] = []
@@ -118,7 +118,7 @@ class _Packing:
         return sum(count([head, state.content.strip()]))
 
     def _put(self, why: str, state: State, path: str, room: float) -> int:
-        """Put a state in where it fits; how many tokens it takes, 0: it does not fit."""
+        """Add a state if it fits, and return its tokens; 0 if it does not fit."""
         item = WorkingItem(why, state, "", 0, path)
         head = count([_head(item)])[0]
         text = state.content.strip()
@@ -126,7 +126,7 @@ class _Packing:
         fits = int(min(room, self._room)) - head
         most = min(fits, RELATED_TOKENS_AT_MOST) if why == "related" else fits
         if whole > most:
-            # Half an old version says less than none; of the others, the beginning is worth it.
+            # Drop an old version that does not fit; cut the latest or a related one to its start.
             least = 1 if why == "latest" else PART_TOKENS_AT_LEAST
             if why in ("recent", "important") or most < least:
                 return 0
@@ -140,7 +140,7 @@ class _Packing:
 
 
 def _head(item: WorkingItem) -> str:
-    """Where a state stands and why it is here."""
+    """Return the head line of a state: why it is here, its id and its time."""
     state = item.state
     how = f": {' '.join(item.path.split())[:PATH_CHARACTERS_AT_MOST]}" if item.path else ""
     name = f"{shown_name(state.topic)}@{state.version}"
