@@ -84,7 +84,7 @@ def said(text: str) -> frozenset[str]:
     """Return the terms of a text: its stems, and stems joined with their letter or number.
 
     >>> sorted(said("It fixed Bug Y."))
-    ['bug', 'bug y', 'fix', 'y']
+    ['bug', 'bug y', 'fixed', 'y']
     """
     found = set()
     before = ""
