@@ -121,7 +121,7 @@ def test_two_titles_or_one_passage_speak_against_it(tmp_path: Path, memory: hade
     assert found.merged == ()
     assert {pair.why for pair in found.left} == {
         "a doubled letter, but both are titles",
-        "a doubled letter, but they stand in one passage",
+        "a doubled letter, but one passage has both",
     }
 
 

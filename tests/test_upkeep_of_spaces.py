@@ -87,7 +87,7 @@ def test_a_report_names_what_is_stale_or_gone(memory: hades.Memory, clock: HeldC
     stale = found(memory, "stale")
     assert stale.examples == ("server/db07, 2024-01-01: project/ledger changed 2024-09-01",)
     assert "Ann works at Acme" in found(memory, "facts that ended").examples[0]
-    assert "wrote" in found(memory, "edges to what is gone").examples[0]
+    assert "wrote" in found(memory, "edges to something that is gone").examples[0]
     change = memory.change
     memory.quality()
     assert memory.change == change

@@ -15,28 +15,28 @@ DATABASE_SCHEMES = ("postgresql://", "postgres://")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server: the root of its pages, and the socket they are behind, where there is one."""
+    """The address of a server: the root URL and, for a unix address, the socket."""
 
     text: str
-    """As it was written, without any secret: what messages show."""
+    """The address as messages show it, without secrets."""
     root: str
     socket: Path | None = None
     key: str | None = None
-    """Where it was written into the address: `http://:KEY@host`."""
+    """The key, if the address has one: `http://:KEY@host`."""
 
 
 def is_address(path: object) -> bool:
-    """Whether this names a server rather than a file."""
+    """Return whether this is the address of a HADES server, not a file."""
     return isinstance(path, str) and path.partition("://")[0].lower() in SCHEMES and "://" in path
 
 
 def is_server(place: object) -> bool:
-    """Whether this is the address of a database rather than a file."""
+    """Return whether this is the address of a database server, not a file."""
     return str(place).startswith(DATABASE_SCHEMES)
 
 
 def without_password(place: str) -> str:
-    """An address without the password or key, which may stand before the host or after `?`.
+    """Return an address without its password or key, which may be before the host or after `?`.
 
     >>> without_password("postgresql://ann:secret@host/notes?schema=a&password=secret")
     'postgresql://ann@host/notes'
@@ -44,18 +44,18 @@ def without_password(place: str) -> str:
     scheme, sign, rest = place.partition("://")
     if not sign:
         return re.sub(r"(password\s*=\s*)('[^']*'?|\S+)", r"\1…", place)
-    who, at, where = rest.rpartition("@")  # a password may hold any sign, unwisely
+    who, at, where = rest.rpartition("@")  # a password may contain "@"
     shown = re.sub(r"\?(?!(host=[\w./:,-]*&?)?(schema=\w+)?$).*", "", where)
     return f"{scheme}://{who.partition(':')[0]}{at}{shown}"
 
 
 def is_socket(path: object) -> bool:
-    """Whether an address is a unix socket: who may open it may use it, without a key."""
+    """Return whether an address is a unix socket, which needs no key: file rights protect it."""
     return str(path).lower().startswith("unix:")
 
 
 def read_address(text: str) -> Address:
-    """The address somebody wrote: `http://host:8674`, `https://…`, `unix:///run/hades/rw.sock`.
+    """Parse an address: `http://host:8674`, `https://…`, `unix:///run/hades/rw.sock`.
 
     >>> read_address("unix:///run/hades/rw.sock").socket
     PosixPath('/run/hades/rw.sock')
@@ -82,7 +82,7 @@ def read_address(text: str) -> Address:
 
 
 def shown_key(key: str) -> str:
-    """A key as it goes along with every request; InvalidInput when it cannot be one."""
+    """Return the authorization header for a key; raise InvalidInput for an impossible key."""
     if not key.isascii() or not key.isprintable() or " " in key:
         raise InvalidInput(
             "Your key (HADES_KEY) contains a character that no key has: copy it again."

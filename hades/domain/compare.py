@@ -18,7 +18,7 @@ _COMPARED_FIELDS = ("tags", "metadata", "confidence", "importance", "forgotten")
 
 
 def compare(before: State, after: State) -> Diff:
-    """What changed from one state to another."""
+    """Return the difference of two states."""
     old, new = before.content.split("\n"), after.content.split("\n")
     lines = _unified(old, new, one_line(before.id), one_line(after.id))
     fields: dict[str, tuple[Any, Any]] = {
@@ -39,9 +39,9 @@ def compare(before: State, after: State) -> Diff:
 
 
 def in_one_line(before: State | None, after: State) -> str:
-    """What a state changed: its commit, how many lines came and went, and one of each.
+    """Return what a state changed: its commit, the lines added and removed, and one of each.
 
-    Lines are counted, not matched: that takes no longer for a large text.
+    Lines are counted as a multiset, not matched in order, so that large texts stay fast.
     """
     commit = commit_of(after)
     is_new = commit and (before is None or commit != commit_of(before))
@@ -58,21 +58,21 @@ def in_one_line(before: State | None, after: State) -> str:
 
 
 def commit_of(state: State) -> str:
-    """The commit a state was read from, in one line; empty when it was not."""
-    commit, author, message = (state.metadata.get(one) for one in ("commit", "author", "message"))
-    # What a merge brought is told after the line that names its branches.
+    """Return the commit that a state was read from, in one line; "" if it has none."""
+    commit, author, message = (state.metadata.get(key) for key in ("commit", "author", "message"))
+    # A merge's first line only names branches, so the lines after it come first.
     lines = sorted(str(message).split("\n"), key=lambda line: line.startswith("Merge "))
     return one_line(f"{str(commit)[:10]} {author}: {_shown(lines)}") if commit else ""
 
 
 def _shown(lines: Iterable[str]) -> str:
-    """The first of some lines that has words in it, cut short."""
+    """Return the first line that is not blank, cut short."""
     line = next((line for line in lines if line.strip()), "")
     return one_line(" ".join(line.split()))[:LINE_CHARACTERS_SHOWN]
 
 
 def _unified(old: list[str], new: list[str], old_name: str, new_name: str) -> list[str]:
-    """A unified difference; the common start and end are cut first, as matching is slow."""
+    """Return a unified diff; the common start and end are cut first, because matching is slow."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1

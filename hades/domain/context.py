@@ -1,4 +1,4 @@
-"""What a context window is made of, and what a context within a budget tells of itself."""
+"""Parts of a context window, and of a context within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ CORE_PREFIX = "core/"
 
 @dataclass(frozen=True, slots=True)
 class CoreBlock:
-    """A block a model always sees: the topic `core/NAME`, with a limit of its own."""
+    """A block that a model always sees: the topic `core/NAME`, with its own limit."""
 
     name: str
     text: str
     tokens: int
-    """Of the built-in tokenizer, as the limit is."""
+    """Counted, like `limit`, by the built-in tokenizer."""
     limit: int
     pinned: bool
     description: str
@@ -25,47 +25,47 @@ class CoreBlock:
 
     @property
     def topic(self) -> str:
-        """The topic whose states are its versions."""
+        """The topic whose states are the versions of the block."""
         return CORE_PREFIX + self.name
 
 
 @dataclass(frozen=True, slots=True)
 class WindowBlock:
-    """Something that stands in a context window."""
+    """A part of a context window."""
 
     section: str
     """core, archive, working, recall or conversation."""
     name: str
-    """The block's name; of evidence what to cite; of a turn who speaks."""
+    """The name of a core block, the citation of evidence, or the speaker of a turn."""
     text: str
     tokens: int
     """As it is shown, with its head line."""
     priority: str = "medium"
     reliability: float = 0.5
     source: str = ""
-    """Where the memory has it already; empty: it is written there when it must go."""
+    """Where the memory has it; if empty, it is written there when it is evicted."""
     said: datetime | None = None
-    """Of a turn, when."""
+    """The time of a turn."""
 
     @property
     def paragraph(self) -> str:
-        """It as it is written into the memory when it must go; of a turn as chats are."""
+        """The text written into the memory on eviction; a turn as in a chat log."""
         when = f"[{self.said:%Y-%m-%d %H:%M}] " if self.said else ""
         return f"{when}{self.name}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
 class WindowEvent:
-    """What a context window did by itself, and why."""
+    """Something that a context window did by itself, and why."""
 
     kind: str
     """warn, compact, evict, cut or fallback."""
     what: str
     tokens: int
-    """Of what went; of a warning, what is in use."""
+    """The tokens that were removed; for a warning, the tokens in use."""
     why: str
     found_at: str = ""
-    """Where the memory has what went: a topic, or what to cite."""
+    """Where the memory has the removed text: a topic or a citation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class ContextItem:
     why: str
     """latest, summary, fact, path, passage, recent, important or related."""
     held: str
-    """From when to when; of a fact or a path its text tells."""
+    """The time for which it held; empty for a fact or path, whose text has it."""
     text: str
     tokens: int = 0
     """As it is shown, with its head line."""
@@ -88,7 +88,7 @@ class ContextSection:
 
     name: str
     allowed: int
-    """Tokens: its share, and what the sections before it left."""
+    """Its share of tokens plus what the sections before it left."""
     used: int
     items: tuple[ContextItem, ...]
 
@@ -100,16 +100,15 @@ class BudgetedContext:
     question: str
     intent: Intent
     level: int
-    """Of the summaries: 1 daily, 2 weekly, 3 monthly; 0: the question wants none."""
+    """The level of the summaries: 1 daily, 2 weekly, 3 monthly, 0 none."""
     family: str
-    """Whose tokens are counted."""
+    """The family of models whose tokens are counted."""
     max_tokens: int
     reserve: int
     """Tokens left free for reasoning."""
     tokens: int
-    """Of the text."""
     sections: tuple[ContextSection, ...]
     text: str
-    """The text for a model."""
+    """The text for a model, of `tokens` tokens."""
     reasons: tuple[Diagnostic, ...] = ()
     """What was cut or left out, and why."""

@@ -1,4 +1,4 @@
-"""What an extraction found in texts, and what became of it."""
+"""Extraction: the facts found in texts, and the outcome of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hades.domain.answer import Usage
 
 FACTS_LISTED = 1_000
 PATTERNS = "patterns"
-"""What read a fact that no model did."""
+"""The reader of facts that were found without a model."""
 
 
 EXTRACTED_FROM, APPROVED_BY = "extracted_from", "approved_by"
@@ -18,25 +18,25 @@ EXTRACTED_FROM, APPROVED_BY = "extracted_from", "approved_by"
 
 
 def extraction_metadata(by: str, source: str, start: int, end: int) -> dict[str, object]:
-    """What an edge says of the text it was read in; a purge of that erases the edge by it."""
+    """Return the metadata of an edge about its source text; a purge of the text finds it so."""
     return {"extracted_by": by, EXTRACTED_FROM: source, "span": [start, end]}
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedFact:
-    """A fact that a state tells, with its time, its place and what became of it."""
+    """A fact found in a state, with its time, its place and its outcome."""
 
     subject: str
     relation: str
     object: str
     exclusive: bool
     negated: bool
-    """It says that this does not hold, or no longer."""
+    """Whether the text says that the fact does not hold, or no longer holds."""
     confidence: float
     valid_from: datetime
     valid_to: datetime | None
     source: str
-    """The state it stands in: `people/maya@2`, characters `start` to `end`."""
+    """The state that states it: `people/maya@2`, characters `start` to `end`."""
     start: int
     end: int
     evidence: str
@@ -48,18 +48,18 @@ class ExtractedFact:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What `extract` did, or would do in a dry run."""
+    """The result of `extract`, or what a dry run would do."""
 
     states: int
-    """How many were read."""
+    """How many states were read."""
     facts: tuple[ExtractedFact, ...] = ()
-    """The first thousand."""
+    """At most FACTS_LISTED."""
     outcomes: Mapping[str, int] = field(default_factory=dict)
     """How many facts were applied, proposed …"""
     failed: int = 0
-    """Facts that could not be stored or, of a model, that failed the checks."""
+    """Facts that could not be stored, and facts of a model that failed the checks."""
     failures: tuple[str, ...] = ()
-    """Why, the first thousand."""
+    """The reasons, at most FACTS_LISTED."""
     usage: Usage | None = None
-    """What a model took; in a dry run what it would take at most."""
+    """The usage of a model; in a dry run the most it would use."""
     dry_run: bool = False

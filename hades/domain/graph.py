@@ -1,4 +1,4 @@
-"""What joins memories: entities and edges."""
+"""The graph: nodes, entities, edges, and the results of operations on them."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from typing import Any, TypeVar
 from hades.domain.topics import Chunk, State
 
 SIMILAR_TO = "similar_to"
-"""The relation of names that are only alike: nobody told it."""
+"""The relation that `resolve` writes between names near in meaning."""
 
 
 SUPERSEDES = "supersedes"
-"""The relation of a note to one that it says otherwise: its metadata has what it `says`, and what
-the other one `said`."""
+"""The relation of a note to one that it contradicts: its metadata has the new sentence (`says`) and
+the old one (`said`)."""
 
 Numbers = TypeVar("Numbers", bound=Any)
 """An int, or an array of them."""
 
 
 class NodeKind(IntEnum):
-    """What a node of the graph is. The numbers are stored: never reorder them."""
+    """The kind of a node of the graph. The numbers are stored: never reorder them."""
 
     TOPIC = 0
     ENTITY = 1
     CHUNK = 2
     EDGE = 3
-    """No end of an edge: told facts have vectors, too."""
+    """Never an end of an edge; told facts are nodes because they have vectors."""
 
     @property
     def label(self) -> str:
-        """The word for it: `topic`, `entity`, `chunk`."""
+        """The name in lower case: `topic`, `entity`, `chunk`."""
         return self.name.lower()
 
     def node(self, row: Numbers) -> Numbers:
-        """The node of a row of this kind, or those of an array of rows."""
+        """Return the node of a row of this kind, or the nodes of an array of rows."""
         return row << 3 | self  # type: ignore[no-any-return]
 
     def has(self, node: Any) -> Any:
-        """Whether a node is of this kind; of an array, which ones are."""
+        """Return whether a node is of this kind; for an array, a mask."""
         return node & 7 == self
 
 
 def row_of(node: Numbers) -> Numbers:
-    """The row of a node, whatever its kind, or those of an array of nodes."""
+    """Return the row of a node of any kind, or the rows of an array of nodes."""
     return node >> 3  # type: ignore[no-any-return]
 
 
@@ -63,7 +63,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A named thing with the other names it goes by."""
+    """A named thing with its aliases."""
 
     name: str
     kind: str = "concept"
@@ -75,7 +75,7 @@ class Entity:
     frequency: int = 0
     """In how many passages it is mentioned."""
     id: int = field(default=0, compare=False)
-    """Its number in this file: tells apart two entities that are written alike."""
+    """The number in this file, which tells apart two entities of the same name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +93,14 @@ class Belief:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A thing that is mentioned together with another: `related_to`, by co-occurrence."""
+    """An entity that is mentioned together with another: `related_to`, by co-occurrence."""
 
     name: str
     kind: str
     count: int
-    """In how many passages they stand together."""
+    """How many passages mention both."""
     strength: float
-    """The share of the passages with either that have both."""
+    """The share of passages with both among those with either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +109,16 @@ class Mentioned:
 
     chunk: Chunk
     line: int
-    """The line of its text, from 1, at which the passage begins."""
+    """The line of the content where the passage begins, from 1."""
     positions: tuple[int, ...]
-    """The characters of the passage at which the name, or another name for it, begins.
-
-    Empty when the passage does not say it: a title that is not in its text."""
+    """The characters of the passage at which the name or an alias begins. Empty when the passage
+    does not contain it, as for a title that is not in the text."""
 
 
 UNSURE = Belief()
-"""Nothing known for or against."""
+"""No evidence for or against."""
 TOLD = Belief(9.0, 1.0)
-"""Somebody said so: more than a mere mention in a text."""
+"""The belief of a told fact, higher than that of a mention in a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +134,8 @@ class Provenance:
 class Edge:
     """A typed, weighted, directed relation that holds for a time.
 
-    One that somebody wrote has a number above 0; one that a text states, a number below; one
-    that follows from mentions (`documents`) has none, 0.
+    The id of a told edge is above 0, of an edge that a text states below 0, and of an edge that
+    follows from mentions (`documents`) 0.
 
     `valid_from`/`valid_to` say when it held in the world; `recorded_at`/`retired_at`
     when this memory believed so. `superseded_by` is the edge that replaced it.
@@ -153,7 +152,7 @@ class Edge:
     retired_at: datetime | None = None
     evidence: str = ""
     components: Mapping[str, float] = field(default_factory=dict)
-    """What the weight was made of: sim, type_prior, evidence, freshness."""
+    """The parts of the weight: sim, type_prior, evidence, freshness."""
     belief: Belief = UNSURE
     superseded_by: int | None = None
     provenance: Provenance | None = None
@@ -161,7 +160,7 @@ class Edge:
 
     @property
     def cite(self) -> str:
-        """How it is cited: a told one by its number, a stated one by where it stands."""
+        """The citation: the number of a told edge, the chunk of one that a text states."""
         stated = self.id <= 0 and self.provenance
         return stated.chunk if stated else f"edge {self.id}"
 
@@ -171,14 +170,14 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class FactChange:
-    """What `change_fact` did: the new state, what was closed, what was opened."""
+    """The result of `change_fact`: the new state, the edges closed and the edges opened."""
 
     at: datetime
     state: State | None
     closed: tuple[Edge, ...]
     opened: tuple[Edge, ...]
     affected: tuple[Edge, ...] = ()
-    """The edges that lead to the subject: what they say may have changed with it."""
+    """The edges that lead to the subject: they may have changed with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,7 @@ class RelationChange:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Two entities that may be one, how alike their names are, and why one thinks so."""
+    """Two entities that may be one, how alike their names are, and why."""
 
     keep: str
     other: str
@@ -202,23 +201,23 @@ class Likeness:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What `resolve` did, or would do in a dry run."""
+    """The result of `resolve`, or what a dry run would do."""
 
     merged: tuple[Likeness, ...] = ()
-    """Spelled so nearly alike that they are one now; `split` takes them apart."""
+    """Entities merged because of their spelling; `split` undoes it."""
     left: tuple[Likeness, ...] = ()
-    """Spelled as nearly alike, but something speaks against it: merge them by hand."""
+    """Entities spelled as nearly alike that something speaks against merging: decide by hand."""
     similar: tuple[Likeness, ...] = ()
     """New edges `similar_to`: near in meaning, by the encoder."""
     ended: int = 0
-    """Edges `similar_to` of an earlier run that no longer follow."""
+    """Edges `similar_to` of an earlier run that are no longer justified."""
     embedded: int = 0
-    """Names that got a vector, or in a dry run would."""
+    """Names that got a vector, or in a dry run would get one."""
     dry_run: bool = False
 
 
 class Reason(StrEnum):
-    """Why something was trimmed, stopped or done another way."""
+    """The reason of a diagnostic: why something was trimmed, stopped or done another way."""
 
     CAP_EXCEEDED = "cap_exceeded"
     COVERAGE_REACHED = "coverage_reached"

@@ -1,4 +1,4 @@
-"""Any of our objects as plain JSON values: what `--json`, exports and servers print."""
+"""Plain: domain objects as JSON values, for `--json`, exports and servers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from hades.domain.topics import Chunk, State
 
 _AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})
 _ways: dict[type, Callable[[Any], Any]] = {}
-"""How each type is shown, found out once: an answer has hundreds of objects of a few types."""
+"""A cache of the converter of each type: an answer has hundreds of objects of a few types."""
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses become dicts, times ISO strings, tuples lists."""
+    """Convert a value: dataclasses become dicts, times ISO strings, tuples lists."""
     kind = type(value)
     if kind in _AS_THEY_ARE:
         return value
@@ -46,15 +46,15 @@ def _of_dataclass(kind: type) -> Callable[[Any], Any]:
     names = tuple(field.name for field in fields(kind))
     if kind in (State, Chunk):
         names = ("id", *names)
-    # Most values are shown as they are: a call for each would take longer.
+    # Checking here saves a call for most values, which need no conversion.
     return lambda value: {
-        name: one if type(one := getattr(value, name)) in _AS_THEY_ARE else plain(one)
+        name: item if type(item := getattr(value, name)) in _AS_THEY_ARE else plain(item)
         for name in names
     }
 
 
 def one_line(name: str) -> str:
-    """A name as it is shown: it cannot pass for several lines, nor steer what shows it.
+    """Replace line breaks and control characters, which could forge lines or steer a terminal.
 
     >>> one_line("a\\nb")
     'a\ufffdb'
@@ -62,5 +62,6 @@ def one_line(name: str) -> str:
     if name.isprintable():
         return name
     return "".join(
-        one if one.isprintable() or unicodedata.category(one) == "Zs" else "\ufffd" for one in name
+        sign if sign.isprintable() or unicodedata.category(sign) == "Zs" else "\ufffd"
+        for sign in name
     )

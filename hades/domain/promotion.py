@@ -1,4 +1,4 @@
-"""Promotion, suggestions and the quality of a space: what they give back."""
+"""Results of `promote`, `suggest` and `quality`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from hades.domain.topics import State
 
 SURER = 0.2
 LATER = timedelta(days=1)
-"""By so much one source must be surer, or later, than another to be taken: judgements."""
+"""How much surer, or later, a source must be to win a disagreement. Judgements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What a source says: a sentence of a state, or an edge; one side of a disagreement."""
+    """One side of a disagreement: a sentence of a state, or an edge in words."""
 
     text: str
     source: str
-    """How to cite it: `plan@2`, or `edge 7`."""
+    """The citation: `plan@2`, or `edge 7`."""
     confidence: float
     since: datetime
 
@@ -32,13 +32,13 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Two sources that say different things of one thing, and which of them is taken."""
+    """Two sources that contradict each other, and the rule that decides between them."""
 
     sides: tuple[Side, Side]
 
     @property
     def taken(self) -> tuple[int | None, str]:
-        """The side that is taken and by which rule; None: somebody has to look at it."""
+        """The index of the side that wins, or None if it needs review, and the rule in words."""
         one, other = self.sides
         if abs(one.confidence - other.confidence) >= SURER:
             return int(other.confidence > one.confidence), "the surer one"
@@ -54,61 +54,60 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """What `promote` wrote, or would write in a dry run."""
+    """The result of `promote`, or what a dry run would write."""
 
     state: State
-    """The new state; where there was no news, the one there is."""
+    """The new state; without news, the current one."""
     before: State
     changed: bool
     by: str
-    """`extractive`: sentences of its sources; `model`: sentences of a model, each checked."""
+    """`extractive` (sentences of the sources) or `model` (sentences of a model, each checked)."""
     sources: tuple[str, ...]
     kept: tuple[Edge, ...] = ()
     closed: tuple[Edge, ...] = ()
     opened: tuple[Edge, ...] = ()
     proposed: tuple[Proposal, ...] = ()
-    """What waits for review."""
     conflicts: tuple[Disagreement, ...] = ()
     dropped: int = 0
     """Sentences of the model that their sources do not support."""
     why: str = ""
-    """Why it is extractive though a model was asked."""
+    """Why the text is extractive though a model was asked."""
     usage: Usage | None = None
-    """What the model took; in a dry run what it would take at most."""
+    """The usage of the model; in a dry run the most it would use."""
     dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Two topics that no edge joins and that have to do with each other, and why one thinks so."""
+    """Two related topics that no edge joins, with the evidence."""
 
     topic: str
     other: str
     score: float
     evidence: tuple[str, ...]
     command: str
-    """What would join them."""
+    """The command that would join them."""
 
 
 @dataclass(frozen=True, slots=True)
 class QualityFinding:
-    """One kind of thing that could be better in a space."""
+    """One kind of problem in a space."""
 
     what: str
     count: int
     examples: tuple[str, ...]
     advice: str
-    """What to do about it: a command."""
+    """A command that helps."""
 
 
 @dataclass(frozen=True, slots=True)
 class QualityReport:
-    """What could be better in a space, by kind; kinds without a finding are there with 0."""
+    """The problems of a space, by kind; a kind without a finding has count 0."""
 
     space: str
     topics: int
     compared: int
-    """Topics that were compared with each other: the latest so many."""
+    """How many topics, the latest ones, were compared with each other."""
     unindexed: int
-    """States that could not be indexed now: what is said of their topics may be wrong."""
+    """States not indexed yet: findings about their topics may be wrong."""
     findings: tuple[QualityFinding, ...]

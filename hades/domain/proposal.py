@@ -1,4 +1,4 @@
-"""Proposals: changes that wait for somebody to approve them."""
+"""Proposals: changes that wait for approval."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 DEFAULT_THRESHOLD = 0.8
-"""So sure one must be for a change to need nobody's approval. A judgement, not a measurement."""
+"""The confidence from which a change is applied without approval. A judgement, not measured."""
 PROPOSAL_STATUSES = ("waiting", "applied", "rejected", "refused")
 
 SAID_ALREADY = "says it already"
@@ -19,16 +19,16 @@ SAID_NO_MORE = "it was refused because a note already said it; that note is gone
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change somebody wants, how sure they are, and what became of it."""
+    """A proposed change, its confidence and its status."""
 
     id: int
     kind: str
     """`relate`, `unrelate`, `remember`, `alias` or `kind`."""
     fields: Mapping[str, Any]
-    """What is proposed: the arguments of that method."""
+    """The arguments of the operation `kind`."""
     confidence: float
     threshold: float
-    """From this confidence on it would have been applied at once."""
+    """The confidence from which it would have been applied at once."""
     status: str
     """`waiting`, `applied`, `rejected`, or `refused` by the write gate."""
     by: str
@@ -36,4 +36,4 @@ class Proposal:
     decided_by: str | None = None
     decided_at: datetime | None = None
     why: str = ""
-    """Why it was proposed; then why it was applied or rejected, where somebody said so."""
+    """The reason of the proposal, then the reason of the decision if one was given."""

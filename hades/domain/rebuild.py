@@ -1,7 +1,7 @@
-"""Our objects from plain JSON values: `plain` the other way round, by pydantic.
+"""Rebuild domain objects from plain JSON values: the inverse of `plain`, by pydantic.
 
-A field that a newer server adds is passed over; one that an older server leaves out takes
-its default. Pydantic is imported at the first call: opening a memory does not need it.
+Unknown fields of a newer server are ignored; fields missing from an older server take their
+defaults. Pydantic is imported at the first call, because opening a memory does not need it.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ Made = TypeVar("Made")
 
 
 def rebuild(kind: type[Made], value: Any) -> Made:
-    """An object of that type from what `plain` made of one."""
+    """Return the object of a type from its plain form; raise InvalidInput if it does not fit."""
     from pydantic import ValidationError
 
     try:
-        made: Made = _adapter(cast(Hashable, kind)).validate_python(value)
+        rebuilt: Made = _adapter(cast(Hashable, kind)).validate_python(value)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "it"
         name = getattr(kind, "__name__", kind)
         raise InvalidInput(f"This is not a valid {name}: {where}: {first['msg']}.") from error
-    if isinstance(made, Diff):
-        # What differs are fields of states, so their types are there.
+    if isinstance(rebuilt, Diff):
+        # Diff.fields has fields of State, so their types are in State.
         types = get_type_hints(State)
         pairs = {
             name: (rebuild(types[name], before), rebuild(types[name], after))
-            for name, (before, after) in made.fields.items()
+            for name, (before, after) in rebuilt.fields.items()
         }
-        return cast(Made, replace(made, fields=pairs))
-    return made
+        return cast(Made, replace(rebuilt, fields=pairs))
+    return rebuilt
 
 
 @cache

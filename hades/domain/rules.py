@@ -1,4 +1,4 @@
-"""What may be stored: one rule a kind of input, each refusal one sentence."""
+"""Rules for stored input: one function for each kind, which returns it or raises InvalidInput."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METADATA_DEPTH_AT_MOST = 64
 
 
 def clean_name(name: str, what: str = "topic") -> str:
-    """A name as given: any Unicode but nothing that is empty, huge or not text."""
+    """Return a name; refuse one that is not a string, blank, too long or not valid Unicode."""
     if not isinstance(name, str):
         raise InvalidInput(f"The {what}'s name is a string, not {type(name).__name__}.")
     if not name.strip():
@@ -32,7 +32,7 @@ def clean_name(name: str, what: str = "topic") -> str:
 
 
 def clean_number(number: int | None, what: str, least: int = 0) -> int | None:
-    """A whole number within what can be stored; None stays: not said."""
+    """Return a whole number from `least` to what can be stored; None means not given."""
     if number is None:
         return None
     if isinstance(number, bool) or not isinstance(number, int):
@@ -43,7 +43,7 @@ def clean_number(number: int | None, what: str, least: int = 0) -> int | None:
 
 
 def clean_content(content: str) -> str:
-    """A content as given: any text, the empty one included."""
+    """Return a content; any text that is not too large, even an empty one, is allowed."""
     if not isinstance(content, str):
         raise InvalidInput(f"The content is a string, not {type(content).__name__}.")
     if _utf8_bytes(content, "The content") > CONTENT_BYTES_AT_MOST:
@@ -54,7 +54,7 @@ def clean_content(content: str) -> str:
 
 
 def clean_tags(tags: Iterable[str] | None) -> tuple[str, ...] | None:
-    """Tags without doubles, in order; None stays: not said."""
+    """Return tags sorted and without duplicates; None means not given."""
     if tags is None:
         return None
     if isinstance(tags, str):
@@ -65,13 +65,13 @@ def clean_tags(tags: Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def clean_kind(kind: str | None) -> None:
-    """Refuse what is no kind of topics; None: not said."""
+    """Refuse an unknown kind of topic; None means not given."""
     if kind is not None and kind not in TOPIC_KINDS:
-        raise InvalidInput(f"There is no kind {kind!r}: {', '.join(TOPIC_KINDS)}.")
+        raise InvalidInput(f"There is no kind {kind!r}: use {', '.join(TOPIC_KINDS)}.")
 
 
 def clean_direction(direction: str) -> None:
-    """Refuse what is no direction of edges."""
+    """Refuse an unknown direction of edges."""
     if direction not in ("out", "in", "both"):
         raise InvalidInput(f"A direction is out, in or both, not {direction!r}.")
 
@@ -79,7 +79,7 @@ def clean_direction(direction: str) -> None:
 def clean_metadata(
     metadata: Mapping[str, Any] | None, bytes_at_most: int | None = METADATA_BYTES_AT_MOST
 ) -> dict[str, Any] | None:
-    """Metadata that survives JSON unchanged; None stays: not said."""
+    """Return metadata that survives JSON unchanged; None means not given."""
     if metadata is None:
         return None
     try:
@@ -104,18 +104,20 @@ def clean_metadata(
 
 
 def _depth(value: Any) -> int:
-    """How many objects and lists lie inside one another."""
+    """Return how deep objects and lists are nested."""
     depth, inside = 0, [value]
-    while inside := [one for one in inside if isinstance(one, dict | list)]:
+    while inside := [item for item in inside if isinstance(item, dict | list)]:
         depth += 1
         inside = [
-            inner for one in inside for inner in (one.values() if isinstance(one, dict) else one)
+            inner
+            for item in inside
+            for inner in (item.values() if isinstance(item, dict) else item)
         ]
     return depth
 
 
 def clean_share(number: float | None, what: str) -> float | None:
-    """A number from 0 to 1; None stays: not said."""
+    """Return a number from 0 to 1; None means not given."""
     if number is None:
         return None
     if isinstance(number, bool) or not isinstance(number, int | float):

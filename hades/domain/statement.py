@@ -1,4 +1,4 @@
-"""Statement: an edge said in words, with the time it held."""
+"""Statement: an edge in words, with the time for which it held."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from hades.domain.graph import Edge
 
 
 def statement(edge: Edge) -> str:
-    """`server/db07 runs on rack 4, since 3 May 2025`.
+    """Return an edge in words: `server/db07 runs on rack 4, since 3 May 2025`.
 
-    One that was written before it begins is said to hold `from` that day. A start in the
-    year 1, the earliest there is, is not said.
+    An edge recorded before it begins says `from` instead of `since`. A start in the year 1 means
+    unknown and is left out.
     """
     relation = " ".join(edge.relation.replace("_", " ").replace("-", " ").split())
     words = f"{edge.source} {relation} {edge.target}"
@@ -36,19 +36,19 @@ def _when(edge: Edge) -> str:
 
 
 def day(moment: datetime) -> str:
-    """`3 May 2025`."""
+    """Return the date: `3 May 2025`."""
     return f"{moment.day} {moment:%B} {moment.year}"
 
 
 def moment_words(moment: datetime) -> str:
-    """`3 May 2025`, with the time of day where it is not the beginning of one."""
+    """Return the date, with the time of day unless it is midnight: `3 May 2025 14:30`."""
     return day(moment) + (f" {moment:%H:%M}" if moment.time() != time.min else "")
 
 
 def window_words(since: datetime, until: datetime) -> str:
-    """`1 to 31 March 2025`: the days of a window that ends before `until`, with both ends.
+    """Return the first and the last day of a window that ends before `until`: `1 to 31 March 2025`.
 
-    One that does not begin and end with a day is said with its times of day.
+    A window that does not start and end at midnight is written with its times of day.
     """
     if since.time() != time.min or until.time() != time.min:
         return f"{moment_words(since)} to {moment_words(until)}"

@@ -1,12 +1,12 @@
-"""Strength: how much a state counts after some time, from 0 to 1. It ranks and never hides.
+"""Strength: how much a state counts after some time, from 0 to 1. It ranks states, never hides one.
 
     strength = level · decay
     level    = importance + (1 - importance) · uses / (uses + 8)
     decay    = 2^(-age / half-life)
     half-life = 30 days · (1 + uses), at most 10 years
 
-Age is the time since its last use, or since it was recorded when no question used it. This is
-the forgetting curve of Ebbinghaus: exponential, and flatter after every repetition.
+Age is the time since the last use, or since recording if no question used the state. This is the
+forgetting curve of Ebbinghaus: exponential, and flatter after every repetition.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Protocol
 from hades.domain.topics import DEFAULT_IMPORTANCE
 
 HALF_USES = 8
-"""After so many uses a state is half-way from its importance to 1: a judgement."""
+"""The uses after which the level is half-way from the importance to 1. A judgement."""
 HALF_LIFE = timedelta(days=30)
 HALF_LIFE_AT_MOST = timedelta(days=3_650)
 DIGITS = 4
-"""So it is the same in answers a few seconds apart."""
+"""Decimals of the values, so that answers a few seconds apart are the same."""
 
 
 class Ageing(Protocol):
-    """What has an age: a state, or a passage of one."""
+    """A state, or a passage of one."""
 
     @property
     def importance(self) -> float: ...
@@ -40,21 +40,21 @@ class Ageing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How strong a state is, 0 to 1, and what that is made of."""
+    """The strength of a state, 0 to 1, and its parts."""
 
     value: float
     importance: float
     uses: int
     last_used: datetime | None
     decay: float
-    """What time left of it since its last use, else since it was recorded: 1 is all."""
+    """The factor of age: 1 when just used or recorded, then falling to 0."""
     gain: float
-    """What speaks for it in the order: how far uses and importance raise it above a state of
-    default importance that was never used, as far as time left it. Age alone moves nothing."""
+    """The bonus in the ranking: (level - default importance) · decay. It is 0 for a state of
+    default importance that was never used, at any age."""
 
 
 def strength_of(state: Ageing, now: datetime) -> Strength:
-    """How strong a state is at a moment."""
+    """Return the strength of a state at a moment."""
     uses = max(0, state.access_count)
     level = state.importance + (1 - state.importance) * uses / (uses + HALF_USES)
     age = max(timedelta(), now - (state.last_used or state.recorded_at))

@@ -1,8 +1,8 @@
-"""Summaries: the days, weeks and months they are of, and the lines they consist of.
+"""Summaries: their periods (days, weeks, months) and their lines.
 
 A summary is the state of a topic such as `summary/2026-11-03`, `summary/2026-W45` or
-`summary/2026-11`. Each of its lines ends with what it was read in: `[topic@version]`, or
-`[edge 12]` for a told fact that began or ended.
+`summary/2026-11`. Each line ends with its source: `[topic@version]`, or `[edge 12]` for a told fact
+that began or ended.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ DAILY, WEEKLY, MONTHLY = 1, 2, 3
 LEVELS = {"daily": DAILY, "weekly": WEEKLY, "monthly": MONTHLY}
 _UNITS = {DAILY: "day", WEEKLY: "week", MONTHLY: "month"}
 TOKENS = {DAILY: 400, WEEKLY: 600, MONTHLY: 800}
-"""Of a summary at most …"""
+"""The most tokens of a summary."""
 SHARES = {DAILY: 1 / 3, WEEKLY: 1 / 6, MONTHLY: 1 / 11}
 TOKENS_AT_LEAST = 320
-"""… and what an answer made of it has: a share of the tokens of its originals, from a few on."""
+"""The tokens of an answer made of a summary: this share of its originals' tokens, at least this
+many, at most TOKENS."""
 LEAST_DAYS = {MONTHLY: 27, WEEKLY: 6, DAILY: 0.5}
-"""A time of more days is told by months, weeks or days."""
+"""A question about more days than this is answered from summaries of this level."""
 
 
 def answer_tokens(level: int, originals: int) -> int:
-    """How many tokens an answer from a summary may have, by those of the originals."""
+    """Return the most tokens of an answer from a summary whose originals have so many tokens."""
     return min(TOKENS[level], max(TOKENS_AT_LEAST, int(SHARES[level] * originals)))
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class SummaryPeriod:
-    """A day, a week from Monday on, or a month, in UTC."""
+    """A day, a week that starts on Monday, or a month, in UTC."""
 
     since: datetime
     level: int
 
     @classmethod
     def around(cls, level: int, day: int) -> SummaryPeriod:
-        """The period that a day is in, counted from 1970."""
+        """Return the period that contains a day; days are counted from 1970."""
         start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day)
         if level == WEEKLY:
             start -= timedelta(days=start.weekday())
@@ -53,21 +54,21 @@ class SummaryPeriod:
 
     @property
     def until(self) -> datetime:
-        """Its end, which is no longer part of it."""
+        """The end, which is not part of the period."""
         return shift(self.since, 1, _UNITS[self.level])
 
     @property
     def days(self) -> range:
-        """Its days, counted from 1970."""
+        """The days, counted from 1970."""
         return range(day_of(to_micros(self.since)), day_of(to_micros(self.until)))
 
     def lies_in(self, other: SummaryPeriod) -> bool:
-        """Whether all of it is part of another."""
+        """Return whether another period contains this one."""
         return other.since <= self.since and self.until <= other.until
 
     @property
     def topic(self) -> str:
-        """The topic of its summary."""
+        """The topic of the period's summary."""
         if self.level == WEEKLY:
             year, week, _ = self.since.isocalendar()
             return f"{PREFIX}{year:04}-W{week:02}"
@@ -75,19 +76,19 @@ class SummaryPeriod:
 
 
 def day_of(micros: int) -> int:
-    """The day of a moment, counted from 1970."""
+    """Return the day of a moment, counted from 1970."""
     return micros // DAY_MICROSECONDS
 
 
 _PLAIN_NAME = re.compile(r'[^\s\[\]"@;]+(?: [^\s\[\]"@;]+)*')
 Cited = tuple[str, int]
-"""A topic and a version; of an edge no topic, and its number."""
+"""A topic and a version; for an edge, "" and its number."""
 
 
 def cite(*cited: Cited) -> str:
-    """What a line was read in, as it stands at its end: `[price@2; edge 7]`.
+    """Return the citation at the end of a line: `[price@2; edge 7]`.
 
-    A name that could pass for more is quoted, without the brackets and marks that stand around it.
+    A name with characters that citations use is quoted, with `[` and `;` escaped.
     """
     parts = []
     for topic, number in cited:
@@ -99,27 +100,27 @@ def cite(*cited: Cited) -> str:
 
 
 def read_lines(content: str) -> list[tuple[str, Cited]]:
-    """The lines of a summary, each with what it was read in first."""
-    found = []
+    """Return the lines of a summary, each with its first source."""
+    lines = []
     for line in content.splitlines():
         text, _, cited = line.rpartition(" [")
         name, at, number = cited.removesuffix("]").split("; ")[0].rpartition("@")
-        with suppress(ValueError):  # no line of ours
+        with suppress(ValueError):  # a head or section line has no citation
             version = int(number if at else number.removeprefix("edge "))
             if line.startswith("- "):
                 topic = json.loads(name) if name.startswith('"') else name
-                found.append((text[2:], (topic, version)))
-    return found
+                lines.append((text[2:], (topic, version)))
+    return lines
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryMade:
-    """A summary that was made, or would be in a dry run."""
+    """A summary that was made, or that a dry run would make."""
 
     topic: str
     level: int
     states: int
-    """How many states of its time it stands for."""
+    """How many states it covers."""
     tokens: int
     by: str
     """`extractive`, or the name of the model."""
@@ -129,13 +130,13 @@ class SummaryMade:
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """What `consolidate` did, or would do in a dry run."""
+    """The result of `consolidate`, or what a dry run would do."""
 
     made: tuple[SummaryMade, ...] = ()
     unchanged: int = 0
-    """Summaries of which nothing changed."""
+    """How many summaries are still up to date."""
     skipped: tuple[tuple[str, str], ...] = ()
     """Summaries that could not be made, and why."""
     dry_run: bool = False
     usage: Usage | None = None
-    """What the model took, where one was asked; in a dry run what it would take at most."""
+    """The usage of the model, if one was asked; in a dry run the most it would use."""

@@ -1,4 +1,4 @@
-"""Tiers: where what is remembered lies, from memory to the archive."""
+"""Tiers: the places where texts and answers lie, from this process to the archive."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """One place where answers, texts or states lie, and how well it does."""
+    """One place where answers, texts or states lie, and how often it is hit."""
 
     name: str
     """`answers`, `shared answers`, `graphs`, `texts`, `archived texts`, `store` or `archive`."""
     where: str
-    """`memory`, `redis`, `store`, the archive's place, or why there is none."""
+    """`memory`, `redis`, `store`, the archive's location, or why the tier is absent."""
     items: int | None = None
     bytes: int | None = None
-    """How much lies there; None: that is not known."""
+    """The size now; None if unknown."""
     bound: int | None = None
-    """The most bytes it may have, or None: it is not bounded in bytes."""
+    """The most bytes it may hold; None if bytes are not limited."""
     hits: int = 0
     misses: int = 0
 
     @property
     def hit_rate(self) -> float | None:
-        """The share of look-ups that found something there; None before the first one."""
+        """The share of look-ups that hit; None before the first look-up."""
         looked = self.hits + self.misses
         return self.hits / looked if looked else None

@@ -1,4 +1,4 @@
-"""Time, on two axes.
+"""Times, on two axes.
 
 *Valid* time is when something was true in the world; *known* time is when this
 memory learned of it. Times are stored as whole microseconds since 1970 in UTC and
@@ -15,13 +15,13 @@ from datetime import UTC, date, datetime, timedelta
 from hades.errors import InvalidInput
 
 Clock = Callable[[], int]
-"""Tells the time in microseconds since 1970, UTC. Tests hold their own."""
+"""A function that returns the microseconds since 1970, UTC. Tests pass their own."""
 
 TimeLike = str | datetime | date
 """A time as people write it: `2024-03-01`, `2024-03`, `yesterday`, `3 weeks ago`, a datetime."""
 
 FOREVER = (1 << 63) - 1
-"""Later than every other time: an open end, as a number."""
+"""The number of an open end, later than every other time."""
 
 DAY_MICROSECONDS = 86_400_000_000
 
@@ -30,12 +30,12 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def system_clock() -> int:
-    """Now, in microseconds since 1970, UTC."""
+    """Return now, in microseconds since 1970, UTC."""
     return time.time_ns() // 1000
 
 
 def checked_clock(clock: Clock) -> Clock:
-    """The same clock, refused where it is no function or tells no microseconds."""
+    """Wrap a clock so that it raises InvalidInput unless it returns microseconds; try it once."""
 
     def tell() -> int:
         micros = clock() if callable(clock) else clock
@@ -51,24 +51,24 @@ def checked_clock(clock: Clock) -> Clock:
 
 
 def to_micros(moment: datetime) -> int:
-    """Microseconds since 1970 of a datetime; one without a zone is UTC."""
+    """Return the microseconds since 1970 of a datetime; without a zone it is UTC."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // _MICROSECOND
 
 
 def from_micros(micros: int) -> datetime:
-    """The UTC datetime of so many microseconds since 1970."""
+    """Return the UTC datetime of microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=micros)
 
 
 def from_micros_or_none(micros: int | None) -> datetime | None:
-    """The same for an open end, which stays open."""
+    """Return the UTC datetime of microseconds since 1970; None, an open end, stays None."""
     return None if micros is None else from_micros(micros)
 
 
 def iso(moment: datetime) -> str:
-    """A time as HADES writes it: ISO 8601, UTC, `Z`, no trailing zeros."""
+    """Format a time as HADES writes it: ISO 8601, UTC, `Z`, no trailing zeros."""
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     text = moment.isoformat()[:-6]
@@ -79,17 +79,14 @@ def iso(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AsOf:
-    """Which moment is asked about: `valid` in the world, `known` in the memory.
-
-    An open axis (None) means now: current truth, as known today.
-    """
+    """The moment of a view: `valid` in the world, `known` in the memory; None means now."""
 
     valid: datetime | None = None
     known: datetime | None = None
 
     @property
     def is_now(self) -> bool:
-        """True when neither axis is held back."""
+        """Whether both axes are now."""
         return self.valid is None and self.known is None
 
 
@@ -109,7 +106,7 @@ MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 
 
 def shift(moment: datetime, count: int, unit: str) -> datetime:
-    """So many seconds, days, weeks, months … later; the last day of a month that is shorter."""
+    """Return a moment `count` units later; in a shorter month, on its last day."""
     if unit in UNITS:
         return moment + count * UNITS[unit]
     months = moment.year * 12 + moment.month - 1 + count * MONTHS_IN[unit]

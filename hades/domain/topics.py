@@ -1,4 +1,4 @@
-"""Topics and the states they pass through: what was believed, and when."""
+"""Topics and their states: what was believed, and when."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 DEFAULT_IMPORTANCE = 0.5
 TOPIC_KINDS = ("note", "document", "code", "conversation", "record", "paper")
-"""What a topic can be: a note is remembered by hand, the rest is as its reader says."""
+"""The kinds of topics: `remember` writes notes, readers of files set the others."""
 PROMOTION = "promotion"
-"""The key of metadata that says how a state was promoted; the next state does not inherit it."""
+"""The metadata key that says how a state was promoted; the next state does not inherit it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Space:
 class State:
     """One version of a topic.
 
-    It held in the world from `valid_from` until `valid_to` (None: still holds) and
-    was recorded at `recorded_at`. A `forgotten` state is the mark `forget` leaves:
-    it has no content, and from then on the topic is not there.
+    It held in the world from `valid_from` until `valid_to` (None: still holds) and was recorded at
+    `recorded_at`. A `forgotten` state, written by `forget`, has no content: the topic is gone from
+    then on.
     """
 
     topic: str
@@ -43,10 +43,10 @@ class State:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     level: int = 0
-    """Consolidation: 0 raw, 1 daily, 2 weekly, 3 monthly."""
+    """The level of a summary: 1 daily, 2 weekly, 3 monthly; 0 for any other state."""
     forgotten: bool = False
     access_count: int = 0
-    """How often questions used it, as far as that was written down."""
+    """How often questions used it; written with a delay."""
     last_used: datetime | None = None
     tier: str = "store"
     """Where its content lies: `store`, or `archive`, from where it is read on demand."""
@@ -60,10 +60,10 @@ class State:
 
     @property
     def promotion(self) -> Mapping[str, Any] | None:
-        """How it was promoted, and `of` which version; None: somebody wrote it."""
-        made = self.metadata.get(PROMOTION)
-        of = made.get("of") if isinstance(made, Mapping) else None
-        return made if isinstance(of, int) and 0 < of < self.version else None
+        """How the state was promoted, and `of` which version; None if somebody wrote it."""
+        promotion = self.metadata.get(PROMOTION)
+        of = promotion.get("of") if isinstance(promotion, Mapping) else None
+        return promotion if isinstance(of, int) and 0 < of < self.version else None
 
     @property
     def parent(self) -> int | None:
@@ -73,7 +73,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A line of the list of topics: its name and which version it is at."""
+    """A row of the list of topics: a name and its current version."""
 
     name: str
     version: int
@@ -89,7 +89,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage of a state: characters `start` to `end` of its content."""
+    """A part of a state: characters `start` to `end` of its content."""
 
     topic: str
     version: int
@@ -108,25 +108,25 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage that a search found, with its score and what each retriever gave it."""
+    """A chunk that a search found, with its score and the score of each retriever."""
 
     chunk: Chunk
     score: float
     retrievers: Mapping[str, float]
     """By retriever: cosine for `meaning`, BM25 for `words`, the sum of 1/frequency for `names`."""
     line: int
-    """The line of its topic's content where it begins, from 1."""
+    """The line of the content where the chunk begins, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What changed between two versions of a topic."""
+    """The difference of two versions of a topic."""
 
     topic: str
     before: int
     after: int
     text: str
-    """A unified difference of the contents; empty when they are the same."""
+    """A unified diff of the contents; empty when they are the same."""
     added: int
     """Lines only in the later one."""
     removed: int
@@ -137,7 +137,7 @@ class Diff:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A line of the change log: who did what, when, under which number."""
+    """A row of the change log: who did what, and when."""
 
     number: int
     at: datetime
@@ -146,4 +146,4 @@ class Change:
     space: str | None
     subject: str | None
     summary: str = ""
-    """What changed, in one line: the commit, lines that came and went, or the edges."""
+    """What changed, in one line: the commit, lines added and removed, or the edges."""

@@ -1,8 +1,8 @@
 """Weights: how strong an edge is when it is first written, and as it grows older.
 
-w = σ(α·sim + β·type_prior + γ·evidence + δ·freshness). Each part is kept on the edge, so
-that a weight can be explained, aged or learned anew. What is not known is left out.
-`PathScoring` is how whole paths are scored by their edges (source documents 000 and 002).
+w = σ(α·sim + β·type_prior + γ·evidence + δ·freshness). The edge keeps each part, so that its weight
+can be explained, aged or learned again. Unknown parts are left out. `PathScoring` scores whole
+paths by their edges (source documents 000 and 002).
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ COEFFICIENTS: Mapping[str, float] = {
     "evidence": 0.5,
     "freshness": 0.5,
 }
-"""α to δ. Chosen, not measured: a stated edge of a strong relation starts near .9, a guessed one
-of a weak relation near .7, and age alone never takes a third of it. To be learned from
-feedback."""
+"""α to δ. Chosen, not measured: a sure edge of a strong relation starts near .9, a guessed one of a
+weak relation near .7, and age alone lowers a weight by less than a third."""
 
 TYPE_PRIORS: Mapping[str, float] = {
     "coref": 1.0,
@@ -38,17 +37,17 @@ TYPE_PRIORS: Mapping[str, float] = {
     "participant": 0.5,
     "in_category": 0.3,
 }
-"""What a relation says by itself. refers_to, implements, cites and derives_from are the boosts
-that path scores use; the others are put in between by how much one end tells of the other."""
+"""How much a relation says by itself. refers_to, implements, cites and derives_from have the boosts
+of path scores; the others are placed by how much one end says about the other."""
 TYPE_PRIOR_OTHERWISE = 0.5
 
 FRESHNESS = 1.0
-"""Of an edge that is only now written: all of its youth."""
+"""The freshness of a new edge."""
 TAU_DAYS: Mapping[str, float] = {
     **dict.fromkeys(("calls", "implements", "imports", "contains", "documents"), 730.0),
     **dict.fromkeys(("authored_by", "cites", "coref", "in_category"), 3_650.0),
 }
-"""After so many days a freshness is 1/e: what code does changes sooner than who cites whom."""
+"""The days after which freshness is 1/e: code changes sooner than citations."""
 TAU_DAYS_OTHERWISE = 1_825.0
 _DECIMALS = 4
 _LEAST_WEIGHT = 1e-6
@@ -56,7 +55,7 @@ _LEAST_WEIGHT = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A weight and what it was made of."""
+    """A weight and its parts."""
 
     value: float
     components: Mapping[str, float]
@@ -65,10 +64,10 @@ class Weight:
 def initial_weight(
     relation: str, *, certainty: float = 1.0, similarity: float | None = None
 ) -> Weight:
-    """The weight an edge starts with.
+    """Return the weight that an edge starts with.
 
-    `certainty` is how sure its reader is (the evidence), `similarity` the cosine of what it
-    joins.
+    `certainty` is the confidence of its reader, the evidence part. `similarity` is the cosine of
+    its two ends.
 
     >>> initial_weight("contains").value, initial_weight("in_category").value
     (0.8699, 0.7858)
@@ -84,9 +83,9 @@ def initial_weight(
 
 
 def aged_weight(relation: str, weight: float, parts: Mapping[str, float], days: float) -> Weight:
-    """What an edge weighs so many days after it was stated: freshness = exp(−age/τ).
+    """Return the weight of an edge `days` after it was stated: freshness = exp(−age/τ).
 
-    One without a freshness, such as a told edge, keeps the weight it was given.
+    An edge without freshness, such as a told edge, keeps its weight.
     """
     if "freshness" not in parts:
         return Weight(weight, parts)
@@ -96,42 +95,42 @@ def aged_weight(relation: str, weight: float, parts: Mapping[str, float], days: 
 
 
 def weight_of(components: Mapping[str, float]) -> float:
-    """The weight that parts make together; a part that is missing adds nothing."""
+    """Return the weight of these parts; a missing part adds nothing."""
     total = sum(of * components.get(name, 0.0) for name, of in COEFFICIENTS.items())
     return round(1 / (1 + math.exp(-total)), _DECIMALS)
 
 
 @dataclass(frozen=True, slots=True)
 class PathScoring:
-    """How whole paths are scored and which are pruned.
+    """The scoring and pruning of whole paths.
 
     score = exp(Σ log(max(w·boost·decay, ε)) / (1 + λ(len−2))), 0 to 1, where the weight of an
     edge into a hub counts 1/(1 + hub_demotion·degree) of itself.
     """
 
     decay_rate: float = 0.85
-    """What each edge leaves of a path (source document 000)."""
+    """The factor of each edge (source document 000)."""
     pruning_threshold: float = 0.01
     """A path with a lower score is left out (source document 000)."""
     length_correction: float = 0.0
-    """λ: how much of their length is forgiven to long paths; source document 002 has .3. It
-    divides sums of negative logarithms, so a strong detour comes before a weak direct edge."""
+    """λ: how much length is forgiven; source document 002 has .3. It divides sums of negative
+    logarithms, so that a strong detour scores above a weak direct edge."""
     hub_demotion: float = 0.005
     """deg_alpha of source document 002."""
     boosts: Mapping[str, float] = field(default_factory=dict)
-    """What a relation counts, 0 to 1; one that is not named counts in full."""
+    """The factor of each relation, 0 to 1; 1 for a relation that is not listed."""
 
     def __post_init__(self) -> None:
         shares = (self.decay_rate, self.pruning_threshold, self.length_correction)
-        if not all(0 <= one <= 1 for one in (*shares, *self.boosts.values())):
-            raise InvalidInput("Decay, threshold, length correction and boosts are from 0 to 1.")
+        if not all(0 <= share <= 1 for share in (*shares, *self.boosts.values())):
+            raise InvalidInput("Decay, threshold, length correction and boosts go from 0 to 1.")
         if not 0 <= self.hub_demotion < math.inf:
             raise InvalidInput("The demotion of hubs is 0 or more.")
 
     def score(
         self, relations: Sequence[str], weights: Sequence[float], degrees: Iterable[int] = ()
     ) -> float:
-        """The score of a path by its edges; `degrees` are those of the nodes it leads through."""
+        """Return the score of a path; `degrees` are those of the nodes it leads through."""
         logs = -sum(math.log1p(self.hub_demotion * degree) for degree in degrees)
         for relation, weight in zip(relations, weights, strict=True):
             kept = min(weight, 1.0) * self.boosts.get(relation, 1.0) * self.decay_rate

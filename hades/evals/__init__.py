@@ -1,11 +1,10 @@
-"""Evals: how well memory answers, measured on question sets.
+"""Evals: measure how well a memory answers, on question sets.
 
-A set is a corpus, questions and which passages answer each (its gold). The room calls only
-Memory and View, as any caller would: it makes a memory of the corpus once and keeps it,
-asks every question of every system of the ladder, from plain vectors to full recall, and
-says what was found, how fast, and how true the stated beliefs were. `ask` is measured apart:
-by the sentences it gives. Sets of notes, of told facts and of sessions are written anew, each
-event at its own moment, and measured by type of question.
+A set is a corpus, questions, and the passages that answer each (its gold). Evals use Memory and
+View as any caller would. They make a memory of the corpus once and keep it, ask every question of
+every system of the ladder, from plain vectors to full recall, and report quality, time and the
+calibration of beliefs. `ask` is measured separately, by its sentences. Sets of notes, told facts
+and sessions are replayed, each event at its own moment, and measured by type of question.
 """
 
 from hades.evals.answers import measure_answers as measure_answers

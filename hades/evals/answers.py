@@ -1,9 +1,8 @@
-"""Answers: whether the sentences that `ask` gives hold what was asked for.
+"""Answers: measure whether the sentences of `ask` contain the answer.
 
-A question's own answer, where the set has one, is looked for in the sentences by its words.
-Questions of yes and no are left out of that: no sentence holds their answer. What is cited
-is compared with the gold passages. Then the gold passages are taken away and the same
-question is asked of the others: whatever is answered now is a neighbouring fact.
+The answer of the set, if it has one, is searched in the sentences by its words. Yes/no questions
+are left out, since no sentence contains their answer. Citations are compared with the gold
+passages. Then the question is asked again without the gold passages: an answer is now wrong.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ def measure_answers(
 ) -> dict[str, Any]:
     """Ask every question of a set, once as it is and once without its gold passages.
 
-    `docs/evaluation.md` tells the numbers; `held` and `reachable` are None where no question
-    has an answer that can be looked for.
+    `docs/evaluation.md` explains the numbers; `held` and `reachable` are None if no question has an
+    answer that can be searched for.
     """
-    _ask(eval_set.questions[0], opened)  # loads what is loaded once; not timed
+    _ask(eval_set.questions[0], opened)  # a warm-up that is not timed
     asked = [_ask(one, opened) for one in eval_set.in_turn("asking", on_progress)]
     means = {}
     for name in (*SHARES, "sentences", "tokens"):
@@ -75,6 +74,6 @@ def _ask(question: Question, opened: OpenSet) -> dict[str, Any]:
 
 
 def _held(answers: Iterable[str], texts: Iterable[str]) -> bool | None:
-    """Whether a text says an answer; None where there is none to look for."""
+    """Return whether a text contains an answer; None if there is none to search for."""
     wanted = [one for one in answers if one.strip().casefold() not in _UNSAID_ANSWERS]
     return any(says(text, one) for text in texts for one in wanted) if wanted else None

@@ -1,4 +1,4 @@
-"""Tables by type of question: how notes, told facts and sessions are measured."""
+"""Tables by type of question, for sets of notes, told facts and sessions."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 from hades.evals.sets import Question
 
 ALL = "all"
-"""The row of every question, whatever its type."""
+"""The row of all questions."""
 WORDS = "words"
-"""The column that is no share: how many words `ask` says."""
+"""The column of the number of words of `ask`, the only one that is not a share."""
 
 Row = Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one question."""
+    """The outcome of one question."""
 
     question: Question
     values: Mapping[str, float]
-    """By column; one that does not apply to the question is left out."""
+    """Values by column, without columns that do not apply to the question."""
     missed: bool
     found: tuple[str, ...] = ()
-    """Ids of what was found, best first."""
+    """The ids found, best first."""
     said: str = ""
-    """What `ask` said."""
+    """The answer of `ask`."""
 
     def __str__(self) -> str:
         wanted = f"{sorted(self.question.gold)} {list(self.question.answers)}"
@@ -38,7 +38,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ByType:
-    """A set, measured by type of question."""
+    """The outcomes of a set, measured by type of question."""
 
     dataset: str
     kind: str
@@ -47,16 +47,16 @@ class ByType:
     """By table: a size of memory, or a system."""
 
     def tables(self) -> dict[str, dict[str, Row]]:
-        """By table and type: how many questions (n), and the mean of each column."""
+        """Return, by table and type, the number of questions (n) and the mean of each column."""
         return {name: self._rows(some) for name, some in self.outcomes.items()}
 
     def misses(self, of: str) -> list[Outcome]:
-        """The questions of a type, or of `all`, that were not answered well."""
+        """Return the missed questions of a type, or of `all`."""
         every = (one for some in self.outcomes.values() for one in some)
         return [one for one in every if one.missed and of in (ALL, one.question.type)]
 
     def plain(self) -> dict[str, Any]:
-        """As it is printed in JSON."""
+        """Return the tables as JSON values."""
         tables = {
             name: {
                 of: {column: value and round(value, 4) for column, value in row.items()}
@@ -75,7 +75,7 @@ class ByType:
 
 
 def cell(column: str, value: float | None) -> str:
-    """A number as tables show it: shares in per cent."""
+    """Format a number for a table: shares in per cent."""
     if value is None:
         return "–"
     return f"{value if column == WORDS else 100 * value:.1f}" if column != "n" else f"{value:,}"

@@ -1,8 +1,7 @@
-"""Everyday sets: notes and facts as they were written over a year, and what is asked of them.
+"""Everyday sets: notes and facts as written over a year, and questions about them.
 
-Sets of told facts (`facts.jsonl`) have no notes: what counts is what `ask` says. A set of notes
-can be cut to a small memory: some topics at random, with all that was written of them, and the
-questions they answer.
+Sets of told facts (`facts.jsonl`) have no notes, so only the answer of `ask` counts. A set of notes
+can be cut to a small memory: random topics with all their events, and the questions they answer.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ COLUMNS = {
     "facts": ("answered", "first", "words"),
 }
 WORDS_READ = 60
-"""An answer that begins later than this is none."""
+"""The words of `ask` in which the answer must be."""
 WORDS_READ_OF_MANY = 150
-"""The same, for the notes that are asked for in lists."""
+"""The same for questions that ask for a list of notes."""
 _MANY = ("list", "window")
 _NOTHING_KNOWN = "unknown"
 """The type of question that nothing in the memory answers."""
 QUESTIONS_ENOUGH = 120
-"""Small memories are drawn until so many questions have been asked, all of them together."""
+"""Small memories are drawn until this many questions have been asked in total."""
 DRAWS_AT_MOST = 20
 
 Draw = tuple[Sequence[SetEvent], Sequence[Question]]
@@ -45,7 +44,7 @@ def measure_everyday(
     encoder: str = "minilm",
     on_progress: Progress | None = None,
 ) -> ByType:
-    """Ask every question of the whole set (None), or of memories of so many notes."""
+    """Ask the questions of the whole set (None), or of small memories of these sizes in notes."""
     events = read_events(eval_set.corpus)
     tables = {}
     for size in sizes:
@@ -92,7 +91,7 @@ def _versions(ids: Iterable[str]) -> tuple[str, ...]:
 def draws(
     events: Sequence[SetEvent], questions: Sequence[Question], notes: int | None
 ) -> Iterator[Draw]:
-    """Memories of at most so many notes, as many as it takes to ask enough questions."""
+    """Yield small memories of at most `notes` notes until enough questions are asked."""
     if notes is not None and notes < 1:
         raise InvalidInput(f"A memory has at least one note, not {notes}.")
     if notes is None or notes >= sum(1 for one in events if one.content):
@@ -111,11 +110,10 @@ def draws(
 
 
 def draw(events: Sequence[SetEvent], questions: Sequence[Question], notes: int, seed: int) -> Draw:
-    """A memory of at most so many notes, and the questions that it answers.
+    """Return the events of a memory of at most `notes` notes, and the questions that it answers.
 
-    Half of the notes are of topics that some questions, chosen at random, need; the others are
-    of any topics. A topic brings all its events. Of the questions that nothing answers the
-    same share is kept as of the others.
+    Half of the notes are of topics that random questions need, the others of random topics. A topic
+    brings all its events. The same share is kept of unanswerable questions as of the others.
     """
     chance = random.Random(seed)
     written = Counter(one.topic for one in events if one.content)

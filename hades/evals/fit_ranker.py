@@ -1,4 +1,4 @@
-"""Fitting the ranker: logistic regression by Newton's method, shrunk towards a start."""
+"""Fitting the ranker: logistic regression by Newton's method, shrunk towards start weights."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from hades.recall.rank.ranker import (
 SHRINKAGE = {"linked": 1e-5, "plain": 1e-2, "turns": 1e-4, "notes": 1e-3}
 BELIEF_SHRINKAGE = 1e-4
 PRIOR_START = 1.2
-"""The first weight, of the prior, where a model is shrunk towards the order of meaning and words
-and not towards nothing."""
+"""The start weight of the prior for models that are shrunk towards the order of meaning and words;
+all other start weights are 0."""
 PLAIN_SIGNS = (1, 1, -1)
 _NEWTON_STEPS, _SMALL = 100, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingQuestion:
-    """A question to learn from: its candidates' features and which are wanted."""
+    """A question to learn from: its candidates' features, and which candidates are gold."""
 
     features: Table
     wanted: Flags
     weight: float = 1.0
-    """How much it counts: less where a set has many, so that every set is heard."""
+    """Its weight, lower in a set with many questions, so that all sets count alike."""
 
     @property
     def kind(self) -> str:
-        """Which model learns from it."""
+        """The model that learns from it."""
         return kind_of(self.features)
 
 
@@ -104,8 +104,8 @@ def _fit(
 ) -> Floats:
     """Fit one weight a column, and last a constant, shrunk towards `start`.
 
-    A weight of the wrong sign is held at nothing and the rest is fitted again: with three
-    weights that is all a bounded method would do.
+    A weight of the wrong sign is fixed at 0 and the rest is fitted again: with three weights, a
+    bounded method would do the same.
     """
     x = np.concatenate(tables).astype(float)
     x = np.concatenate([x, np.ones((len(x), 1))], 1)

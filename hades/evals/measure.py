@@ -1,9 +1,9 @@
-"""Measuring: every question asked of every system, and what came of it.
+"""Measuring: ask every question of every system, and score the results.
 
 The ladder of systems goes from one retriever to everything: `dense` (vectors), `words` (BM25),
 `hybrid` (both), `ppr` (walks through the graph from there), `fusion` (these and belief, weighed by
-the mode of the question), `full` (the ranker over all of it). `full` is also asked for a whole
-recall, as a caller would: that is what its time, its context and its beliefs are taken from.
+the mode of the question), `full` (the ranker over all of it). For `full`, time, context and beliefs
+are those of a whole recall, as a caller would ask for it.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ _RETRIEVERS = {"dense": ("meaning",), "words": ("words",), "hybrid": ("meaning",
 RECALL_AT = (2, 5, 10, 25, 50)
 RANKS = max(RECALL_AT)
 PACKED_PASSAGES = 6
-"""As many as a recall packs by default: what a caller of a plain search would hand on."""
+"""The passages of a plain search whose tokens count: as many as a recall packs by default."""
 LOST_NAMED_AT_MOST = 5
-"""Enough to see what is wrong: usually ids of another corpus, or written another way."""
+"""Lost gold ids that are listed, to show what is wrong: often they are of another corpus."""
 
 METRICS = (*(f"recall@{k}" for k in RECALL_AT), "ndcg@10", "mrr")
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """What one system gave for one question."""
+    """The result of one system for one question."""
 
     ranking: tuple[str, ...]
     gold: frozenset[str]
     ms: float
     context_tokens: int
     beliefs: tuple[tuple[float, bool], ...] = ()
-    """For each passage of a recall: how sure it was, and whether it is gold."""
+    """The belief of each passage of a recall, and whether it is gold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What one system is worth on a set."""
+    """The scores of one system on a set."""
 
     values: Mapping[str, float]
-    """By metric, the mean over the questions."""
+    """The mean of each metric over the questions."""
     errors: Mapping[str, float]
-    """By metric, the standard error of that mean."""
+    """The standard error of each mean."""
     p50_ms: float
     p95_ms: float
     context_tokens: float
     ece: float | None
-    """None where the system states no beliefs."""
+    """Expected calibration error; None if the system states no beliefs."""
 
     def plain(self) -> dict[str, float | None]:
         """As it is printed in JSON."""
@@ -73,14 +73,14 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A set, measured."""
+    """The scores of all systems on a set."""
 
     dataset: str
     questions: int
     index: Index
     systems: Mapping[str, Scores]
     lost: Sequence[tuple[str, str]] = ()
-    """Gold that no system can find, because the corpus does not have it: question and gold."""
+    """(question, gold) pairs whose gold is not in the corpus, so that no system can find it."""
 
     def plain(self) -> dict[str, Any]:
         """As it is printed in JSON."""
@@ -97,14 +97,14 @@ class Measured:
         }
 
     def sentences(self) -> list[str]:
-        """What was measured, and what is wrong with it."""
+        """Return what was measured, and what is wrong with the set, in sentences."""
         made = self.index
         said = [
             f"{self.questions:,} questions, {made.chunks:,} chunks, {made.edges:,} edges, "
             f"made in {made.seconds:g} s"
         ]
         if made.skipped:
-            said.append(f"{made.skipped:,} records could not be taken in.")
+            said.append(f"{made.skipped:,} records could not be read.")
         if self.lost:
             asked = len({question for question, _ in self.lost})
             named = ", ".join(f"{gold} (of {q})" for q, gold in self.lost[:LOST_NAMED_AT_MOST])
@@ -117,7 +117,7 @@ class Measured:
 
 
 def chosen_systems(names: Iterable[str]) -> tuple[str, ...]:
-    """The systems somebody asked for, in the order of the ladder; all when none is named."""
+    """Return the named systems in the order of the ladder; all if none is named."""
     asked = set(names)
     if unknown := sorted(asked - set(SYSTEMS)):
         raise InvalidInput(f"There is no system {unknown[0]!r}: {', '.join(SYSTEMS)}.")
@@ -133,12 +133,12 @@ def measure(
 ) -> Measured:
     """Ask every question of every system, or of those named.
 
-    With `held_out` a question is ranked by the ranker of its half: the first must not have
-    seen half 0, the second not half 1.
+    With `held_out`, a question is ranked by the ranker of its half: the first must not be trained
+    on half 0, the second not on half 1.
     """
     scores = {}
     for system in chosen_systems(systems):
-        _ask(system, opened, eval_set.questions[0])  # loads what is loaded once; not timed
+        _ask(system, opened, eval_set.questions[0])  # a warm-up that is not timed
         asked = []
         for question in eval_set.in_turn(f"asking {system}", on_progress):
             if held_out is not None:
@@ -149,7 +149,7 @@ def measure(
 
 
 def score(asked: Sequence[QuestionResult]) -> Scores:
-    """What the answers of one system are worth together."""
+    """Return the scores of one system's results."""
     each = {
         **{
             f"recall@{k}": [metrics.recall_at(k, one.ranking, one.gold) for one in asked]
@@ -170,13 +170,13 @@ def score(asked: Sequence[QuestionResult]) -> Scores:
 
 
 def ranking(hits: Iterable[Hit], id_of: IdOf) -> tuple[str, ...]:
-    """Ids of the corpus, best first; several chunks of one count once, where the best is."""
+    """Return ids of the corpus, best first; chunks of one passage count once, at the best."""
     return tuple(dict.fromkeys(id_of(hit.chunk) for hit in hits))[:RANKS]
 
 
 def _ask(system: str, opened: OpenSet, question: Question) -> QuestionResult:
     view, text, gold = opened.view(question), question.text, question.gold
-    # So many chunks give RANKS different passages, going by how many a passage has.
+    # Rank enough chunks for RANKS different passages, by the mean number of chunks per passage.
     limit = RANKS * max(1, math.ceil(opened.index.chunks / opened.passages))
     hits, ms = metrics.timed(lambda: view.rank(text, limit, system=system))
     ranked = ranking(hits, opened.id_of)

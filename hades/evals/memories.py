@@ -1,10 +1,9 @@
 """Memories of question sets: made once from a corpus, kept, and opened again.
 
-A corpus's memory lies in the cache under a hash of the corpus, the encoder and FORMAT. A
-run that was stopped goes on where it stood, as ingestion does. Each conversation is a
-space of its own: a question sees only the turns of its conversation, and so do names,
-their frequencies and the graph. A filter by topic would search the right turns, but over
-a graph of all the conversations.
+The memory of a corpus is in the cache under a hash of the corpus, the encoder and FORMAT. A stopped
+run continues where it was, as ingestion does. Each conversation has its own space, so that names,
+their frequencies and the graph are of that conversation only; a filter by topic would use a graph
+of all conversations.
 """
 
 from __future__ import annotations
@@ -27,26 +26,26 @@ from hades.opening import open as open_memory
 from hades.store.records import Progress
 
 FORMAT = 4
-"""Part of every hash: raised when the same corpus should give another memory, or the file of a
-memory has another version."""
+"""Part of every hash: raise it when the same corpus must give another memory, or when the file
+format changes."""
 PREFIX = "passage"
-"""First part of the topics; a passage's id is the rest."""
+"""The first part of each topic; the rest is the id of the passage."""
 _FIELDS = {"id": "id", "title": "title", "text": "text"}
 
 IdOf = Callable[[Chunk], str]
-"""Which passage or turn of the corpus a chunk is of."""
+"""Returns the id of the passage or turn of a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """What making the memory cost, and what is in it."""
+    """The cost of making the memory, and its size."""
 
     seconds: float
     chunks: int
     edges: int
-    """Mentions, links the texts state, and edges between entities."""
+    """Mentions, derived edges, and told edges."""
     skipped: int = 0
-    """Records that could not be taken in."""
+    """Records that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ class OpenSet:
     """How many passages, or turns, the corpus has."""
 
     def view(self, question: Question) -> View:
-        """What a question may look at: the corpus, or its own conversation."""
+        """Return what a question may look at: the corpus, or its own conversation."""
         return self.memory.in_space(space_of(question.conversation))
 
 
@@ -73,10 +72,10 @@ def open_set(
     encoder: str = "minilm",
     on_progress: Progress | None = None,
 ) -> Iterator[OpenSet]:
-    """The memory of a set's corpus, from the cache, or made now and kept there.
+    """Open the memory of a set's corpus from the cache, or make it and keep it there.
 
-    With `triples` the set's own facts are in it too: edges between entities, which are
-    also mentioned in the passage each fact was read in.
+    With `triples`, it also has the facts of the set: edges between entities, which are then
+    mentioned in the passage of each fact.
     """
     if eval_set.kind not in LADDER_KINDS:
         raise InvalidInput(f"The set {eval_set.name!r} has no corpus: it is of {eval_set.kind}.")
@@ -97,7 +96,7 @@ def open_set(
 
 
 def space_of(conversation: str | None) -> str:
-    """The space a conversation has to itself."""
+    """Return the name of a conversation's own space."""
     return DEFAULT_SPACE if conversation is None else f"conversation-{conversation}"
 
 
@@ -114,7 +113,7 @@ def _key(eval_set: EvalSet, triples: bool, encoder: str) -> str:
 def _ready(
     memory: Memory, eval_set: EvalSet, folder: Path, triples: bool, told: Progress | None
 ) -> Index:
-    """Take the corpus in unless that is done; what it cost, in all runs together."""
+    """Ingest the corpus unless that is done; return the cost of all runs together."""
     mark, spent = folder / "index.json", folder / "seconds.txt"
     if mark.is_file():
         return Index(**json.loads(mark.read_text()))
@@ -126,7 +125,7 @@ def _ready(
             skipped = _take_passages(memory, eval_set, folder, triples, told)
         for space in memory.spaces():
             memory.in_space(space.name).index(told)
-            # The first search makes the derived indexes; it belongs to the cost.
+            # The first search builds the derived indexes, which is part of the cost.
             memory.in_space(space.name).search("anything", 1, on_progress=told)
     finally:
         seconds = time.perf_counter() - start
@@ -138,7 +137,7 @@ def _ready(
         edges=sum(one[kind] for one in stats for kind in ("mentions", "derived_edges", "edges")),
         skipped=skipped,
     )
-    # Renamed into place: half of it would pass for a whole one.
+    # Renamed into place, so that a half-written file is never read.
     draft = mark.with_suffix(".draft")
     draft.write_text(json.dumps(asdict(index)))
     draft.replace(mark)
@@ -148,13 +147,13 @@ def _ready(
 def _take_passages(
     memory: Memory, eval_set: EvalSet, folder: Path, triples: bool, told: Progress | None
 ) -> int:
-    # Read from a copy: a run that goes on finds the same file, wherever the set lies by then.
+    # Read from a copy, so that a continued run finds the same file even if the set was moved.
     corpus = folder / CORPUS
     shutil.copyfile(eval_set.corpus, corpus)
     phases = ["nodes", "chunks"]
     taken = memory.ingest(corpus, prefix=PREFIX, fields=_FIELDS, phases=phases, on_progress=told)
     if triples:
-        # Before names are looked for, so that those of the facts are found in every text.
+        # Imported before names are searched, so that names of the facts are found in every text.
         rows = (_with_topic(row) for _, row in read_rows(eval_set.triples))
         _write_rows(folder / TRIPLES, rows)
         memory.import_triples(folder / TRIPLES, told)
@@ -163,7 +162,7 @@ def _take_passages(
 
 
 def _with_topic(row: Mapping[str, object]) -> dict[str, object]:
-    """A fact that names the topic its passage became."""
+    """Return a fact with the topic of its passage."""
     return {**row, "chunk": f"{PREFIX}/{row['chunk']}"} if "chunk" in row else dict(row)
 
 
@@ -202,7 +201,7 @@ def _passage_of(chunk: Chunk) -> str:
 
 
 def _turn_of(memory: Memory, eval_set: EvalSet) -> IdOf:
-    """Which turn a chunk is of: the one whose words are the first to end after its start."""
+    """Return a function from chunk to turn: the first turn whose words end after its start."""
     said = {str(row["id"]): row for _, row in read_rows(eval_set.corpus)}
     turns: dict[str, tuple[list[int], list[str]]] = {}
     for space in memory.spaces():

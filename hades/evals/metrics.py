@@ -1,6 +1,6 @@
-"""Metrics: what a ranking is worth, as numbers from 0 to 1.
+"""Metrics of a ranking, from 0 to 1.
 
-A ranking is a list of ids, the best first, each once. Gold is the set of ids that answer.
+A ranking is a list of distinct ids, best first. Gold is the set of ids that answer.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ BOOTSTRAP_SAMPLES = 1_000
 
 
 def recall_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
-    """The share of the gold that is among the first k."""
+    """Return the share of the gold that is among the first k."""
     return len(set(ranking[:k]) & set(gold)) / len(gold)
 
 
 def ndcg_at(k: int, ranking: Sequence[str], gold: Collection[str]) -> float:
-    """Discounted gain of the first k against the best order there could be.
+    """Return the discounted gain of the first k relative to the best possible order.
 
     Every gold id counts the same, 1/log2(rank + 1); the best order has all of them first.
     """
@@ -37,15 +37,15 @@ def _discount(rank: int) -> float:
 
 
 def reciprocal_rank(ranking: Sequence[str], gold: Collection[str]) -> float:
-    """One over the rank of the first gold id; 0 when there is none."""
+    """Return 1 / the rank of the first gold id; 0 without one."""
     return next((1 / rank for rank, id_ in enumerate(ranking, 1) if id_ in gold), 0.0)
 
 
 def expected_calibration_error(told: Iterable[tuple[float, bool]]) -> float | None:
-    """How far beliefs are from what came true, on average; None without any.
+    """Return the mean distance of beliefs from the truth; None without beliefs.
 
-    Beliefs fall into ten bins of equal width. Each bin's mean belief is compared with the
-    share of it that was true, and counts by how many fell into it.
+    Beliefs fall into ten bins of equal width. The mean belief of each bin is compared with the
+    share of true ones, weighted by the size of the bin.
     """
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(CALIBRATION_BINS)]
     for belief, was_true in told:
@@ -58,7 +58,7 @@ def expected_calibration_error(told: Iterable[tuple[float, bool]]) -> float | No
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """How much the mean would vary with other questions of the kind, by bootstrap."""
+    """Return the standard error of the mean, by bootstrap."""
     if len(values) < 2:
         return 0.0
     chance = random.Random(0)
@@ -69,7 +69,7 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that this share of the values does not exceed; 0 without any."""
+    """Return the value that this share of the values does not exceed; 0 without values."""
     if not values:
         return 0.0
     ordered = sorted(values)
@@ -77,7 +77,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def timed(call: Callable[[], Result]) -> tuple[Result, float]:
-    """What a call gives, and how many milliseconds it took."""
+    """Return the result of a call, and its milliseconds."""
     start = time.perf_counter()
     result = call()
     return result, 1000 * (time.perf_counter() - start)

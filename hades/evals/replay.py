@@ -1,7 +1,7 @@
-"""Events written down again, each at its own moment, into a memory that is thrown away.
+"""Replay: write the events of a set, each at its own moment, into a temporary memory.
 
-Notes (`events.jsonl`) and told facts (`facts.jsonl`) are replayed alike. The memory's clock is
-held: it stands at the moment of an event, and later at the moment a question is asked.
+Notes (`events.jsonl`) and told facts (`facts.jsonl`) are replayed the same way. The memory's clock
+is set to the time of each event, and then to the time of each question.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NEEDED = {
     "change_fact": ("topic", "relation"),
     "forget": ("topic",),
 }
-"""By operation, the fields it cannot do without."""
+"""The required fields of each operation."""
 _TEXTS = ("topic", "content", "relation", "target")
 
 
@@ -40,7 +40,7 @@ class SetEvent:
     op: str
     """remember, relate, change_fact or forget."""
     topic: str
-    """What it is about; the source of a fact."""
+    """The topic; for a fact, its source."""
     content: str = ""
     relation: str = ""
     target: str = ""
@@ -50,13 +50,13 @@ class SetEvent:
 
 
 def read_events(path: Path) -> list[SetEvent]:
-    """The events of a file, in their order there."""
+    """Return the events of a file, in order."""
     events = []
     for where, row in read_rows(path):
         op = row.get("op")
         if op not in _NEEDED:
             raise InvalidInput(f"{where} needs an op: {', '.join(_NEEDED)}.")
-        # A fact says source and target; notes say topic, and `to` for where a changed one leads.
+        # Facts have `source` and `target`; events of notes have `topic` and `to`.
         row["topic"] = row.get("topic") or row.get("source")
         row["target"] = row.get("target") or row.get("to")
         if missing := next((name for name in _NEEDED[op] if not row.get(name)), None):
@@ -75,10 +75,7 @@ def replay(
     encoder: str,
     on_progress: Progress | None = None,
 ) -> Iterator[tuple[Question, View]]:
-    """Every question, and what it may be asked of: a memory that the events were written into.
-
-    Each is asked at its own moment, when only what came before it is written.
-    """
+    """Yield every question with the memory at its moment, when only earlier events are written."""
     waiting, clock = deque(events), SimpleNamespace(now=0)
     questions = sorted(questions, key=lambda one: one.asked_at)
     with (
@@ -119,12 +116,12 @@ def _write(memory: Memory, event: SetEvent) -> None:
 
 
 def said(answer: Answer, words: int | None = None) -> str:
-    """What the sentences of an answer say, or their first words."""
+    """Return the text of an answer, or its first words."""
     return " ".join(" ".join(one.text for one in answer.sentences).split()[:words])
 
 
 def holds(text: str, answers: Iterable[str]) -> bool:
-    """Whether a text says one of the answers, in whatever case and punctuation.
+    """Return whether a text contains one of the answers, ignoring case and punctuation.
 
     >>> holds("It runs on Rack-4.", ["rack 4", "rack 5"]), holds("", [])
     (True, False)

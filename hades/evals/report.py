@@ -1,4 +1,4 @@
-"""Reports: what was measured as tables, as a Markdown page, and its data as JSON."""
+"""Reports of measurements: tables, a Markdown page, and JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_report(measured: Measured | ByType, folder: Path) -> list[Path]:
 
 
 def to_markdown(measured: Measured | ByType) -> str:
-    """The page: what was measured, the ladder or the tables by type."""
+    """Return the Markdown page: what was measured, and the ladder or the tables by type."""
     lines = [f"# {measured.dataset}\n"]
     if isinstance(measured, ByType):
         lines.append("Shares in per cent.")
@@ -46,7 +46,7 @@ def to_markdown(measured: Measured | ByType) -> str:
 
 
 def ladder_table(measured: Measured, *, errors: bool = False) -> Table:
-    """A row a system, with the standard errors of its metrics or without."""
+    """Return a row for each system, with or without standard errors."""
 
     def row(name: str, scores: Scores) -> list[str]:
         values = [
@@ -61,7 +61,7 @@ def ladder_table(measured: Measured, *, errors: bool = False) -> Table:
 
 
 def type_tables(measured: ByType) -> dict[str, Table]:
-    """By size of memory or system: a row a type of question, shares in per cent."""
+    """Return, by size of memory or system, a row for each type of question, in per cent."""
     return {
         name: [
             ["type", "n", *measured.columns],
@@ -81,5 +81,5 @@ def _per_cent(share: float) -> str:
 
 
 def _label(metric: str) -> str:
-    """A metric as tables head it: R@5, nDCG@10, MRR."""
+    """Return the heading of a metric: R@5, nDCG@10, MRR."""
     return metric.replace("recall", "R").replace("ndcg", "nDCG").replace("mrr", "MRR")

@@ -1,7 +1,7 @@
-"""Sets of sessions, as LongMemEval has them: each question comes with a history of its own.
+"""Sets of sessions, as in LongMemEval: each question has its own history.
 
-A question's history is a space of one memory: it sees no other, but word frequencies are
-those of all. Nothing is kept: each run writes the histories anew.
+Each history is a space of one memory, so a question sees no other; only word frequencies are
+shared. Nothing is kept: each run writes the histories again.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from hades.store.records import Progress
 
 COLUMNS = ("any@5", "all@5")
 SYSTEMS_ASKED = ("hybrid", "full", "recall")
-"""Two of the ladder's, and a whole recall."""
+"""Two systems of the ladder, and a whole recall."""
 CHUNKS_RANKED = 20
-"""Enough for five sessions: they are short."""
+"""Enough chunks for five sessions, which are short."""
 
 
 def measure_sessions(
@@ -53,6 +53,6 @@ def _outcome(question: Question, memory: Memory, system: str) -> Outcome:
     else:
         chunks = [one.chunk for one in memory.rank(question.text, CHUNKS_RANKED, system=system)]
     found = tuple(dict.fromkeys(chunk.topic for chunk in chunks))[:5]
-    there = question.gold.intersection(found)
-    values = {"any@5": float(bool(there)), "all@5": float(there == question.gold)}
+    hits = question.gold.intersection(found)
+    values = {"any@5": float(bool(hits)), "all@5": float(hits == question.gold)}
     return Outcome(question, values, system == "recall" and not values["all@5"], found)

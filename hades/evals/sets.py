@@ -1,11 +1,11 @@
-"""Question sets as they lie in a folder.
+"""Question sets in a folder.
 
-What kind a set is shows in its first file; `questions.jsonl` stands beside it. `corpus.jsonl`
-has a passage a line, `{id, title, text}`, `turns.jsonl` a turn of a conversation,
-`{id, conversation, session, when, speaker, text}`, and a question `{id, question, gold: [ids]}`,
-for turns the conversation it is about, and the `answer` where somebody knows it. The kinds
-that are measured by type of question (`events.jsonl`, `facts.jsonl`, `sessions.jsonl`) say in
-`docs/evaluation.md` what their lines have.
+The kind of a set is known by its main file; `questions.jsonl` is beside it. A line of
+`corpus.jsonl` is a passage, `{id, title, text}`; of `turns.jsonl` a turn of a conversation, `{id,
+conversation, session, when, speaker, text}`; of `questions.jsonl` a question, `{id, question, gold:
+[ids]}`, for turns with its `conversation`, and with the `answer` if it is known. The lines of
+`events.jsonl`, `facts.jsonl` and `sessions.jsonl`, whose sets are measured by type of question, are
+described in `docs/evaluation.md`.
 """
 
 from __future__ import annotations
@@ -30,38 +30,38 @@ FILES = {
     "facts": "facts.jsonl",
     "sessions": "sessions.jsonl",
 }
-"""The kinds of sets, each with the file it is known by."""
+"""The kinds of sets, each with its main file."""
 LADDER_KINDS = ("corpus", "turns")
 """Kinds that are measured system by system; the others by type of question."""
 _DATED = ("everyday", "facts")
-"""Kinds whose questions are asked at a moment; some of them want nothing to be found."""
+"""Kinds whose questions have a time; some of these questions have no gold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and the ids of what answers it."""
+    """A question and the ids of the passages that answer it."""
 
     id: str
     text: str
     gold: frozenset[str]
     conversation: str | None = None
-    """The conversation it is about; None where the set has none."""
+    """The conversation it is about; None if the set has none."""
     answers: tuple[str, ...] = ()
-    """What an answer may say, any of these, where the set tells it."""
+    """The accepted answers, if the set has them."""
     type: str = ""
-    """What is hard about it, in the set's own words; empty where it does not say."""
+    """The type of question by the set, or ""."""
     asked_at: int = 0
     """When it is asked, in microseconds since 1970."""
     as_of: str | None = None
-    """The time the caller passes, if one is passed."""
+    """The valid time that the caller passes, if any."""
     stale: frozenset[str] = frozenset()
-    """Ids of what was right once and is not now."""
+    """Ids that were right once and no longer are."""
     history: tuple[tuple[str, str], ...] = ()
     """The sessions it may look at, each with its date."""
 
     @property
     def fold(self) -> int:
-        """Which half it falls in, 0 or 1: train on one, report on the other."""
+        """The half of the set, 0 or 1: train on one, report on the other."""
         return zlib.crc32(self.id.encode()) & 1
 
 
@@ -77,24 +77,24 @@ class EvalSet:
 
     @property
     def corpus(self) -> Path:
-        """The file of what is asked about: passages, turns, events, facts, sessions."""
+        """The file of passages, turns, events, facts or sessions."""
         return self.folder / FILES[self.kind]
 
     @property
     def triples(self) -> Path:
-        """Facts somebody extracted from the passages; not every set has them."""
+        """The file of facts extracted from the passages; not every set has it."""
         return self.folder / TRIPLES
 
     def in_turn(self, doing: str, on_progress: Progress | None) -> Iterator[Question]:
-        """The questions one after the other; after each, how many are done is told."""
+        """Yield the questions, and report progress after each."""
         for number, question in enumerate(self.questions, start=1):
             yield question
             if on_progress is not None:
                 on_progress(doing, number, len(self.questions))
 
     def lost(self) -> list[tuple[str, str]]:
-        """The gold that the corpus does not have, each with the id of its question."""
-        there = {
+        """Return (question, gold) ids whose gold is not in the corpus."""
+        known = {
             (str(row.get("conversation")) if self.kind == "turns" else None, str(row.get("id")))
             for _, row in read_rows(self.corpus)
         }
@@ -102,11 +102,11 @@ class EvalSet:
             (one.id, gold)
             for one in self.questions
             for gold in sorted(one.gold)
-            if (one.conversation, gold) not in there
+            if (one.conversation, gold) not in known
         ]
 
     def half(self, fold: int) -> EvalSet:
-        """The same corpus with the questions of one half."""
+        """Return the set with the questions of one half."""
         if fold not in (0, 1):
             raise InvalidInput(f"A fold is 0 or 1, not {fold}.")
         questions = tuple(one for one in self.questions if one.fold == fold)
@@ -115,14 +115,14 @@ class EvalSet:
         return replace(self, questions=questions)
 
     def first(self, limit: int) -> EvalSet:
-        """The same corpus with the first questions only."""
+        """Return the set with the first questions only."""
         if limit < 1:
             raise InvalidInput(f"The limit is at least one question, not {limit}.")
         return replace(self, questions=self.questions[:limit])
 
 
 def load_set(folder: str | Path, questions: str | Path | None = None) -> EvalSet:
-    """The set in a folder, with its own questions or those of another file."""
+    """Load the set in a folder, with its own questions or those of another file."""
     folder = Path(folder).expanduser().resolve()
     if not folder.is_dir():
         raise InvalidInput(f"There is no folder {folder} with a question set.")
@@ -145,12 +145,12 @@ def load_set(folder: str | Path, questions: str | Path | None = None) -> EvalSet
 
 
 def kind_of(folder: Path) -> str | None:
-    """The kind of set a folder holds; None where it holds none."""
+    """Return the kind of set in a folder; None if there is none."""
     return next((kind for kind, name in FILES.items() if (folder / name).is_file()), None)
 
 
 def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each line of a JSON lines file, with its place for messages."""
+    """Yield each row of a JSON lines file, with its place for messages."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -166,7 +166,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def moment(where: str, row: Mapping[str, Any], name: str) -> int:
-    """The time a line has under a name, in microseconds since 1970."""
+    """Return the time in a field of a row, in microseconds since 1970."""
     try:
         return to_micros(parse_time(str(row[name]), 0))
     except (KeyError, InvalidInput) as error:
@@ -174,7 +174,7 @@ def moment(where: str, row: Mapping[str, Any], name: str) -> int:
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """A value of a line as texts: a list of them, a single one, or none."""
+    """Return a field of a row as texts: a list, a single text, or nothing."""
     some = value if isinstance(value, list) else [value]
     return tuple(str(one) for one in some if one not in (None, ""))
 

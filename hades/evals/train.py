@@ -1,7 +1,7 @@
-"""Training the ranker: questions whose answers are known become its weights.
+"""Training the ranker: learn its weights from questions with known answers.
 
-The features are those a question gets in use. Only weights are learned here; whoever
-reports numbers trains on other questions than those reported (`fold`, or other sets).
+The features are the same as in use. Reported numbers must come from other questions than those
+trained on (`fold`, or other sets).
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from hades.memory import View
 from hades.store.records import Progress
 
 NOTE_SIZES = (None, 100, 30, 10)
-"""A ranker of notes must know small memories, too: it learns from the whole set and parts."""
+"""Sizes in notes of the memories to learn from; None is the whole set. The ranker must also work
+on small memories."""
 
 
 def _asked(
     eval_set: EvalSet, cache: Path, encoder: str, on_progress: Progress | None
 ) -> Iterator[tuple[Question, View, IdOf]]:
-    """Every question of a set, what it is asked of, and how a chunk there is called as gold."""
+    """Yield every question of a set, its view, and the function from a chunk to its gold id."""
     if eval_set.kind != "everyday":
         with open_set(eval_set, cache, encoder=encoder, on_progress=on_progress) as opened:
             for question in eval_set.in_turn(f"asking {eval_set.name}", on_progress):
@@ -49,7 +50,7 @@ def train(
     encoder: str,
     on_progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Train a ranker on the questions of sets and write it; how many of each were of use."""
+    """Train a ranker on sets and write it; return how many questions of each set were usable."""
     if not target.expanduser().parent.is_dir():
         raise InvalidInput(f"There is no folder {target.parent} to write {target.name} to.")
     learned: dict[str, list[TrainingQuestion]] = {one.name: [] for one in sets}
@@ -60,8 +61,8 @@ def train(
             if wanted.any() and not wanted.all():
                 learned[eval_set.name].append(TrainingQuestion(table, wanted))
     counts = {name: len(found) for name, found in learned.items()}
-    # Every set is heard alike: trained on the plain pile, HotpotQA left out loses 2.8 points
-    # of R@5 to the largest set's ways, and so 1.2.
+    # All sets count alike: with equal weights per question, HotpotQA, when left out of training,
+    # loses 2.8 points of R@5; with equal weights per set, 1.2.
     every = [replace(one, weight=1 / len(found)) for found in learned.values() for one in found]
     if not every:
         raise InvalidInput("No question of these sets has an answer among its candidates.")

@@ -1,4 +1,4 @@
-"""How knowledge leaves and comes back: the formats other tools read.
+"""Exchange: export and import in formats that other tools read.
 
 `jsonl` holds everything and comes back without loss. The others hold the graph as of
 one moment: `node-link` (NetworkX and friends), `graphml` (Gephi, yEd), `arango`

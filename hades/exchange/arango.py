@@ -1,8 +1,8 @@
 """Files for arangoimport: one JSON-lines file a collection, and a script that loads them.
 
-The collections are those of the HADES_KG graph: papers_raw (texts, not traversed),
-entities (topics among them), clusters, relations, cluster_edges, and the ones that
-only a running system fills, which are written empty so that they exist.
+The collections are those of the HADES_KG graph: papers_raw (texts, not traversed), entities (with
+topics), clusters, relations, cluster_edges, and collections that only a running system fills, which
+are written empty so that they exist.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ EDGES = ("relations", "cluster_edges")
 def write(graph: GraphSnapshot, folder: Path) -> None:
     """Write a file for every collection, and `import.sh`."""
     nodes = list(graph.nodes())
-    keys = {one.node: f"{one.node.kind[0]}_{place}" for place, one in enumerate(nodes, start=1)}
+    keys = {
+        exported.node: f"{exported.node.kind[0]}_{place}"
+        for place, exported in enumerate(nodes, start=1)
+    }
     out_degree = Counter(edge.source for edge in graph.edges)
     files: dict[str, Iterable[dict[str, Any]]] = dict.fromkeys((*DOCUMENTS, *EDGES), ())
     files["papers_raw"] = (
@@ -41,18 +44,18 @@ def write(graph: GraphSnapshot, folder: Path) -> None:
     )
     files["entities"] = (
         {
-            "_key": keys[one.node],
-            "name": one.node.name,
-            "name_lower": one.node.name.lower(),
-            "type": one.kind,
-            "aliases": list(one.other_names),
+            "_key": keys[exported.node],
+            "name": exported.node.name,
+            "name_lower": exported.node.name.lower(),
+            "type": exported.kind,
+            "aliases": list(exported.other_names),
             "summary": "",
             "layer": 0,
             "cluster_id": None,
             "prev_cluster_id": None,
-            "deg_out": out_degree[one.node],
+            "deg_out": out_degree[exported.node],
         }
-        for one in nodes
+        for exported in nodes
     )
     files["relations"] = (
         _relation(edge, f"r_{edge.id}" if edge.id > 0 else f"s_{number}", keys)

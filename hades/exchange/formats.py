@@ -1,4 +1,4 @@
-"""Which formats there are, and how a new file or folder appears: whole, or not at all."""
+"""The export formats, and files and folders that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ FORMATS = ("jsonl", *GRAPH_FILES, *GRAPH_FOLDERS)
 
 @contextmanager
 def new_file(path: Path) -> Iterator[TextIO]:
-    """A text file that appears whole under its name, or not at all."""
+    """Open a new text file that appears whole under its name, or not at all."""
     with _new(path) as draft, draft.open("x", encoding="utf-8", newline="\n") as file:
         yield file
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder that appears whole under its name, or not at all."""
+    """Make a new folder that appears whole under its name, or not at all."""
     with _new(path) as draft:
         draft.mkdir()
         yield draft
@@ -41,7 +41,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def text_file(target: Path | TextIO) -> Iterator[TextIO]:
-    """A new file at a path, or one that the caller opened."""
+    """Yield a new file at a path, or the file that the caller opened."""
     if isinstance(target, Path):
         with new_file(target) as file:
             yield file
@@ -50,14 +50,14 @@ def text_file(target: Path | TextIO) -> Iterator[TextIO]:
         yield target
         target.flush()
     except BrokenPipeError:
-        raise  # whoever reads it has seen enough
+        raise  # the reader of the pipe closed it
     except OSError as error:
         raise Unavailable(f"The export cannot be written: {error.strerror or error}.") from error
 
 
 @contextmanager
 def _new(path: Path) -> Iterator[Path]:
-    """A hidden name beside a path; what is made there gets the path's name in one step."""
+    """Yield a hidden path beside `path`, and rename it to `path` in one step at the end."""
     _refuse_existing(path)
     try:
         with draft_of(path) as draft:

@@ -33,12 +33,12 @@ def write(graph: GraphSnapshot, file: TextIO) -> None:
             key = f'id="{domain}_{name}" for="{domain}"'
             file.write(f'<key {key} attr.name="{name}" attr.type="{kind}"/>\n')
     file.write('<graph id="HADES_KG" edgedefault="directed">\n')
-    for one in graph.nodes():
-        file.write(f'<node id="{_clean(one.id)}">')
-        _data(file, "node", "kind", one.kind)
-        _data(file, "node", "name", one.node.name)
-        _data(file, "node", "text", one.text)
-        _data(file, "node", "aliases", "; ".join(one.other_names))
+    for node in graph.nodes():
+        file.write(f'<node id="{_clean(node.id)}">')
+        _data(file, "node", "kind", node.kind)
+        _data(file, "node", "name", node.node.name)
+        _data(file, "node", "text", node.text)
+        _data(file, "node", "aliases", "; ".join(node.other_names))
         file.write("</node>\n")
     ids = graph.ids()
     for edge in graph.edges:

@@ -1,6 +1,6 @@
-"""JSON lines of everything: a header, one record a line, and an end that counts them.
+"""JSON lines of everything: a header, one record a line, and an end line with their count.
 
-The end tells a whole export from one that was cut off.
+The end line distinguishes a whole export from one that was cut off.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hades.errors import InvalidInput
 
 FORMAT = 2
 WITHOUT_END = 1
-"""The format before: it has no end, and is still read."""
+"""The format before, without an end line, which is still read."""
 
 
 def write(records: Iterable[dict[str, Any]], file: TextIO) -> None:
@@ -27,7 +27,7 @@ def write(records: Iterable[dict[str, Any]], file: TextIO) -> None:
 
 
 class Reader:
-    """The records of a file, one at a time, knowing which line it stands at."""
+    """Iterates over the records of a file, and knows the current line."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -56,8 +56,8 @@ class Reader:
             raise InvalidInput(f"{self._path} is empty.")
         if self._format == FORMAT and end != count:
             raise InvalidInput(
-                f"{self._path} is incomplete: it has {count:,} records, fewer or more than were "
-                "exported. Export it again; nothing was imported."
+                f"{self._path} is incomplete: it has {count:,} records, but its end line says "
+                f"{end}. Export it again; nothing was imported."
             )
 
     def _record(self, line: str) -> dict[str, Any]:
@@ -76,5 +76,5 @@ class Reader:
         return record
 
     def where(self) -> str:
-        """The place, for a message."""
+        """Return the file and line, for a message."""
         return f"{self._path}, line {self.line},"

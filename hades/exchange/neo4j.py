@@ -23,13 +23,15 @@ def write(graph: GraphSnapshot, folder: Path) -> None:
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, quoting=csv.QUOTE_ALL)
         rows.writerow(["id:ID", "name", "kind", "aliases:string[]", "text", ":LABEL"])
-        for one in graph.nodes():
+        for exported in graph.nodes():
             # The importer splits arrays at semicolons and has no way to escape one.
-            aliases = ";".join(name.replace(";", ",") for name in one.other_names)
-            labels = one.node.kind.capitalize()
-            if one.node.kind == "entity":
-                labels += f";{_label(one.kind)}"
-            rows.writerow([one.id, one.node.name, one.kind, aliases, one.text, labels])
+            aliases = ";".join(name.replace(";", ",") for name in exported.other_names)
+            labels = exported.node.kind.capitalize()
+            if exported.node.kind == "entity":
+                labels += f";{_label(exported.kind)}"
+            rows.writerow(
+                [exported.id, exported.node.name, exported.kind, aliases, exported.text, labels]
+            )
     ids = graph.ids()
     with (folder / "relationships.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, quoting=csv.QUOTE_ALL)

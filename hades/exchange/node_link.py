@@ -24,7 +24,7 @@ _STATE_FIELDS = ("tags", "confidence", "importance", "valid_from")
 _OF_A_TEXT = ("text", *(one.name for one in fields(State)))
 _EDGE_FIELDS = ("strength", "evidence", "valid_from", "valid_to")
 _OF_AN_EDGE = ("source", "target", "key", "type", "weight", "metadata")
-"""What is kept in a place of its own; all else is metadata."""
+"""Fields that are read by name; all others become metadata."""
 
 
 def write(graph: GraphSnapshot, file: TextIO) -> None:
@@ -48,8 +48,7 @@ def _nodes(graph: GraphSnapshot, ids: dict[Node, str]) -> Iterator[dict[str, Any
     left = dict(ids)
     for state in graph.states:
         node = left.pop(Node("topic", state.topic))
-        known = plain(state)
-        yield {"id": node, "type": "topic", "name": state.topic, "metadata": known}
+        yield {"id": node, "type": "topic", "name": state.topic, "metadata": plain(state)}
     for chunk in graph.chunks:
         metadata = {
             "text": chunk.text,
@@ -93,20 +92,20 @@ def _edge(edge: Any, ids: dict[Node, str]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a node-link file says, in our words."""
+    """The content of a node-link file, in the terms of HADES."""
 
     texts: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Topic name to what is remembered of it: content, tags, metadata, …"""
+    """The state of each topic: content, tags, metadata, …"""
     aliases: dict[str, list[str]] = field(default_factory=dict)
-    """Entity name to its other names."""
+    """The aliases of each entity."""
     kinds: dict[str, str] = field(default_factory=dict)
-    """Entity name to its kind."""
+    """The kind of each entity."""
     edges: list[dict[str, Any]] = field(default_factory=list)
     """source, relation, target, weight, evidence, valid_from, valid_to, metadata."""
 
 
 def read(path: Path) -> Read:
-    """Read a node-link file, whoever wrote it."""
+    """Read a node-link file of HADES or of another tool."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The graph as of one moment, in the form every graph format is written from."""
+"""Snapshot: the graph as of one moment, which all graph formats are written from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARK_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class ExportedNode:
-    """A node as graph formats show it."""
+    """A node as graph formats write it."""
 
     id: str
     node: Node
@@ -36,7 +36,7 @@ class GraphSnapshot:
     edges: list[Edge]
 
     def nodes(self) -> Iterator[ExportedNode]:
-        """Every node with its id, the topics first."""
+        """Yield every node with its id, the topics first."""
         texts = {Node("topic", state.topic): state.content for state in self.states}
         texts |= {Node("chunk", chunk.id): chunk.text for chunk in self.chunks}
         entities = {Node("entity", entity.name): entity for entity in self.entities}
@@ -51,9 +51,9 @@ class GraphSnapshot:
             )
 
     def ids(self) -> dict[Node, str]:
-        """A stable id for each node: a topic's and chunk's name, an entity's folded name.
+        """Return a stable id for each node: the name of a topic or chunk, an entity's folded name.
 
-        Entities that differ only in what folding drops get a mark made of their letters.
+        Entities with the same folded name get a hash of their full name added.
         """
         ids = {Node("topic", state.topic): f"topic:{state.topic}" for state in self.states}
         ids |= {Node("chunk", chunk.id): f"chunk:{chunk.id}" for chunk in self.chunks}
@@ -64,6 +64,6 @@ class GraphSnapshot:
             ids[Node("entity", name)] = f"{key}_{mark}" if key in shared else key
         for edge in self.edges:
             for end in (edge.source, edge.target):
-                # An end whose topic was forgotten still needs a place to stand.
+                # The topic of an end may be forgotten; the edge still needs a node.
                 ids.setdefault(end, f"{end.kind}:{end.name}")
         return ids

@@ -1,5 +1,5 @@
-"""What HADES knows about languages: words, sentences, names, and the rules of English.
+"""Language: words, sentences, names, and the rules of English.
 
-Modules of this package read any script. `english/` has all that holds for English alone: its
-words as tables, and the readers that go by them. Another language would stand beside it.
+The modules of this package read any script. `english/` has everything that holds for English only:
+tables of words, and the readers that use them. Another language would be a package beside it.
 """

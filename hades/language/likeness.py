@@ -1,11 +1,10 @@
-"""Likeness: when two names are so nearly spelled alike that they must mean one thing.
+"""Likeness: decide whether two nearly equal spellings are one name.
 
-Candidates are names that are the same once a character of each, or of one, is left out, so
-the work grows with the letters of all names and not with their pairs. A candidate is scored by
-the share of trigrams both have (Jaccard), but that alone decides nothing: `Christina` and
-`Christiana` share most of theirs. What decides is whether the difference is one that writers
-make in one and the same name: a doubled letter, a silent h, an umlaut written out, a slip
-inside a long word.
+Candidates are names that are equal after one character of either or both is left out, so the work
+grows with the letters of all names, not with their pairs. The share of common trigrams (Jaccard) is
+only shown: `Christina` and `Christiana` share most of theirs. The decision depends on the
+difference, which must be one that writers make within one name: a doubled letter, a silent h, an
+umlaut written out, a slip inside a long word.
 """
 
 from __future__ import annotations
@@ -16,46 +15,46 @@ from itertools import combinations
 from hades.language.patterns import lazy_pattern
 
 LETTERS_AT_LEAST = 8
-"""Of a name, to be compared at all; a name of one word needs LONG_WORD_LETTERS."""
+"""The letters that a name needs to be compared; a name of one word needs LONG_WORD_LETTERS."""
 WORDS_AT_LEAST = 2
-"""A single word is never taken for another: Elisabeth is not Elizabeth."""
+"""The words that a name needs: Elisabeth is not Elizabeth."""
 LONG_WORD_LETTERS = 9
 SLIP_FROM_END_LETTERS = 3
-"""Endings tell names apart (Frederic, Frederick; Alexandra, Alexandria): slips are looked for
-before them only."""
+"""The letters at the end in which a difference is not a slip, since endings distinguish names
+(Frederic, Frederick; Alexandra, Alexandria)."""
 
 _NUMERAL = lazy_pattern(r"[ivx]{1,5}|[^\W\d]*+\d\w*")
-"""Philip II is not Philipp II: numbers say that there are several."""
+"""A number means that there are several of that name: Philip II is not Philipp II."""
 _OF_IZE = lazy_pattern(r"i[sz](?:e|ed|er|ers|es|ing|ation|ations)$")
 _CONSONANTS = frozenset("bcdfgjklmnpqrstvwxz")
 
 
 def trigrams(key: str) -> frozenset[str]:
-    """The runs of three characters of a key, its ends marked by spaces."""
+    """Return the runs of three characters of a key, with a space at each end."""
     padded = f" {key} "
     return frozenset(padded[at : at + 3] for at in range(len(padded) - 2))
 
 
 def jaccard(one: str, other: str) -> float:
-    """The share of trigrams that two keys have in common."""
+    """Return the share of trigrams that two keys have in common."""
     first, second = trigrams(one), trigrams(other)
     return len(first & second) / len(first | second)
 
 
 def is_comparable(key: str) -> bool:
-    """Whether a key is long enough to be recognised in another spelling."""
+    """Return whether a key is long enough to be recognised in another spelling."""
     words = key.split(" ")
     letters = sum(map(len, words))
     return letters >= (LETTERS_AT_LEAST if len(words) > 1 else LONG_WORD_LETTERS)
 
 
 def numbers(key: str) -> list[str]:
-    """The words of a key that count: `ii`, `1980`, `4o`."""
+    """Return the words of a key that are numbers: `ii`, `1980`, `4o`."""
     return [word for word in key.split(" ") if _NUMERAL.fullmatch(word)]
 
 
 def candidates(keys: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of places in sorted keys that differ in one letter or space, or in two swapped."""
+    """Return the positions of keys that differ in one letter or space, or in two swapped."""
     met: dict[str, list[int]] = {}
     for place, key in enumerate(keys):
         if not numbers(key):
@@ -65,7 +64,7 @@ def candidates(keys: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def same_spelling(one: str, other: str) -> str | None:
-    """Why two keys are one name in two spellings; None when that is not nearly sure.
+    """Return why two keys are one name in two spellings; None unless that is nearly sure.
 
     >>> same_spelling("jon smith", "john smith"), same_spelling("jean smith", "joan smith")
     ('a silent h', None)
@@ -96,14 +95,14 @@ def _why_same(first: list[str], second: list[str]) -> str | None:
 
 
 def _inserted(short: str, long: str) -> str | None:
-    """What kind of letter the longer word has more."""
+    """Return the kind of the letter that only the longer word has; None if it is not typical."""
     at = next((n for n, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
     if short[at:] != long[at + 1 :] or at == 0:
         return None
     letter, before, after = long[at], long[at - 1], long[at + 1 : at + 2]
     if letter == before and len(short) >= 5:
         return "a doubled letter"
-    # Inside a word only: Sara and Sarah are two.
+    # Inside a word only: Sara and Sarah are two names.
     if letter == "h" and after and (before in _CONSONANTS or after in _CONSONANTS):
         return "a silent h"
     if letter == "e" and before in "aou" and after in _CONSONANTS and len(long) >= 6:
@@ -114,7 +113,7 @@ def _inserted(short: str, long: str) -> str | None:
 
 
 def _exchanged(one: str, other: str) -> str | None:
-    """What kind of change makes one word of another as long."""
+    """Return the kind of change between two words of the same length; None if not typical."""
     unlike = [n for n, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
     at = unlike[0]
     swapped = (

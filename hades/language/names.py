@@ -1,6 +1,6 @@
-"""Names: how two spellings are recognised as one thing.
+"""Names: keys under which different spellings of a name are equal.
 
-A name's key is its words in lower case; a leading article does not count.
+The key of a name is its words in lower case, without leading articles.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _JOINTS = lazy_pattern(r"\.|::|/|#|->")
 _OVERLOAD = lazy_pattern(r"#\d+$")
 DIGITS = lazy_pattern(r"[0-9]+")
 DATE = lazy_pattern(r"(?<!\d)((?:19|20)\d\d)[-/._]?([01]\d)(?:[-/._]?([0-3]\d))?(?!\d)")
-"""A month or day in a name, as the entries of a diary have it."""
+"""A month or day in a name, as in the names of diary entries."""
 _NAME_JOINTS = lazy_pattern(r"[/_:\-]|\.(?!\d)")
 _WORD_PARTS = lazy_pattern(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+")
 OLD_PAPER_ID = r"(?!submit/)[a-z-]+(?:\.[A-Z]{2})?/\d{7}"
-# Tables that took ids for numbers lost zeros and gained digits; they are taken as they are.
+# Ids that a table stored as numbers have lost zeros or gained digits, so any length is accepted.
 _PAPER_ID = lazy_pattern(
     r"(?:arxiv:\s?|(?:https?://)?(?:www\.)?arxiv\.org/(?:abs|pdf|html)/)?"
     rf"(\d{{3,4}}\.\d{{1,20}}|{OLD_PAPER_ID})(?:v\d+)?(?:\.pdf)?",
@@ -34,7 +34,7 @@ _TRAILING_PARENTHESIS = lazy_pattern(r"\([^()]*\)\s*$")
 
 @lru_cache(maxsize=65_536)
 def name_key(name: str) -> str:
-    """The key under which a name is looked up.
+    """Return the key under which a name is looked up.
 
     >>> name_key("The Café-Racer (Film)")
     'cafe racer film'
@@ -45,13 +45,13 @@ def name_key(name: str) -> str:
     start = 0
     while start < len(found) - 1 and found[start] in _ARTICLES:
         start += 1
-    # Casefolding can bring accents and letters apart anew: İ, ŉ.
+    # Casefolding can split letters into new accents: İ, ŉ.
     again = words(" ".join(found[start:]))
     return " ".join(again) or name.strip()
 
 
 def says(text: str, name: str) -> bool:
-    """Whether a name stands in a text, whatever its case, accents and punctuation.
+    """Return whether a text contains a name, ignoring case, accents and punctuation.
 
     >>> says("It was Ann-Lee.", "ann lee"), says("It was Annlee.", "ann lee")
     (True, False)
@@ -62,16 +62,15 @@ def says(text: str, name: str) -> bool:
 
 
 def exact_key(name: str) -> str:
-    """The key of a name that is known by its very letters; no name_key looks like it."""
+    """Return the key of a name that counts letter by letter; no `name_key` looks like it."""
     return f"`{name}`"
 
 
 def entity_key(name: str, *, symbol: bool = False) -> str:
-    """The key of the entity a text means by a name.
+    """Return the key of the entity that a text means by a name.
 
-    Identifiers mean what they are spelled like: `_load` is not `load`. So does the full name
-    of a symbol of code, `a.b_load` not being `a.b.load`. It depends on the name alone, hence
-    not on who came first.
+    Identifiers and full names of code symbols count letter by letter: `_load` is not `load`, and
+    `a.b_load` is not `a.b.load`. The key depends on the name alone, not on the order of writes.
 
     >>> entity_key("Count Stripes"), entity_key("count_stripes"), entity_key("io.Open", symbol=True)
     ('count stripes', '`count_stripes`', '`io.Open`')
@@ -83,7 +82,7 @@ def entity_key(name: str, *, symbol: bool = False) -> str:
 
 
 def symbol_tail(name: str) -> str:
-    """The last part of a symbol's full name, as a text would mention it.
+    """Return the last part of a symbol's full name, as a text would mention it.
 
     >>> symbol_tail("hades.store.Engine.close"), symbol_tail("io::read#2"), symbol_tail("main")
     ('close', 'read', 'main')
@@ -93,18 +92,18 @@ def symbol_tail(name: str) -> str:
 
 
 def is_identifier(name: str) -> bool:
-    """Whether one word is spelled as only code spells: `count_stripes`, `countStripes`."""
+    """Return whether a word is spelled as in code: `count_stripes`, `countStripes`."""
     return _IDENTIFIER.fullmatch(name) is not None
 
 
 def without_parenthesis(title: str) -> str:
-    """A title as it is mentioned: "Ed Wood (film)" is written "Ed Wood"."""
+    """Return a title as texts mention it: "Ed Wood (film)" becomes "Ed Wood"."""
     found = _TRAILING_PARENTHESIS.search(title)
     return title[: found.start()].rstrip() or title if found else title
 
 
 def spoken(name: str) -> str:
-    """A topic's name as people say it: its joints are spaces.
+    """Return a topic's name as people say it, with spaces for separators.
 
     >>> spoken("server/db07"), spoken("design/approach_x"), spoken("plan 2.0")
     ('server db07', 'design approach x', 'plan 2.0')
@@ -113,7 +112,7 @@ def spoken(name: str) -> str:
 
 
 def own_heading(topic: str, heading: str) -> str:
-    """A heading without the topic's name, which stands before a note's own headings.
+    """Return a heading without the topic's name, which precedes the headings of a note.
 
     >>> own_heading("server/db07", "server db07"), own_heading("server/db07", "server db07 > Disks")
     ('', 'Disks')
@@ -123,7 +122,7 @@ def own_heading(topic: str, heading: str) -> str:
 
 
 def numberless(name: str) -> str:
-    """A name whatever its numbers are: bug 102 and bug 103 have one.
+    """Return a name with every number replaced by 0, so that bug 102 and bug 103 are equal.
 
     >>> numberless("server/db07"), numberless("Bug 102")
     ('server db0', 'bug 0')
@@ -132,7 +131,7 @@ def numberless(name: str) -> str:
 
 
 def fact_words(source: str, relation: str, target: str) -> str:
-    """A fact as it is embedded and searched.
+    """Return a fact in the words that are embedded and searched.
 
     >>> fact_words("server/db07", "runs_on", "rack 4")
     'server db07 runs on: rack 4'
@@ -141,7 +140,7 @@ def fact_words(source: str, relation: str, target: str) -> str:
 
 
 def name_parts(name: str) -> list[str]:
-    """The parts of a name's words that people also say alone: `db07` is "db 7", too.
+    """Return the parts of a name's words that people also say separately: `db07` is "db 7", too.
 
     >>> name_parts("server/db07"), name_parts("InvoiceReader 12")
     (['db', '07', '7'], ['Invoice', 'Reader'])
@@ -156,7 +155,7 @@ def name_parts(name: str) -> list[str]:
 
 
 def paper_id(written: str) -> str | None:
-    """The arXiv id in one spelling, without prefix and version; None when it is none.
+    """Return an arXiv id without prefix and version; None if the text is not an arXiv id.
 
     >>> paper_id("math/0309136"), paper_id("arXiv:1706.03762v5")
     ('math/0309136', '1706.03762')

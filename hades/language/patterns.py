@@ -10,14 +10,14 @@ _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn"
 
 
 class LazyPattern:
-    """A regular expression that is compiled when one of its methods is first asked for."""
+    """A regular expression that is compiled when one of its methods is first used."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
         self.flags = flags
 
     def compiled(self) -> re.Pattern[str]:
-        """The compiled pattern; its methods become attributes, so later calls cost nothing."""
+        """Compile the pattern and set its methods as attributes, so that later calls are direct."""
         compiled = re.compile(self.pattern, self.flags)
         for method in _METHODS:
             setattr(self, method, getattr(compiled, method))
@@ -28,10 +28,10 @@ class LazyPattern:
 
 
 def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern to be used like that of `re.compile`."""
+    """Return a pattern that is used like the result of `re.compile`."""
     return cast("re.Pattern[str]", LazyPattern(pattern, flags))
 
 
 def any_of(words: Iterable[str]) -> str:
-    """The source of a pattern that matches one of these words, the longest first."""
+    """Return the source of a pattern that matches one of these words, the longest first."""
     return "(?:" + "|".join(sorted(words, key=lambda word: (-len(word), word))) + ")"

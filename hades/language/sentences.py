@@ -1,8 +1,8 @@
-"""Sentences: where a text may be cut without breaking a thought.
+"""Sentences: split a text into sentences.
 
-A sentence ends at a full stop, question or exclamation mark of its script, at an empty
-line, and before the next item of a list. An abbreviation, an initial or a number with a
-point does not end one.
+A sentence ends at a full stop, question or exclamation mark of its script, at an empty line, and
+before the next item of a list. The point of an abbreviation, an initial or a number does not end
+it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _END = lazy_pattern(
 )
 _LAST_WORD = lazy_pattern(r"(?<![^\s(\[\"“'‘«])[^\s(\[\"“'‘«]++$")
 _INITIALS = lazy_pattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
-"""`J.`, `U.S.`, `z.B.`: letters each with a point."""
+"""Letters with a point each: `J.`, `U.S.`, `z.B.`."""
 _LIST_NUMBER = lazy_pattern(r"(?:^|\n)[^\S\n]*\d{1,4}$")
 _MARKS = lazy_pattern(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 _NEXT = lazy_pattern(r"\s*[\"“'‘«(\[]*((?:[^\W\d_]+|\S))")
 
 
 def spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where each sentence begins and ends, white space around it left out."""
+    """Yield the start and end of each sentence, without white space around it."""
     start = 0
     for found in _END.finditer(text):
         if found["point"] and not _ends(text, found.start(), found.end(), found["point"]):
@@ -46,12 +46,12 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def sentences(text: str, at_most: int | None = None) -> list[str]:
-    """The sentences of a text, in order; with `at_most` the first ones, the rest is not read."""
+    """Return the sentences of a text in order; with `at_most`, only the first are read."""
     return [text[start:end] for start, end in islice(spans(text), at_most)]
 
 
 def plain_sentence(text: str) -> str:
-    """A sentence on one line, without the marks of a list or a heading before it."""
+    """Return a sentence on one line, without the marks of a list or heading before it."""
     return _MARKS.sub("", " ".join(text.split()))
 
 
@@ -60,7 +60,7 @@ NOTE_SENTENCES_AT_MOST = 16
 
 @lru_cache(maxsize=4_096)
 def note_sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a note that count each for itself; none of a note of one sentence."""
+    """Return the sentences of a note; () for a note of one sentence."""
     found = sentences(text, NOTE_SENTENCES_AT_MOST)
     return tuple(found) if len(found) > 1 else ()
 
@@ -74,7 +74,7 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _ends(text: str, point: int, end: int, marks: str) -> bool:
-    """Whether a mark ends a sentence, by the word before it and the letter after it."""
+    """Return whether a mark ends a sentence, by the word before it and the letter after it."""
     after = _NEXT.match(text, end)
     if after is None:
         return True
@@ -83,7 +83,7 @@ def _ends(text: str, point: int, end: int, marks: str) -> bool:
         return not follows.islower()
     if follows.islower():
         return False
-    # Only so far back as a word reaches: the work stays linear in the text.
+    # Look back only as far as a word reaches, so that the work is linear in the text.
     before = text[max(0, point - 40) : point]
     word = _LAST_WORD.search(before)
     if word is None:
@@ -92,6 +92,6 @@ def _ends(text: str, point: int, end: int, marks: str) -> bool:
     if plain in ABBREVIATIONS:
         return plain in ENDING_ABBREVIATIONS and follows.isupper() and text[end : end + 2] != " ("
     if _INITIALS.fullmatch(word[0]) and word[0] != "I":
-        # J. R. R. Tolkien is one name; `Bug Y. The` is none.
+        # "J. R. R. Tolkien" is one name, but "Bug Y. The" ends a sentence.
         return len(after[1]) > 1 and after[1].casefold() in STOP_WORDS
     return not _LIST_NUMBER.search(before)

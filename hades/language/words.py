@@ -1,7 +1,7 @@
-"""The tokeniser: a text as a row of words, and where they stand in it.
+"""The tokeniser: the words of a text, and their places in it.
 
-A word is a run of letters and digits, without accents. A script that puts no spaces between
-words (Chinese, Japanese) counts every character as one.
+A word is a run of letters and digits, without accents. In a script without spaces between words
+(Chinese, Japanese), every character is a word.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import unicodedata
 from hades.language.patterns import lazy_pattern
 
 _NO_SPACES = "\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-# Signs that belong to a word though they are no letters: vowel signs and the like.
+# Signs that belong to a word but are not letters, such as vowel signs.
 _SIGNS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670"
     "\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ecd\u0f71-\u0fbc\u102b-\u103e"
@@ -30,7 +30,7 @@ _CLUSTER = lazy_pattern(rf"(?s).[{_SIGNS}]*")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, in their own case, without accents."""
+    """Return the words of a text, in their own case, without accents."""
     return _ASCII_WORDS.findall(text) if text.isascii() else _WORDS.findall(_without_accents(text))
 
 
@@ -48,7 +48,7 @@ def _without_accents(text: str) -> str:
 
 
 def word_places(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text, as `words` gives them, begin and end in it."""
+    """Return the start and end of each word that `words` returns."""
     if text.isascii():
         return [match.span() for match in _WORDS.finditer(text)]
     plain: list[str] = []
@@ -68,7 +68,7 @@ PLACE_BITS_BELOW = 5
 
 
 def characters_at(text: str, packed: bytes) -> list[int]:
-    """The characters at which the first words of packed places begin, each once, in order."""
+    """Return the characters at which packed places begin, each once, in order."""
     if not packed:
         return []
     places = word_places(text)

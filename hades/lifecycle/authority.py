@@ -25,7 +25,7 @@ def is_told(edge: Edge) -> bool:
 
 def may_change(store: Store, space: int, author: str, edges: Iterable[Edge]) -> bool:
     """Return whether an author's note may end or change these facts without review."""
-    foreign = [one for one in edges if is_told(one) or author != _author(store, space, one)]
+    foreign = [edge for edge in edges if is_told(edge) or author != _author(store, space, edge)]
     if not foreign:
         return True
     from hades.settings import load_settings

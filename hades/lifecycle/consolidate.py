@@ -1,10 +1,10 @@
 """Consolidation: summaries of days, weeks and months that are over (source document 003, §5).
 
-A day with enough states gets a summary, a week with enough of those another, a month likewise.
-Each is made of the largest parts below that lie in it, and of the states themselves of
-days that have none. So each stands for every state of its time. One is made anew, as a new
-version, when what it is made of is no longer the same: something was written late, or a told
-fact of that time changed. A second run finds nothing to do, and one that was stopped goes on.
+A day with enough states gets a summary, and so does a week with enough daily summaries and a month
+with enough weekly ones. A summary is made of the largest summaries within its period, and of the
+states of days without one, so it covers every state of its period. When these sources change (a
+late note, a changed told fact), it gets a new version. A second run finds nothing to do, and an
+interrupted run can be continued.
 """
 
 from __future__ import annotations
@@ -39,42 +39,42 @@ from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod, StoredSummary, ToldEdge
 
 DAYS, WEEKS = 5, 4
-"""Of daily summaries that a week must have, and of weekly ones that a month must have."""
+"""Daily summaries that a week needs, and weekly ones that a month needs, to get a summary."""
 ACTION = "consolidate"
-"""What the change log calls it."""
+"""The action in the change log."""
 EXTRACTIVE = "extractive"
 SOURCES = 3
-"""A model reads so many times what it may write."""
+"""A model reads this many times the tokens that it may write."""
 SOUND_AT_LEAST = 0.5
-"""Where fewer of a model's sentences stand in what they cite, none of them is taken."""
+"""The share of a model's sentences that their sources must support; below it, none is used."""
 TASK = "Summarise what happened."
 
 
 @dataclass(slots=True)
 class Consolidator:
-    """One run over one space."""
+    """One run of consolidation over one space."""
 
     store: Store
     space: int
     actor: str
     at_least: int
-    """States that a day must have, or a month of too few weeks."""
+    """States that a day needs, or a month with too few weekly summaries."""
     on_progress: Progress
     dry_run: bool = False
     model: ChatModel | None = None
     usage: Usage | None = None
-    """What the calls of the model took; in a dry run, would take at most."""
-    _absent: str = ""  # why the model is not asked any more
+    """The usage of the model; in a dry run, the most it would use."""
+    _absent: str = ""  # why the model is no longer asked
     _days: dict[int, list[StateOfPeriod]] = field(default_factory=lambda: defaultdict(list))
     _there: dict[str, StoredSummary] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
-    """By topic of a summary that is there, or was made: its row."""
+    """The row of each summary, existing or made in this run, by topic."""
     _told: dict[int, set[ToldEdge]] = field(default_factory=dict)
 
     def run(
         self, since: datetime | None, until: datetime | None, levels: Iterable[int]
     ) -> Consolidation:
-        """Make the summaries of the periods that lie between two times."""
+        """Make the summaries of the periods that lie between two times and are over."""
         now = from_micros(self.store.now())
         first, last = since or datetime.min.replace(tzinfo=UTC), min(until or now, now)
         with self.store.snapshot():
@@ -83,21 +83,21 @@ class Consolidator:
             for state in self.store.summaries.states(self.space, *times, NOW):
                 self._days[day_of(state.valid_from)].append(state)
             self._told = self.store.summaries.told_by_day(self.space, NOW)
-            self._there = {one.topic: one for one in self.store.summaries.there(self.space, NOW)}
-        self._rows = {topic: one.id for topic, one in self._there.items()}
+            self._there = {item.topic: item for item in self.store.summaries.there(self.space, NOW)}
+        self._rows = {topic: item.id for topic, item in self._there.items()}
         made: list[SummaryMade] = []
         skipped: list[tuple[str, str]] = []
         unchanged = 0
         for level in levels:
             periods = sorted({SummaryPeriod.around(level, day) for day in self._days})
-            over = [one for one in periods if first <= one.since and one.until <= last]
+            over = [item for item in periods if first <= item.since and item.until <= last]
             for at, period in enumerate(over):
                 self.on_progress(f"{period.topic}", at, len(over))
                 if not self._is_enough(period):
                     continue
                 try:
                     done = self._make(period)
-                except (Conflict, NotFound, *LOST) as error:  # purged meanwhile, another's name …
+                except (Conflict, NotFound, *LOST) as error:  # purged meanwhile, name taken …
                     skipped.append((period.topic, str(error)))
                     continue
                 unchanged += done is None
@@ -106,7 +106,7 @@ class Consolidator:
 
     def _is_enough(self, period: SummaryPeriod) -> bool:
         if period.topic in self._there:
-            return True  # it is kept up to date
+            return True  # an existing summary is kept up to date
         states = sum(len(self._days.get(day, ())) for day in period.days)
         if period.level == DAILY:
             return states >= self.at_least
@@ -117,28 +117,30 @@ class Consolidator:
         return parts >= WEEKS or states >= self.at_least
 
     def _made_of(self, period: SummaryPeriod) -> set[int]:
-        """The rows of what a summary is made of: of each day the largest part there is."""
-        found: set[int] = set()
+        """Return the rows a summary is made of: for each day the largest summary or the states."""
+        rows: set[int] = set()
         for day in self._days.keys() & set(period.days):
             parts = [SummaryPeriod.around(level, day) for level in range(period.level - 1, 0, -1)]
-            whole = [one.topic for one in parts if one.lies_in(period) and one.topic in self._rows]
-            found |= {self._rows[whole[0]]} if whole else {state.id for state in self._days[day]}
-        return found
+            whole = [
+                part.topic for part in parts if part.lies_in(period) and part.topic in self._rows
+            ]
+            rows |= {self._rows[whole[0]]} if whole else {state.id for state in self._days[day]}
+        return rows
 
     def _make(self, period: SummaryPeriod) -> SummaryMade | None:
-        """Write the summary of a period; None: nothing of it changed."""
-        states = [one for day in period.days for one in self._days.get(day, ())]
+        """Write the summary of a period; return None if its sources did not change."""
+        states = [item for day in period.days for item in self._days.get(day, ())]
         edges = set[ToldEdge]().union(*(self._told.get(day, ()) for day in period.days))
         made_of = self._made_of(period)
         mark = blake2b(repr((sorted(made_of), sorted(edges, key=str))).encode(), digest_size=12)
         wanted = {"made_of": mark.hexdigest()}
-        # Who names no model is content with what another run made.
+        # Without a model, reuse a summary even if a model wrote it.
         wanted |= {"asked": self.model.name} if self.model else {}
-        there = self._there.get(period.topic)
-        if there is not None and wanted.items() <= there.metadata.items():
+        stored = self._there.get(period.topic)
+        if stored is not None and wanted.items() <= stored.metadata.items():
             return None
         with self.store.snapshot():
-            told = self.store.edges.read(self.space, sorted(one[0] for one in edges), NOW)
+            told = self.store.edges.read(self.space, sorted(item[0] for item in edges), NOW)
             what = (period.since, period.until, states, told.values())
             lines, originals = summary_lines.lines_of(self.store, self.space, *what)
         room = answer_tokens(period.level, originals)
@@ -148,7 +150,7 @@ class Consolidator:
             chosen, by = (own, wanted["asked"]) if own else (chosen, EXTRACTIVE)
         if self.model is None:
             wanted.pop("asked", None)  # the next run tries again
-        head = summary_lines.headline(period, len(states), len({one.topic for one in states}))
+        head = summary_lines.headline(period, len(states), len({item.topic for item in states}))
         content = summary_lines.composed(head, chosen, TOKENS[period.level])
         made = SummaryMade(period.topic, period.level, len(states), count([content])[0], by, why)
         if self.dry_run:
@@ -168,11 +170,11 @@ class Consolidator:
     def _by_model(
         self, sources: Sequence[summary_lines.Line], limit: int
     ) -> tuple[list[summary_lines.Line], str]:
-        """Lines in the words of the model, each as it was checked; or why there are none."""
+        """Return the model's lines that passed the check, and why lines are missing."""
         assert self.model is not None
-        texts = [one.text for one in sources]
+        texts = [line.text for line in sources]
         reply = cited_sentences(self.model, TASK, texts, max_tokens=limit, dry_run=self.dry_run)
-        if not reply.answered:  # who is not there is not asked again
+        if not reply.answered:  # do not ask an unavailable model again
             self.model, self._absent = None, reply.why
         if reply.usage is not None:
             self.usage = reply.usage if self.usage is None else self.usage + reply.usage
@@ -180,8 +182,8 @@ class Consolidator:
         if reply.why or len(sound) < SOUND_AT_LEAST * len(reply.sentences):
             return [], reply.why or f"only {len(sound)} of {len(reply.sentences)} sentences hold"
         lines = []
-        for one in sound:
-            first, *also = (sources[number - 1] for number in one.cited)
-            cited = tuple(other.cited for other in also)
-            lines.append(replace(first, text=" ".join(one.text.split()), also=cited))
+        for sentence in sound:
+            first, *also = (sources[number - 1] for number in sentence.cited)
+            cited = tuple(source.cited for source in also)
+            lines.append(replace(first, text=" ".join(sentence.text.split()), also=cited))
         return lines, f"{reply.dropped} dropped" if reply.dropped else ""

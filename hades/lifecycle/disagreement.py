@@ -1,4 +1,4 @@
-"""Disagreement: two sources of today that say different values of one thing."""
+"""Disagreement: two current sources that give different values for the same thing."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from hades.language.sentences import plain_sentence
 
 ONE_AT_A_TIME = EXCLUSIVE | {"assigned_to", "due_on", "has_status", "status", "version"}
 ONE_AT_A_TIME |= {"located_in", "runs_on"}
-"""Relations that have one target at a time, by their names alone."""
+"""Relations that have one target at a time, judged by their names alone."""
 
 _NOTED = re.compile(r" \(\d{1,2} [A-Z][a-z]{2,8} \d{4}\)(?=\.?$)")
 
 
 def decided(proposals: Iterable[Proposal]) -> set[Hashable]:
-    """What somebody decided in review: pairs of sentences, and edges that were not to be ended."""
-    found: set[Hashable] = set()
-    for one in proposals:
-        said = one.fields.get("metadata") or {}
-        if one.status in ("applied", "rejected") and {"says", "said"} <= said.keys():
-            found.add(_pair(said["says"], said["said"]))
-        elif (one.kind, one.status) == ("unrelate", "rejected"):
-            found.add(tuple(one.fields[name] for name in ("source", "relation", "target")))
-    return found
+    """Return what review has settled: pairs of sentences, and edges that are not to be ended."""
+    settled: set[Hashable] = set()
+    for proposal in proposals:
+        said = proposal.fields.get("metadata") or {}
+        if proposal.status in ("applied", "rejected") and {"says", "said"} <= said.keys():
+            settled.add(_pair(said["says"], said["said"]))
+        elif (proposal.kind, proposal.status) == ("unrelate", "rejected"):
+            settled.add(tuple(proposal.fields[name] for name in ("source", "relation", "target")))
+    return settled
 
 
 def edge_disagreements(
     edges: Iterable[Edge], ended: Iterable[Edge], done: set[Hashable]
 ) -> Iterator[Disagreement]:
-    """Edges of one subject that cannot hold at once: of one exclusive relation, to two targets.
+    """Yield pairs of edges with the same source and exclusive relation but different targets.
 
-    A relation is exclusive by its name, or since one of its edges here took another's place.
+    A relation is exclusive if its name says so, or if one of these edges replaced an ended one.
     """
     by_subject: dict[tuple[str, str], dict[int, Edge]] = defaultdict(dict)
     for edge in edges:
@@ -56,7 +56,7 @@ def edge_disagreements(
 def sentence_disagreements(
     own: Iterable[Side], others: Iterable[Side], done: set[Hashable]
 ) -> Iterator[Disagreement]:
-    """Sentences of two topics that say the same with another value, or deny each other."""
+    """Yield pairs of sentences of two topics that give different values or deny each other."""
     for one, other in product(own, others):
         topics = one.source.rpartition("@")[0], other.source.rpartition("@")[0]
         otherwise = contradiction(one.text, other.text, *topics) is not None
@@ -65,10 +65,9 @@ def sentence_disagreements(
 
 
 def _pair(*texts: str) -> frozenset[str]:
-    """Two sentences, without the days that those of a promoted state end with."""
-    return frozenset(_NOTED.sub("", plain_sentence(one)) for one in texts)
+    """Return sentences as a set, without the date that promotion adds at the end of each."""
+    return frozenset(_NOTED.sub("", plain_sentence(text)) for text in texts)
 
 
 def _told(edge: Edge) -> Side:
-    source = f"edge {edge.id}"
-    return Side(statement(edge), source, edge.belief.mean, edge.valid_from)
+    return Side(statement(edge), f"edge {edge.id}", edge.belief.mean, edge.valid_from)

@@ -1,7 +1,6 @@
-"""Facts that change: closing what no longer holds, opening what does.
+"""Facts that change: end edges that no longer hold, and open the edges that replace them.
 
-Nothing is deleted. An edge that stopped being true gets an end; the edge that took
-its place is linked from it; and a new fact is fitted between those known already.
+Nothing is deleted. An edge that stopped being true gets an end and a link to its replacement.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
 def relate(
     store: Store, write: Write, space: int, draft: EdgeDraft, *, exclusive: bool = False
 ) -> tuple[Edge, bool]:
-    """Write an edge, unless that very fact holds already; and whether that was news.
+    """Write an edge; return it and whether anything changed.
 
-    A fact known for part of the time is stretched over the rest. An exclusive edge ends
-    its rivals.
+    If the same fact is known for an overlapping time, that edge is extended instead. An exclusive
+    edge ends its rivals: edges with the same source and relation but another target.
     """
     starts = from_micros(write.at) if draft.valid_from is None else draft.valid_from
     if draft.valid_to is not None and draft.valid_to <= starts:
@@ -52,7 +51,7 @@ def changed_by(
 
 
 def unrelate(store: Store, write: Write, edge: Edge, at: datetime, *, mistake: bool) -> None:
-    """End an edge at a moment; by mistake means that it was never true."""
+    """End an edge at a moment; with `mistake`, retire it as never true."""
     if mistake:
         store.edges.retire(write, edge.id)
     elif at <= edge.valid_from:
@@ -64,7 +63,7 @@ def unrelate(store: Store, write: Write, edge: Edge, at: datetime, *, mistake: b
 
 
 def end_edges_of(store: Store, write: Write, space: int, node: int, at: datetime) -> None:
-    """End every edge of a node itself: it is forgotten from that moment on."""
+    """End every edge of a node that is forgotten from a moment on."""
     wanted = EdgeFilter(node=node, any_time=True, exact=True)
     for edge in store.edges.find(space, wanted, NOW):
         if edge.valid_to is None or edge.valid_to > at:
@@ -85,22 +84,24 @@ def change_fact(
     content: str | None,
     evidence: str,
 ) -> FactChange:
-    """Close edges that no longer hold, open what holds instead, and say so in a new state.
+    """Close edges that no longer hold and open their replacements.
 
-    With nothing to close, the edge that was named is opened.
+    With `content`, also write a new state of the subject. If `closing` is empty and `to` is given,
+    only the new edge is opened.
     """
     state = None
     if content is not None:
         state, _ = store.topics.add(write, space, subject, Draft(content=content, valid_from=at))
     source = store.entities.ensure(write, space, subject, "concept")
-    # With a new target and no inverse the fact got a new value: Alice works_at …
+    # With a new target and no inverse, the relation stays and gets a new value: Alice works_at …
     same = None if to is None else relation
     after_it = new_relation or store.edges.inverses().get(relation, same)
     opened: dict[int, int] = {}
     if not closing and to is not None:
         said = new_relation or relation
         draft = EdgeDraft(source, said, to, valid_from=at, evidence=evidence)
-        # None of that relation holds: exclusive only means that the next one known ends it.
+        # No edge of this relation holds, so `exclusive` can only give the new edge an end: the
+        # start of a rival that begins later.
         opened[to] = relate(store, write, space, draft, exclusive=said == relation)[0].id
     for edge in closing:
         if after_it is None:
@@ -113,7 +114,7 @@ def change_fact(
                 relation=after_it,
                 target=target,
                 valid_from=at,
-                # What is said of a past stretch holds to the end of that stretch only.
+                # A replacement within a past period ends with that period.
                 valid_to=edge.valid_to,
                 weight=edge.weight,
                 evidence=evidence,
@@ -135,7 +136,7 @@ def change_fact(
 def when_changed(
     store: Store, space: int, node: int, before: str, after: str | None, as_of: AsOf
 ) -> RelationChange:
-    """When one relation gave way to another; NotFound when it has not."""
+    """Return the last time one relation gave way to another; raise NotFound if it never did."""
     wanted = EdgeFilter(node=node, direction="out", any_time=True)
     edges = store.edges.find(space, wanted, as_of)
     by_id = {edge.id: edge for edge in edges}
@@ -155,7 +156,7 @@ def when_changed(
 
 
 def _begun_at(edges: list[Edge], ended: Edge, relation: str | None) -> Edge | None:
-    """The edge that began when another ended, where nobody linked the two."""
+    """Return the edge of a relation that began when another edge ended, though no link says so."""
     if relation is None:
         return None
     return next(
@@ -166,10 +167,10 @@ def _begun_at(edges: list[Edge], ended: Edge, relation: str | None) -> Edge | No
 def _settle(
     store: Store, space: int, draft: EdgeDraft, starts: datetime
 ) -> tuple[datetime | None, list[Edge]]:
-    """Fit an exclusive fact among its rivals: until when it holds, and whom it ends.
+    """Return until when an exclusive fact holds, and the rivals that it ends.
 
-    A rival that began earlier ends where the new fact begins; one that began later
-    ends the new fact (it was born past).
+    A rival that began earlier ends where the new fact begins. A rival that began later ends the
+    new fact.
     """
     wanted = EdgeFilter(node=draft.source, direction="out", relation=draft.relation, any_time=True)
     same = {edge.id for edge in _same(store, space, draft)}
@@ -186,13 +187,13 @@ def _settle(
             valid_to = min(valid_to or rival.valid_from, rival.valid_from)
         else:
             raise InvalidInput(
-                f"{rival} began at that very moment: say when the new fact began, or unrelate it."
+                f"{rival} began at the same moment: say when the new fact began, or unrelate it."
             )
     return valid_to, ended
 
 
 def _same(store: Store, space: int, draft: EdgeDraft) -> list[Edge]:
-    """The edges that say the same, at whatever time."""
+    """Return the edges with the same ends and relation, at any time."""
     wanted = EdgeFilter(
         node=draft.source,
         direction="out",
@@ -216,19 +217,20 @@ def _overlapping(store: Store, space: int, draft: EdgeDraft) -> list[Edge]:
 def _refresh(
     store: Store, write: Write, space: int, known: list[Edge], draft: EdgeDraft
 ) -> tuple[Edge, bool]:
-    """Bring the edges that say the same up to date: one edge, over all the time said."""
+    """Merge edges of the same fact into the first, over all their time; return it and whether
+    anything changed."""
     edge, others = known[0], known[1:]
     starts = min([draft.valid_from or edge.valid_from, *(e.valid_from for e in known)])
     ends = [draft.valid_to, *(e.valid_to for e in known)]
     valid_to = None if None in ends else max(end for end in ends if end is not None)
-    said: dict[str, object] = {"valid_from": starts, "valid_to": valid_to}
+    values: dict[str, object] = {"valid_from": starts, "valid_to": valid_to}
     if draft.weight is not None:
-        said["weight"] = draft.weight
+        values["weight"] = draft.weight
     if draft.evidence:
-        said["evidence"] = draft.evidence
+        values["evidence"] = draft.evidence
     if draft.metadata:
-        said["metadata"] = {**edge.metadata, **draft.metadata}
-    changed = {name: value for name, value in said.items() if getattr(edge, name) != value}
+        values["metadata"] = {**edge.metadata, **draft.metadata}
+    changed = {name: value for name, value in values.items() if getattr(edge, name) != value}
     for other in others:
         store.edges.retire(write, other.id)
     if changed:

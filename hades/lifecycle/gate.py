@@ -42,10 +42,10 @@ _BESIDE = lazy_pattern(
     r"|(?i:here|this|these|from|according|i (?:found|recalled|know)|hades|recalled|context|memory"
     r"|relevant)\b.{0,100}:$"
 )
-"""Other lines of it: text is indented, remarks begin with a small letter; and an introduction."""
+"""Other lines of a context: indented text, remarks in lower case, headings, an introduction."""
 _STATE = r'id":\s*"[^"\n]+@\d+",\s*"topic'
 _JSON = lazy_pattern(rf'(?s)[\[{{\s]+"(?:{_STATE}|question":.{{1,999}},\s*"sentences)":.*[}}\]]\s*')
-"""What `get`, `history` and `ask` print with `--json`."""
+"""The output of `get`, `history` and `ask` with `--json`."""
 
 
 def refusal(topic: str, draft: Draft, author: str, similar: Iterable[CurrentNote]) -> str:
@@ -60,11 +60,11 @@ def refusal(topic: str, draft: Draft, author: str, similar: Iterable[CurrentNote
     notes = []
     for note in similar:
         if note.topic == topic and note.sentences == own:
-            return ""  # the very same again makes no version anyway
-        is_news = note.topic == topic and any(one is not None for one in given)
+            return ""  # an identical text makes no new version anyway
+        is_news = note.topic == topic and any(value is not None for value in given)
         if note.author == author and note.confidence >= sure and not is_news:
             notes.append(note)
-    same = [one for one in notes if _means_what_it_says(one, own)]
+    same = [value for value in notes if _means_what_it_says(value, own)]
     return nothing_new(topic, text, same, draft.valid_from)
 
 
@@ -101,9 +101,9 @@ def _is_refused(store: Store, space: int, proposal: Proposal, actor: str) -> boo
 def nothing_new(
     topic: str, text: str, similar: Iterable[CurrentNote], valid_from: datetime | None = None
 ) -> str:
-    """Why a text says nothing new, as the end of a sentence; empty: it may be stored.
+    """Return why a text says nothing new, as the end of a sentence; "" if it may be stored.
 
-    `valid_from` is given where the caller said since when it holds.
+    `valid_from` is None unless the caller said since when the text holds.
     """
     if is_talk(text):
         return "it looks like small talk"
@@ -111,17 +111,17 @@ def nothing_new(
         return "it looks like output of HADES"
     own = sentences_of(text)
     notes = [one for one in similar if not _is_of_another_day(one, topic, valid_from)]
-    said: dict[str, None] = {}
+    repeated: dict[str, None] = {}
     for sentence in own:
         note = next((one for one in notes if _says(one, topic, sentence, own)), None)
         if note is None:
             return ""
-        said[note.id] = None
-    return f"{', '.join(said)} {SAID_ALREADY}" if said else ""
+        repeated[note.id] = None
+    return f"{', '.join(repeated)} {SAID_ALREADY}" if repeated else ""
 
 
 def is_context(text: str) -> bool:
-    """Whether a text is what HADES told, with nothing but talk beside it."""
+    """Return whether a text is output of HADES, with at most small talk around it."""
     if not _HEAD.search(text):
         return _JSON.fullmatch(text) is not None
     lines = (line for line in text.splitlines() if line.strip())
@@ -130,23 +130,26 @@ def is_context(text: str) -> bool:
 
 
 def _is_of_another_day(note: CurrentNote, topic: str, valid_from: datetime | None) -> bool:
-    """Whether a note tells of another day than a new one, so that it happened again: both say
-    in their names which day it is, or the new one since when it holds."""
+    """Return whether an existing note and the new one are about different days.
+
+    The day of the new note is `valid_from` if given; otherwise the names of both topics decide.
+    """
     if valid_from is not None:
         return valid_from.date() != from_micros(note.valid_from).date()
     return are_of_two_days(topic, note.topic)
 
 
 def are_of_two_days(topic: str, other: str) -> bool:
-    """Whether two topics have two days in their names, as the entries of a diary do."""
+    """Return whether two topics have different dates in their names, as diary entries do."""
     new, old = DATE.search(topic), DATE.search(other)
     return new is not None and old is not None and new.groups() != old.groups()
 
 
 def _says(note: CurrentNote, topic: str, sentence: str, own: Sequence[str]) -> bool:
-    """Whether a note says a sentence already, of the same thing.
+    """Return whether a note already says a sentence about the same thing.
 
-    Of its own topic a new version counts as said only if it leaves nothing out.
+    If the note is the same topic, the new version must also repeat all of the note's sentences;
+    otherwise it removes something, which is news.
     """
     if not any(entails(one, sentence) for one in note.sentences):
         return False

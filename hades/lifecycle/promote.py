@@ -1,9 +1,9 @@
-"""Promotion: a topic's versions, its edges and what these lead to become one new state.
+"""Promotion: merge a topic's versions and edges into one new state.
 
-Its text is plain sentences, so that a question gets the fact: a paragraph for what holds of each
-version, one for what held before, and the reason. It is made of what somebody wrote, never of an
-earlier promotion: promoted again without news, nothing changes. Versions are the trace; no edge
-joins them.
+Its text is plain sentences, so that recall can quote it: a paragraph for each version with the
+sentences that still hold, one for those that held before, and the reason. It is made only of
+versions that somebody wrote, never of an earlier promotion, so promoting again without news changes
+nothing.
 """
 
 from __future__ import annotations
@@ -46,53 +46,54 @@ from hades.store.records import Draft, EdgeFilter, Write
 from hades.store.store import Store
 
 TRACE_VERSIONS, TRACE_SENTENCES = 10, 300
-"""The last ones: each sentence is compared with all later ones while others wait to write."""
+"""The latest versions and sentences that are compared. Each sentence is compared with all later
+ones while other writers wait."""
 RELATED_AT_MOST = 8
 ENDED_AT_MOST = 10
 BETWEEN = "\n\n"
 GIVEN = "reason given"
-"""How the reason is cited."""
+"""The citation of the reason."""
 REPLY_TOKENS_AT_MOST = 400
 TASK = "Write the new state of one topic: what holds now, what changed and when, and why."
 Paragraph = tuple[str, str]
-"""A text, and how its sources are cited."""
+"""A text and the citation of its sources."""
 Changes = Sequence[tuple[Side, Side]]
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """All that a promotion is made of."""
+    """The sources of a promotion."""
 
     topic: str
     reason: str
     now: datetime
     latest: State
     trace: tuple[State, ...]
-    """What somebody wrote, oldest first; no promotions."""
+    """The versions that somebody wrote, oldest first, without promotions."""
     edges: tuple[Edge, ...]
-    """Those that hold and somebody told."""
+    """The told edges that hold."""
     closing: tuple[Edge, ...]
-    """Of these, those to what is no longer in the way: the reason or the last version says so."""
+    """Those of `edges` whose obstacle is gone, by the reason or the last version."""
     ended: tuple[Edge, ...]
     related: tuple[State, ...]
-    """What is at the other end of edges: to be compared, not to be quoted."""
+    """States at the other end of edges: compared, but not quoted."""
     over: tuple[Side, ...]
-    """What was in the way: how it is called, and until when."""
+    """Obstacles that are gone: the name of each, and until when it was in the way."""
 
     def compared(self) -> tuple[list[Side], list[tuple[Side, Side]]]:
-        """Which sentences hold, and which changed."""
+        """Return the sentences that hold, and the (replaced, replacement) pairs."""
         given = sentences_of(self.reason, GIVEN, 1.0, self.now)
         return compare_versions(self.topic, self.trace, given, self.over)
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """How all of it is cited."""
+        """The citations of all states and edges."""
         states = (state.id for state in (*self.trace, *self.related))
         return (*states, *(f"edge {edge.id}" for edge in (*self.edges, *self.ended)))
 
     @property
     def mark(self) -> str:
-        """Another one whenever anything of it changed."""
+        """A hash that differs when any source differs."""
         edges = [
             (edge.id, iso(edge.valid_from), edge.valid_to and iso(edge.valid_to), edge.evidence)
             for edge in (*self.edges, *self.ended)
@@ -102,12 +103,12 @@ class Material:
 
     @property
     def is_news(self) -> bool:
-        """Whether the latest state is not already a promotion of this."""
+        """Whether the sources differ from those of the latest state, if that is a promotion."""
         return (self.latest.promotion or {}).get("mark") != self.mark
 
 
 def gather(store: Store, space: int, topic: str, reason: str) -> Material:
-    """Everything a promotion of a topic is made of, as it is now."""
+    """Read the sources of a topic's promotion, as they are now."""
     latest = store.topics.state(space, topic, NOW)
     now = from_micros(store.now())
     written: deque[State] = deque(maxlen=TRACE_VERSIONS)
@@ -118,10 +119,10 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
             written.append(state)
     whole = store.topics.whole(space, written, NOW)
     trace = sorted(whole, key=lambda state: (state.valid_from, state.version)) or [latest]
-    said = [len(sentences(one.content, SENTENCES_AT_MOST + 1)) for one in trace]
-    while len(trace) > 1 and sum(said) > TRACE_SENTENCES:
-        trace, said = trace[1:], said[1:]
-    if max(said) > SENTENCES_AT_MOST:
+    counts = [len(sentences(state.content, SENTENCES_AT_MOST + 1)) for state in trace]
+    while len(trace) > 1 and sum(counts) > TRACE_SENTENCES:
+        trace, counts = trace[1:], counts[1:]
+    if max(counts) > SENTENCES_AT_MOST:
         most = f"more than {SENTENCES_AT_MOST} sentences"
         raise InvalidInput(f"{topic!r} has {most}: too many to promote, split it.")
     node = store.entities.node(space, topic)
@@ -151,14 +152,14 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
         ended=tuple(ended[-ENDED_AT_MOST:]),
         related=tuple(islice(_written_states(store, space, names), RELATED_AT_MOST)),
         over=tuple(
-            Side(_last_part(one), f"edge {one.id}", 1.0, min(one.valid_to or now, now))
-            for one in over
+            Side(_last_part(edge), f"edge {edge.id}", 1.0, min(edge.valid_to or now, now))
+            for edge in over
         ),
     )
 
 
 def ask_model(found: Material, name: str, *, dry_run: bool) -> tuple[CheckedReply, list[Paragraph]]:
-    """The sentences of a model that its sources support; in a dry run, what it would take."""
+    """Return a model's reply and its sentences that the sources support; in a dry run, its cost."""
     edges = [(f"{statement(one)}.", f"edge {one.id}") for one in found.edges]
     given = *_paragraphs(found.trace[-1], *found.compared()), *edges
     texts, cites = zip(*given, (found.reason, GIVEN), strict=True)
@@ -178,7 +179,7 @@ class Promoter:
     found: Material
 
     def run(self, reply: CheckedReply, by_model: list[Paragraph], *, dry_run: bool) -> Promotion:
-        """Settle edges and conflicts, write the new state."""
+        """Settle edges and conflicts, and write the new state."""
         found, store, space = self.found, self.store, self.space
         last = max((one.id for one in store.proposals.find(space)), default=0)
         holds, changed = found.compared()
@@ -234,7 +235,7 @@ class Promoter:
         return max(from_micros(self.write.at), self.found.latest.valid_from)
 
     def _conflicts(self, holds: list[Side]) -> list[Disagreement]:
-        """The sources of today that disagree, without what somebody has decided."""
+        """Return the disagreements of current sources that nobody has decided."""
         found, store = self.found, self.store
         own = [one for one in found.edges if one.source.name == found.topic]
         others = [one for state in found.related for one in sentences_of_state(state)]
@@ -245,11 +246,11 @@ class Promoter:
         ]
 
     def _settle_edges(self) -> tuple[list[Edge], list[Edge]]:
-        """Close the edges to what is no longer in the way and open their inverse."""
+        """Close the edges to obstacles that are gone, and open their inverses."""
         closed: list[Edge] = []
         opened: list[Edge] = []
         for edge in self.found.closing:
-            done = fact_changes.change_fact(
+            change = fact_changes.change_fact(
                 *(self.store, self.write, self.space, self.found.topic, edge.relation, [edge]),
                 at=self._at,
                 to=None,
@@ -257,8 +258,8 @@ class Promoter:
                 content=None,
                 evidence=self.found.reason,
             )
-            closed += done.closed
-            opened += done.opened
+            closed += change.closed
+            opened += change.opened
         return closed, opened
 
     def _settle_conflicts(self, conflicts: list[Disagreement]) -> list[Edge]:
@@ -266,14 +267,14 @@ class Promoter:
         does a told edge that lost to an extracted one."""
         told = {f"edge {edge.id}": edge for edge in self.found.edges}
         closed = []
-        for one in conflicts:
-            side = one.taken[0]
+        for conflict in conflicts:
+            side = conflict.taken[0]
             if side is None:
-                self._leave_to_review(one, told.get(one.sides[1].source))
+                self._leave_to_review(conflict, told.get(conflict.sides[1].source))
                 continue
-            winner, loser = (told.get(one.sides[at].source) for at in (side, 1 - side))
+            winner, loser = (told.get(conflict.sides[at].source) for at in (side, 1 - side))
             if winner and loser and is_told(loser) and not is_told(winner):
-                self._leave_to_review(one, loser)
+                self._leave_to_review(conflict, loser)
             elif loser is not None and loser not in closed:
                 later = winner is not None and winner.valid_from > loser.valid_from
                 ends_at = winner.valid_from if winner is not None and later else self._at
@@ -283,8 +284,10 @@ class Promoter:
         return closed
 
     def _leave_to_review(self, conflict: Disagreement, edge: Edge | None) -> None:
-        """Propose to end an edge, or to note which topic contradicts this one; unless that waits
-        already or was rejected."""
+        """Propose to end an edge or, without one, to note which topic contradicts this one.
+
+        Nothing is proposed again that waits or was rejected.
+        """
         new, old = conflict.sides
         if edge is not None:
             kind, why, ends = "unrelate", str(conflict), review.ends_of(edge)
@@ -293,8 +296,12 @@ class Promoter:
             kind, why, ends = "relate", "sources disagree", {"source": self.found.topic}
             ends |= {"relation": "contradicts", "target": old.source.rpartition("@")[0]}
             more = {"evidence": str(conflict), "metadata": {"says": new.text, "said": old.text}}
-        for one in self.store.proposals.find(self.space):
-            if one.kind == kind and one.status != "applied" and ends.items() <= one.fields.items():
+        for proposal in self.store.proposals.find(self.space):
+            if (
+                proposal.kind == kind
+                and proposal.status != "applied"
+                and ends.items() <= proposal.fields.items()
+            ):
                 return
         self.store.proposals.add(
             *(self.write, self.space, self.actor, kind, {**ends, **more}),
@@ -305,20 +312,24 @@ class Promoter:
 
 
 def _paragraphs(last: State, holds: Iterable[Side], changed: Changes) -> list[Paragraph]:
-    """The last version as it is, what holds of earlier ones with the day, and what held before."""
-    made = []
+    """Return the paragraphs of a promoted text.
+
+    The last version is quoted as it is if all of it holds. Sentences of earlier versions get their
+    day. Replaced sentences come last, with the day until which they held.
+    """
+    paragraphs = []
     for source, own in groupby(holds, key=lambda one: one.source):
         said = list(own)
         if said == sentences_of_state(last):
-            made.append((last.content.strip(), source))
+            paragraphs.append((last.content.strip(), source))
         else:
             text = " ".join(_with_end(one.text) for one in said).rstrip(".")
-            made.append((f"{text} ({day(said[0].since)}).", source))
+            paragraphs.append((f"{text} ({day(said[0].since)}).", source))
     if changed:
         before = (f"Until {day(new.since)}: {_with_end(old.text)}" for old, new in changed)
         cited = dict.fromkeys(one.source for both in changed for one in both)
-        made.append((" ".join(before), ", ".join(cited)))
-    return made
+        paragraphs.append((" ".join(before), ", ".join(cited)))
+    return paragraphs
 
 
 def _with_end(sentence: str) -> str:
@@ -328,10 +339,10 @@ def _with_end(sentence: str) -> str:
 def _outline(
     found: Material, paragraphs: list[Paragraph], changed: Changes, *, whole: bool
 ) -> bytes:
-    """Which paragraphs of the new state are indexed, each by itself; with `whole` all of them.
+    """Return the paragraphs of the new state to index, each as a block; with `whole`, all of them.
 
-    Else what the last version says, which so stays the passage it was, and the reason where it
-    ended something. What earlier versions say is found there: no question is answered worse.
+    Otherwise these are the text of the last version, which so stays the same passage, and the
+    reason if it ended something. Text of earlier versions is still found in those versions.
     """
     indexed = {found.trace[-1].id}
     if found.closing or any(new.source == GIVEN for _, new in changed):
@@ -341,10 +352,10 @@ def _outline(
     for text, cited in paragraphs:
         if text == note.content:
             blocks += (
-                one._replace(
-                    start=at + one.start, end=at + one.end, heading=under(name, one.heading)
+                block._replace(
+                    start=at + block.start, end=at + block.end, heading=under(name, block.heading)
                 )
-                for one in note.blocks or (Block(0, len(text)),)
+                for block in note.blocks or (Block(0, len(text)),)
             )
         elif whole or cited in indexed:
             blocks.append(Block(at, at + len(text), name, whole=True))
@@ -357,10 +368,13 @@ def _holds(edge: Edge, now: datetime) -> bool:
 
 
 def _is_settled(edge: Edge, reason: str, last: State) -> bool:
-    """Whether the reason, or a later last version, says by name that an edge's target is done."""
+    """Return whether the reason, or a last version later than the edge, says that its target is
+    settled and names it."""
     own = sentences(last.content) if last.valid_from > edge.valid_from else []
     name = _last_part(edge)
-    return any(says(one, name) and settled(edge.target.name, one) for one in (reason, *own))
+    return any(
+        says(sentence, name) and settled(edge.target.name, sentence) for sentence in (reason, *own)
+    )
 
 
 def _last_part(edge: Edge) -> str:
@@ -368,9 +382,9 @@ def _last_part(edge: Edge) -> str:
 
 
 def _written_states(store: Store, space: int, names: Iterable[str]) -> Iterator[State]:
-    """The current states of those names that are topics; of a promotion, what it was made of."""
+    """Yield the current states of the names that are topics; for a promotion, its last source."""
     for name in names:
         with suppress(NotFound):
             state = store.topics.state(space, name, NOW)
-            made = state.promotion
-            yield state if made is None else store.topics.version(space, name, made["of"], NOW)
+            origin = state.promotion
+            yield state if origin is None else store.topics.version(space, name, origin["of"], NOW)

@@ -1,4 +1,4 @@
-"""Quality: what could be better in a space, each kind with examples and what to do about it."""
+"""Quality: problems in a space by kind, each kind with examples and a command that helps."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hades.store.store import Store
 EXAMPLES = 5
 EDGES_AT_MOST = 100_000
 LIKE_COSINE, SAME_COSINE, SAME_TEXT = 0.6, 0.92, 0.8
-"""Near enough to be compared sentence by sentence; so near, and with so many of the same words,
-that one is a duplicate of the other. Judgements."""
+"""From LIKE_COSINE on, two texts are compared sentence by sentence. From SAME_COSINE on and with
+this share of common words, they are duplicates. Judgements."""
 OLD_DAYS = 180
-"""A topic is old when it was neither written nor used for so long."""
+"""A topic is old when it was neither written nor used for this many days."""
 
 
 def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> QualityReport:
-    """What could be better in a space now."""
+    """Return the problems of a space as it is now."""
     now = store.now()
     moment = from_micros(now)
     told = store.edges.find(space, EdgeFilter(any_time=True, limit=EDGES_AT_MOST), NOW)
@@ -45,12 +45,12 @@ def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> Qu
             "hades promote TOPIC --reason WHY, or hades remember TOPIC WHAT-HOLDS",
         ),
         (
-            "stale: old, and what they have to do with changed since",
+            "stale: old, and a related topic changed since",
             _stale(pairs, now - OLD_DAYS * DAY_MICROSECONDS),
             "hades get TOPIC, then hades remember TOPIC WHAT-HOLDS",
         ),
         (
-            "facts that ended with nothing in their place",
+            "facts that ended without a replacement",
             [
                 statement(one)
                 for one in ended
@@ -59,7 +59,11 @@ def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> Qu
             "hades relate SOURCE RELATION TARGET",
         ),
         ("duplicates", _duplicates(pairs), "hades forget TOPIC"),
-        ("edges to what is gone", [f"{e.id}: {e}" for e in gone], "hades unrelate NUMBER"),
+        (
+            "edges to something that is gone",
+            [f"{e.id}: {e}" for e in gone],
+            "hades unrelate NUMBER",
+        ),
     ]
     findings = tuple(
         QualityFinding(what, len(some), tuple(str(one) for one in some[:EXAMPLES]), advice)
@@ -70,7 +74,7 @@ def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> Qu
 
 
 def _orphans(pairs: TopicPairs, edges: Sequence[Edge]) -> list[str]:
-    """Topics without an edge that share no name with another and are like none."""
+    """Return topics without an edge that share no name with others and resemble none."""
     ends = {end.name for edge in edges for end in (edge.source, edge.target)}
     linked = {at for pair in (*pairs.signs, *pairs.joined) for at in pair}
     return [
@@ -81,6 +85,7 @@ def _orphans(pairs: TopicPairs, edges: Sequence[Edge]) -> list[str]:
 
 
 def _in_texts(pairs: TopicPairs, done: set[Hashable]) -> Iterator[Disagreement]:
+    """Yield disagreements between the sentences of similar notes."""
     read: dict[int, list[Side]] = {}
     for at, text in pairs.texts.items():
         topic = pairs.topics[at]
@@ -92,28 +97,31 @@ def _in_texts(pairs: TopicPairs, done: set[Hashable]) -> Iterator[Disagreement]:
 
 
 def _stale(pairs: TopicPairs, since: int) -> list[str]:
-    """Topics neither written nor used since, beside one that was written since."""
+    """Return topics neither written nor used since a time that have a neighbour written since."""
     written = [max(topic.valid_from, topic.last_used or 0) for topic in pairs.topics]
     near = {pair for pair, cosine in pairs.cosine.items() if cosine >= LIKE_COSINE}
-    found = {}
+    lines = {}
     for pair in sorted(near | pairs.joined):
         for old, new in (pair, pair[::-1]):
             topic, other = pairs.topics[old], pairs.topics[new]
             changed = written[old] < since < other.valid_from
             if changed and not are_of_two_days(topic.name, other.name):
                 was, then = (from_micros(one.valid_from) for one in (topic, other))
-                found[old] = f"{topic.name}, {was:%Y-%m-%d}: {other.name} changed {then:%Y-%m-%d}"
-    return list(found.values())
+                lines[old] = f"{topic.name}, {was:%Y-%m-%d}: {other.name} changed {then:%Y-%m-%d}"
+    return list(lines.values())
 
 
 def _duplicates(pairs: TopicPairs) -> list[str]:
-    """Notes with nearly the same words; with other numbers they are two of a kind: rotas, bills."""
-    found = []
+    """Return pairs of notes with nearly the same words and the same numbers.
+
+    Notes with different numbers are separate entries of one kind, such as rotas or bills.
+    """
+    lines = []
     for (one, other), cosine in pairs.cosine.items():
         texts = [pairs.texts.get(at, "") for at in (one, other)]
         numbers = [sorted(DIGITS.findall(text)) for text in texts]
         same = cosine >= SAME_COSINE and numbers[0] == numbers[1]
         names = [pairs.topics[at].name for at in (one, other)]
         if same and share_words(*texts) >= SAME_TEXT and not are_of_two_days(*names):
-            found.append(" = ".join(names))
-    return found
+            lines.append(" = ".join(names))
+    return lines

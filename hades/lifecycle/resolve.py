@@ -1,10 +1,9 @@
-"""Resolution: which entities are one, and which are alike.
+"""Resolution: merge entities that are the same, and link entities that are alike.
 
-Exact spellings are one from the start, and what texts explain (acronyms, ids) is read as
-one (`coref`). What is left is for this: names spelled nearly alike are merged, through the
-journal, so that `split` undoes it; names near in meaning get an edge `similar_to`, never a
-merge. It follows from what is known now and not from the order in which it came, and a
-second run finds nothing to do.
+Names with the same key are one entity from the start, and names that a text equates (acronyms,
+ids) are joined by `coref`. Resolution handles the rest. Names spelled nearly alike are merged
+through the journal, so that `split` undoes it. Names near in meaning get an edge `similar_to`,
+never a merge. The result does not depend on the order of writes; a second run changes nothing.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from hades.store.records import EdgeDraft, EdgeFilter, NamedEntity, Progress
 from hades.store.store import Store
 
 ACTION = "resolve"
-"""What the change log calls it."""
+"""The action in the change log."""
 SIMILAR_COSINE_AT_LEAST = 0.8
 SIMILAR_EACH_AT_MOST = 5
 SIMILAR_NAMES_AT_MOST = 10_000
-"""The most frequent names only: a vector takes 4 ms and the comparison n², so this bounds a run
-to about a minute on one core."""
+"""Only the most frequent names get a vector. A vector takes 4 ms and comparing n names takes n²
+steps, so this bounds a run to about a minute on one core."""
 FREQUENCY_AT_LEAST = 2
 """A name seen once gets no vector, unless it is a title."""
 _NOT_COMPARED = frozenset({"code_symbol", "url"})
@@ -40,7 +39,7 @@ _DECIMALS = 4
 
 @dataclass(frozen=True, slots=True)
 class EntityResolver:
-    """One run over one space."""
+    """One run of resolution over one space."""
 
     store: Store
     space: int
@@ -50,7 +49,7 @@ class EntityResolver:
     dry_run: bool
 
     def run(self) -> Resolution:
-        """Merge what is spelled nearly alike, then join what is near in meaning."""
+        """Merge names spelled nearly alike, then join names near in meaning."""
         named = self._named()
         merged, left = self._by_spelling(named)
         if not self.dry_run:
@@ -58,8 +57,8 @@ class EntityResolver:
                 for pair in merged:
                     with self.store.write(self.actor, ACTION, self.space) as write:
                         self.store.entities.merge(write, self.space, pair.keep, pair.other)
-        gone = {one.other for one in merged}
-        chosen = _chosen([one for one in named if one.name not in gone])
+        gone = {pair.other for pair in merged}
+        chosen = _chosen([entity for entity in named if entity.name not in gone])
         embedded = self._embed(chosen)
         new, old = self._by_meaning(chosen)
         if not self.dry_run:
@@ -76,9 +75,9 @@ class EntityResolver:
     def _named(self) -> list[NamedEntity]:
         self.on_progress("reading names", 0, 1)
         found = self.store.mentions.entities(self.space, NOW)
-        # A name in back ticks is known letter by letter: no other spelling is it.
-        inexact = (one for one in found if not one.key[:1] == one.key[-1:] == "`")
-        return [one for one in inexact if one.kind not in _NOT_COMPARED]
+        # A name in back ticks is exact, so another spelling is another name.
+        inexact = (entity for entity in found if not entity.key[:1] == entity.key[-1:] == "`")
+        return [entity for entity in inexact if entity.kind not in _NOT_COMPARED]
 
     # Spelling
 
@@ -97,7 +96,7 @@ class EntityResolver:
             if against := self._against(keep, other):
                 left.append(replace(pair, why=f"{why}, but {against}"))
             elif keep.entity not in taken and other.entity not in taken:
-                # No chains: what was merged is not merged on.
+                # An entity takes part in no further merge after it was merged: no chains.
                 taken.add(other.entity)
                 merged.append(pair)
         return merged, left
@@ -117,28 +116,30 @@ class EntityResolver:
         return sorted(found, key=lambda pair: (_strength(pair[0]), _strength(pair[1])))
 
     def _against(self, keep: NamedEntity, other: NamedEntity) -> str:
-        """What speaks against two spellings being one thing; empty: nothing."""
+        """Return what speaks against merging two spellings; "" if nothing does."""
         if keep.is_title and other.is_title:
             return "both are titles"
         if keep.kind != other.kind and "concept" not in (keep.kind, other.kind):
             return f"one is a {keep.kind}, one a {other.kind}"
         if self.store.mentions.are_distinct(keep.entity, other.entity, NOW):
-            return "they stand in one passage"
+            return "one passage has both"
         return ""
 
     # Meaning
 
     def _embed(self, chosen: Sequence[NamedEntity]) -> int:
-        """Give names a vector, batch by batch: a run that is stopped goes on from there."""
+        """Give names a vector, committing each batch so that a stopped run can be continued."""
         encoder = self.encoder()
-        known = self.store.chunks.vectors(encoder.model, [one.node for one in chosen])
-        missing = [one for one in chosen if one.node not in known]
+        known = self.store.chunks.vectors(encoder.model, [entity.node for entity in chosen])
+        missing = [entity for entity in chosen if entity.node not in known]
         if self.dry_run:
             return len(missing)
         for first in range(0, len(missing), _BATCH_NAMES):
             batch = missing[first : first + _BATCH_NAMES]
-            vectors = encoder.encode([one.name for one in batch]).astype(np.float16)
-            rows = [(one.node, raw.tobytes()) for one, raw in zip(batch, vectors, strict=True)]
+            vectors = encoder.encode([entity.name for entity in batch]).astype(np.float16)
+            rows = [
+                (entity.node, raw.tobytes()) for entity, raw in zip(batch, vectors, strict=True)
+            ]
             with self.store.write(self.actor, ACTION, self.space) as write:
                 self.store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
             self.on_progress("embedding names", first + len(batch), len(missing))
@@ -147,7 +148,7 @@ class EntityResolver:
     def _by_meaning(
         self, chosen: Sequence[NamedEntity]
     ) -> tuple[list[tuple[Likeness, int, int]], list[Edge]]:
-        """Edges to write, as (pair, source, target), and edges of earlier runs to end."""
+        """Return the edges to write, as (pair, source, target), and earlier edges to end."""
         encoder = self.encoder()
         known = self.store.chunks.vectors(encoder.model, [one.node for one in chosen])
         named = [one for one in chosen if one.node in known]
@@ -166,10 +167,11 @@ class EntityResolver:
     def _settled(
         self, wanted: dict[tuple[str, str], tuple[Likeness, int, int]]
     ) -> tuple[list[tuple[Likeness, int, int]], list[Edge]]:
-        """Without what is there, what somebody took back, and with what no longer follows."""
-        there = EdgeFilter(relation=SIMILAR_TO, any_time=True)
+        """Drop wanted edges that exist or that somebody took back; return the rest, and old edges
+        of this action that are no longer wanted (none in a dry run)."""
+        similar = EdgeFilter(relation=SIMILAR_TO, any_time=True)
         old = []
-        for edge in self.store.edges.find(self.space, there, NOW):
+        for edge in self.store.edges.find(self.space, similar, NOW):
             ends = (edge.source.name, edge.target.name)
             if ends in wanted:
                 del wanted[ends]
@@ -180,7 +182,7 @@ class EntityResolver:
         return new, [] if self.dry_run else old
 
     def _near(self, matrix: npt.NDArray[np.float32]) -> list[tuple[int, int, float]]:
-        """Pairs of rows whose cosine is high enough, the best few of each row."""
+        """Return pairs of rows whose cosine is high enough, the best few of each row."""
         found: dict[tuple[int, int], float] = {}
         for first in range(0, len(matrix), _BLOCK_ROWS):
             cosines = matrix[first : first + _BLOCK_ROWS] @ matrix.T
@@ -220,12 +222,14 @@ class EntityResolver:
 
 
 def _chosen(named: Sequence[NamedEntity]) -> list[NamedEntity]:
-    """The names worth a vector, the most frequent first."""
-    worth = [one for one in named if one.is_title or one.frequency >= FREQUENCY_AT_LEAST]
-    worth.sort(key=lambda one: (-one.frequency, one.name))
+    """Return the names that get a vector, the most frequent first."""
+    worth = [
+        entity for entity in named if entity.is_title or entity.frequency >= FREQUENCY_AT_LEAST
+    ]
+    worth.sort(key=lambda entity: (-entity.frequency, entity.name))
     return worth[:SIMILAR_NAMES_AT_MOST]
 
 
-def _strength(one: NamedEntity) -> tuple[bool, int, str]:
-    """Of two spellings the one that sorts first stays: a title, then the more frequent."""
-    return not one.is_title, -one.frequency, one.name
+def _strength(entity: NamedEntity) -> tuple[bool, int, str]:
+    """Return the sort key of two spellings: a title or the more frequent one is first and stays."""
+    return not entity.is_title, -entity.frequency, entity.name

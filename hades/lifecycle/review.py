@@ -33,34 +33,35 @@ from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.store import Store
 
 SETTLED, OTHERWISE = 0.5, 0.6
-"""How sure we are that an edge ended with what it leads to, and that a sentence is said
-otherwise: below every sensible threshold. Judgements."""
+"""The confidence that an edge ended because its obstacle is settled, and that two sentences
+contradict each other. Both are below every sensible threshold. Judgements."""
 BLOCKED = {"blocked_by", "blocked_on", "delayed_by", "depends_on", "postponed_because"}
 BLOCKED |= {"rejected_because", "waiting_for", "waiting_on", "waits_for", "waits_on"}
-"""Relations to something that is in the way until it is settled."""
+"""Relations to an obstacle, which is in the way until it is settled."""
 ENABLING = ("enabled_by", "viable_after_fix")
-"""A relation with one of these for an inverse is also to something in the way."""
+"""A relation with one of these as its inverse also leads to an obstacle."""
 ENDS_OF_EDGE = ("source", "relation", "target")
 """The fields of a proposal that identify an edge."""
 AFFECTED_AT_MOST = 10
 """Edges that a reason lists."""
 FINDINGS_AT_MOST, WAITING_AT_MOST = 16, 1_000
-"""Changes that one state proposes, and proposals that wait with which they are compared."""
+"""Changes that one state may propose, and waiting proposals they are compared with."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """A change that follows from a new state: as a proposal has it, and what changed."""
+    """A change that follows from a new state, with the fields of its proposal."""
 
     kind: str
     fields: Mapping[str, Any]
     confidence: float
     why: str
     at: datetime
-    """Since when."""
+    """Since when the change holds."""
     changed: str = ""
+    """The name of what changed; the reason lists the edges that lead to it."""
     ends: Sequence[Edge] = ()
-    """The edges that no longer hold with it."""
+    """The edges that the change ends."""
 
 
 def review(
@@ -84,24 +85,26 @@ def review(
         return
     if store.topics.kind(space, state.topic) != "note":
         return
-    found = [
+    findings = [
         *_ends(store, space, state),
         *_changed_facts(store, space, state),
         *_said_otherwise(state, similar, actor),
     ]
-    waiting = store.proposals.find(space, "waiting", 0, WAITING_AT_MOST) if found else ()
-    for one in found[:FINDINGS_AT_MOST]:
-        sure = min(one.confidence, state.confidence)
-        if _waits(waiting, one.kind, one.fields, sure):
+    waiting = store.proposals.find(space, "waiting", 0, WAITING_AT_MOST) if findings else ()
+    for finding in findings[:FINDINGS_AT_MOST]:
+        sure = min(finding.confidence, state.confidence)
+        if _waits(waiting, finding.kind, finding.fields, sure):
             continue
-        why = one.why + (against(store, space, state, actor, one.ends) if one.ends else "")
-        own = _may_write(store, space, one, actor)
-        applied = own and sure >= threshold and _written(store, write, space, one)
+        why = finding.why + (
+            against(store, space, state, actor, finding.ends) if finding.ends else ""
+        )
+        own = _may_write(store, space, finding, actor)
+        applied = own and sure >= threshold and _written(store, write, space, finding)
         store.proposals.add(
-            *(write, space, actor, one.kind, one.fields),
+            *(write, space, actor, finding.kind, finding.fields),
             confidence=sure,
             threshold=threshold if own else 1.0,
-            why=why + _undo(one) * applied + _listed(affected(store, space, one.changed)),
+            why=why + _undo(finding) * applied + _listed(affected(store, space, finding.changed)),
             status="applied" if applied else "waiting",
         )
 
@@ -114,23 +117,23 @@ def against(store: Store, space: int, state: State, author: str, edges: Iterable
 
 
 def blocking(store: Store) -> set[str]:
-    """The relations to something that is in the way, in one spelling."""
+    """Return the relations to an obstacle, spelled as by `relation_key`."""
     inverses = store.edges.inverses().items()
     return BLOCKED | {relation for relation, inverse in inverses if inverse in ENABLING}
 
 
 def relation_key(edge: Edge) -> str:
-    """The relation of an edge in one spelling."""
+    """Return the relation of an edge in lower case with underscores."""
     return edge.relation.casefold().replace(" ", "_").replace("-", "_")
 
 
 def affected(store: Store, space: int, name: str) -> list[Edge]:
-    """The edges that lead to what changed: what they say may have changed with it."""
+    """Return the edges that lead to a changed node: they may have changed with it."""
     node = store.entities.node(space, name) if name else None
     if node is None:
         return []
-    found = store.edges.find(space, EdgeFilter(node=node, direction="in"), NOW)
-    return [edge for edge in found if edge.relation not in (SUPERSEDES, SIMILAR_TO)]
+    edges = store.edges.find(space, EdgeFilter(node=node, direction="in"), NOW)
+    return [edge for edge in edges if edge.relation not in (SUPERSEDES, SIMILAR_TO)]
 
 
 def _waits(
@@ -145,20 +148,20 @@ def _waits(
 
 
 def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
-    """The edges of what was in the way, where a note says that its topic is settled."""
+    """Yield the ends of edges to a topic as an obstacle, if its note says that it is settled."""
     word = settled(state.topic, state.content)
     if not word or (node := store.entities.node(space, state.topic)) is None:
         return
     sides: tuple[tuple[Direction, set[str]], ...] = (("in", blocking(store)), ("out", {"blocks"}))
     for direction, relations in sides:
         for edge in store.edges.find(space, EdgeFilter(node=node, direction=direction), NOW):
-            # What was said to be blocked later than the note was not settled by it.
+            # An edge that began after the note is not settled by it.
             if relation_key(edge) in relations and edge.valid_from < state.valid_from:
                 yield _end(edge, state, SETTLED, f"{state.id} says “{word}”")
 
 
 def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]:
-    """The told edges that the facts in a note replace or deny."""
+    """Yield the changes of edges that facts in a note replace or deny."""
     for fact in facts_in(state.content) if sentences_of(state.content) else ():
         if fact.valid_to is not None or not (fact.exclusive or fact.negated):
             continue
@@ -195,7 +198,7 @@ def _said_otherwise(
 ) -> Iterator[_Finding]:
     """Yield one finding for each other note that the new state contradicts."""
     own = sentences_of(state.content)
-    # What is told of an earlier time supersedes nothing that was told of a later one.
+    # A state of an earlier time does not supersede a note of a later time.
     since = to_micros(state.valid_from)
     for note in (one for one in similar if one.valid_from <= since):
         pairs = product(own, note.sentences) if note.topic != state.topic else ()
@@ -219,7 +222,7 @@ def _said_otherwise(
 
 
 def ends_of(edge: Edge) -> dict[str, str]:
-    """An edge as a proposal names it."""
+    """Return the fields that identify an edge in a proposal."""
     return {"source": edge.source.name, "relation": edge.relation, "target": edge.target.name}
 
 
@@ -228,46 +231,50 @@ def _end(edge: Edge, state: State, sure: float, why: str, changed: str = "") -> 
     return _Finding("unrelate", fields, sure, why, state.valid_from, changed, [edge])
 
 
-def _undo(found: _Finding) -> str:
-    """How to take back what was written at once, for a reason."""
-    new = shlex.join(str(found.fields[name]) for name in ENDS_OF_EDGE)
-    steps = [f"`hades unrelate {new} --mistake`"] if found.kind == "relate" else []
-    for edge in found.ends:
+def _undo(finding: _Finding) -> str:
+    """Return the commands that undo a change written at once, as the end of a reason."""
+    new = shlex.join(str(finding.fields[name]) for name in ENDS_OF_EDGE)
+    steps = [f"`hades unrelate {new} --mistake`"] if finding.kind == "relate" else []
+    for edge in finding.ends:
         since = ["--valid-from", iso(edge.valid_from)]
         steps.append(f"`hades relate {shlex.join([*ends_of(edge).values(), *since])}`")
     return f"; to undo: {', '.join(steps)}"
 
 
 def _listed(edges: Sequence[Edge]) -> str:
-    """The edges that lead to what changed, for a reason."""
+    """Return the edges that lead to what changed, as the end of a reason."""
     some = ", ".join(f"{edge} ({edge.id})" for edge in edges[:AFFECTED_AT_MOST])
     more = f" and {len(edges) - AFFECTED_AT_MOST} more" * (len(edges) > AFFECTED_AT_MOST)
     return f"; look also at {some}{more}" if edges else ""
 
 
-def _may_write(store: Store, space: int, found: _Finding, actor: str) -> bool:
+def _may_write(store: Store, space: int, finding: _Finding, actor: str) -> bool:
     """Return whether the actor may change all edges that a finding would change."""
-    changed = list(found.ends)
-    if found.ends and found.kind == "relate":
-        source, target = (store.entities.node(space, found.fields[e]) for e in ("source", "target"))
-        draft = EdgeDraft(source or 0, found.fields["relation"], target or 0)
+    changed = list(finding.ends)
+    if finding.ends and finding.kind == "relate":
+        source, target = (
+            store.entities.node(space, finding.fields[e]) for e in ("source", "target")
+        )
+        draft = EdgeDraft(source or 0, finding.fields["relation"], target or 0)
         try:
-            changed += fact_changes.changed_by(store, space, draft, found.at, exclusive=True)
-        except InvalidInput:  # it cannot be written, so it waits
+            changed += fact_changes.changed_by(store, space, draft, finding.at, exclusive=True)
+        except InvalidInput:  # the change cannot be written, so it waits for review
             return False
     return may_change(store, space, actor, changed)
 
 
-def _written(store: Store, write: Write, space: int, found: _Finding) -> bool:
-    """Write what was found; not where it began at the very moment of what it replaces."""
-    fields, node = found.fields, store.entities.ensure
+def _written(store: Store, write: Write, space: int, finding: _Finding) -> bool:
+    """Write a change; return False if it is not allowed, as when two rivals begin together."""
+    fields, node = finding.fields, store.entities.ensure
     try:
-        if found.kind == "unrelate":
-            fact_changes.unrelate(store, write, found.ends[0], found.at, mistake=False)
+        if finding.kind == "unrelate":
+            fact_changes.unrelate(store, write, finding.ends[0], finding.at, mistake=False)
         else:
             ends = [node(write, space, fields[end], "concept") for end in ("source", "target")]
-            said = {name: fields[name] for name in ("evidence", "metadata")}
-            draft = EdgeDraft(ends[0], fields["relation"], ends[1], valid_from=found.at, **said)
+            details = {name: fields[name] for name in ("evidence", "metadata")}
+            draft = EdgeDraft(
+                ends[0], fields["relation"], ends[1], valid_from=finding.at, **details
+            )
             fact_changes.relate(store, write, space, draft, exclusive="exclusive" in fields)
     except InvalidInput:
         return False

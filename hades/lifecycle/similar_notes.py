@@ -1,7 +1,7 @@
-"""Similar notes: those that hold now and may say the same as a new text, or otherwise.
+"""Similar notes: current notes that may repeat or contradict a new text.
 
-Found by words, in the index as it lies on disk and among what was written since; nothing is
-indexed and no encoder is loaded, so that `remember` can ask.
+They are found by words, in the index on disk and among the states written since. Nothing is indexed
+and no encoder is loaded, so that `remember` stays fast.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from hades.language.sentences import note_sentences
 from hades.store.store import Store
 
 SENTENCES_AT_MOST = 8
-"""Sentences of a new text that are looked for."""
+"""Sentences of a new text that are searched for in the index."""
 PASSAGES_AT_MOST = 32
-"""Passages of the index that are compared with them."""
+"""Passages of the index that are compared with the new text."""
 RECENT_AT_MOST = 64
-"""States written since the index was, that are compared: newest first."""
+"""States written since the last indexing that are compared, newest first."""
 
 
 class CurrentNote(NamedTuple):
-    """What a note says now."""
+    """The current state of a note."""
 
     topic: str
     version: int
@@ -35,19 +35,19 @@ class CurrentNote(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Its state: `topic@version`."""
+        """The id of the state: `topic@version`."""
         return f"{self.topic}@{self.version}"
 
 
 def sentences_of(text: str) -> Sequence[str]:
-    """The sentences of a note that are compared; none of a longer text."""
+    """Return the sentences of a note; a text too long for a note has none."""
     if len(text) > NOTE_CHARACTERS_AT_MOST:
         return ()
     return note_sentences(text) or ((text.strip(),) if text.strip() else ())
 
 
 def similar_notes(store: Store, space: int, sentences: Sequence[str]) -> list[CurrentNote]:
-    """The current notes of a space that have words of these sentences."""
+    """Return the current notes that contain all required words of one of these sentences."""
     chunks: set[int] = set()
     since = 0
     if sentences and (store.index_folder / "spaces" / f"{space}.json").exists():
@@ -59,9 +59,9 @@ def similar_notes(store: Store, space: int, sentences: Sequence[str]) -> list[Cu
         chunks = {chunk for chunk, _ in words.best(text, *moment, PASSAGES_AT_MOST)}
     states = store.topics.current_notes(space, sorted(chunks), since, RECENT_AT_MOST)
     wanted = {required_words(sentence) for sentence in sentences}
-    found = []
+    notes = []
     for state, content in store.topics.contents(states).items():
         text = content.casefold()
-        if any(one and all(word in text for word in one) for one in wanted):
-            found.append(CurrentNote(*states[state], sentences_of(content)))
-    return found
+        if any(required and all(word in text for word in required) for required in wanted):
+            notes.append(CurrentNote(*states[state], sentences_of(content)))
+    return notes

@@ -1,8 +1,8 @@
-"""Suggestions: topics that have to do with each other though no edge joins them.
+"""Suggestions: pairs of related topics that no edge joins yet.
 
-Four signs speak for a pair: one names the other, both mention a name that few others do, they
-are near in meaning, a third is joined with both. Each is a share from 0 to 1; together they
-count as independent signs do (1 less the product of what each leaves open).
+Four signs speak for a pair: one names the other, both mention a rare name, they are near in
+meaning, or both are joined with a third node. Each sign has a share s from 0 to 1. They are
+combined as independent evidence: score = 1 - Π(1 - s).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from hades.store.records import Progress
 from hades.store.store import Store
 
 TOPICS_AT_MOST = 10_000
-"""The last written so many are compared: the comparison by meaning grows with their square."""
+"""The most recently written topics that are compared: the cost grows with the square of this."""
 NAMED, SHARED, NEAR, CITED = 0.6, 0.45, 0.7, 0.3
-"""How much each sign can say at most; judgements."""
+"""The largest share of each sign. Judgements."""
 RARE_AT_MOST = 8
-"""A name that more topics mention joins none of them."""
+"""A name that more topics mention is not a sign."""
 NEAR_FROM, NEAR_EACH = 0.45, 5
 CITED_AT_MOST = 12
-"""What is joined with more topics than this says nothing of any two."""
+"""A node joined with more topics than this is not a sign."""
 NAME_CHARACTERS_AT_LEAST, NAME_WORDS_AT_MOST = 4, 4
 EVIDENCE_AT_MOST = 5
 _BLOCK_ROWS = 512
@@ -41,13 +41,13 @@ Pair = tuple[int, int]
 
 
 class TopicPairs:
-    """The topics of a space, and what speaks for each pair of them."""
+    """The topics of a space, and the signs for each pair of them, by position in `topics`."""
 
     def __init__(
         self, store: Store, space: int, as_of: AsOf, encoder: Encoder, on_progress: Progress
     ) -> None:
         self._store, self._space, self._as_of = store, space, as_of
-        self._encoder, self._told = encoder, on_progress
+        self._encoder, self._on_progress = encoder, on_progress
         self.topics = store.links.topics(space, as_of, TOPICS_AT_MOST)
         self.place = {topic.id: at for at, topic in enumerate(self.topics)}
         self.signs: dict[Pair, list[tuple[float, str]]] = defaultdict(list)
@@ -61,14 +61,14 @@ class TopicPairs:
             look()
 
     def suggestions(self, topic: int | None, limit: int) -> list[Suggestion]:
-        """The likeliest pairs that no edge joins, of one topic or of all, each with its command."""
+        """Return the best pairs that no edge joins, of one topic or of all, with their commands."""
         at = None if topic is None else self.place.get(topic, -1)
         scored = []
         for pair, signs in self.signs.items():
             if pair not in self.joined and (at is None or at in pair):
                 left_open = math.prod(1 - share for share, _ in signs)
                 scored.append((left_open, pair, [said for _, said in sorted(signs, reverse=True)]))
-        found = []
+        suggestions = []
         for left_open, (first, second), evidence in sorted(scored)[:limit]:
             one, other = self.topics[first].name, self.topics[second].name
             named = any(said.startswith(f"{other} names ") for said in evidence)
@@ -76,15 +76,15 @@ class TopicPairs:
                 one, other = other, one
             command = shlex.join(["hades", "relate", one, "relates_to", other])
             shown = tuple(evidence[:EVIDENCE_AT_MOST])
-            found.append(Suggestion(one, other, round(1 - left_open, 3), shown, command))
-        return found
+            suggestions.append(Suggestion(one, other, round(1 - left_open, 3), shown, command))
+        return suggestions
 
     def _sign(self, one: int, other: int, share: float, said: str) -> None:
         if one != other and share > 0:
             self.signs[min(one, other), max(one, other)].append((share, said))
 
     def _edges(self) -> None:
-        """What is joined, and what a third is joined with."""
+        """Collect the joined pairs, and the pairs that are joined with the same third node."""
         node = {NodeKind.TOPIC.node(topic.id): at for at, topic in enumerate(self.topics)}
         node |= {
             NodeKind.ENTITY.node(topic.entity): at
@@ -108,7 +108,7 @@ class TopicPairs:
                 self._sign(one, other, CITED, f"both are joined with {name}")
 
     def _names(self) -> None:
-        """Where the text of a note has the name of another topic in it."""
+        """Collect the pairs in which the text of a note contains the name of the other topic."""
         keys = [name_key(topic.name.rpartition("/")[2]) for topic in self.topics]
         often = Counter(keys)
         named = {
@@ -117,22 +117,22 @@ class TopicPairs:
             if often[key] == 1 and len(key) >= NAME_CHARACTERS_AT_LEAST and key not in STOP_WORDS
         }
         for at, text in self.texts.items():
-            found = [word.casefold() for word in words(text)]
+            folded = [word.casefold() for word in words(text)]
             runs = {
-                " ".join(found[start : start + length])
+                " ".join(folded[start : start + length])
                 for length in range(1, NAME_WORDS_AT_MOST + 1)
-                for start in range(len(found) - length + 1)
+                for start in range(len(folded) - length + 1)
             }
             for key in sorted(runs & named.keys()):
                 other = self.topics[named[key]].name
                 self._sign(at, named[key], NAMED, f"{self.topics[at].name} names {other}")
 
     def _mentions(self) -> None:
-        """Names that few topics mention."""
+        """Collect the pairs that mention the same rare name."""
         having: dict[int, set[int]] = defaultdict(set)
         for topic, entity in self._store.links.mentions([*self.place], self._as_of):
             having[entity].add(self.place[topic])
-        rare = {one: at for one, at in having.items() if 1 < len(at) <= RARE_AT_MOST}
+        rare = {name: at for name, at in having.items() if 1 < len(at) <= RARE_AT_MOST}
         names = self._store.entities.names(sorted(rare))
         most = math.log(max(len(self.topics), 3))
         for entity, places in rare.items():
@@ -141,7 +141,7 @@ class TopicPairs:
                 self._sign(one, other, share, f"both mention {names.get(entity, '?')}")
 
     def _vectors(self) -> None:
-        """What is near in meaning, the nearest few of each topic."""
+        """Collect the pairs near in meaning: the nearest few of each topic."""
         encoder = self._encoder
         rows = self._store.links.vectors([*self.place], encoder.model, encoder.dims, self._as_of)
         matrix = np.zeros((len(self.topics), encoder.dims), np.float32)
@@ -153,7 +153,7 @@ class TopicPairs:
         matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
         each = min(NEAR_EACH + 1, len(matrix))
         for first in range(0, len(matrix), _BLOCK_ROWS):
-            self._told("comparing meanings", first, len(matrix))
+            self._on_progress("comparing meanings", first, len(matrix))
             cosines = matrix[first : first + _BLOCK_ROWS] @ matrix.T
             best = np.argpartition(-cosines, each - 1, axis=1)[:, :each]
             for at, columns in enumerate(best.tolist(), start=first):

@@ -1,10 +1,8 @@
 """Summary lines: the lines that say what happened in a period, and the choice of those that fit.
 
-Nothing is written anew here: a line is made of sentences as they stand in the texts. Of every
-topic it tells what is new, or what changed from what to what; of told facts which began and
-which ended. What was replaced or forgotten within the period is said as such. The lines that say
-most are taken first: decisions, what is important, and what is rare; what only says another line
-again comes last.
+A line quotes sentences of the texts. For each topic it shows what is new, or the old and the new
+sentence of a change; for told facts, which began and which ended. A line says so if something was
+replaced or forgotten within the period. Decisions, important and rare lines are chosen first.
 """
 
 from __future__ import annotations
@@ -33,37 +31,39 @@ from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod
 
 LINE_TOKENS = 40
-"""Of the words of a line, without what it cites; of a change, of each of its two sides half."""
+"""The most tokens of a line, without its citation; each side of a change gets half."""
 HEAD_TOKENS = 8
-"""What stands before a line in an answer: its number and its day."""
+"""Tokens of the number and the day before a line in an answer."""
 CHARACTERS_READ = 8_000
-"""Of one state."""
+"""Characters read of one state."""
 ALIKE = 0.3
-"""Two sentences that share so much of their words may be one before and after a change."""
+"""The share of common words from which two sentences may be one before and after a change."""
 DECIDED, CHANGED, NEW = "Decided", "Changed", "New"
 _DECISION, _FACT, _TELLING = 1.0, 1.1, 0.1
 _USUAL, _KIND = 1.0, 1.0
-"""What speaks for a line, beside the importance of its state, and what speaks against it: that
-many lines have its words, and that many are of its kind of topics (docs/lab/measurements.md)."""
+"""Weights of a line's worth. Added to the importance of its state: a decision, a fact, a telling
+word. Subtracted: words that many lines have, and a kind of topic that many lines have
+(docs/lab/measurements.md)."""
 USED_BY = 3
-"""What so many lines say is not usual yet: of an accident three notes may tell."""
+"""Lines that may share a word before it counts as usual: three notes may report one accident."""
 _KIND_OF_TOPIC = re.compile(r"[/\s:.\d_-]")
-"""The kind is what stands before this: `incident/INC-31`, `meeting 5 May`."""
+"""The end of the kind in a topic's name: `incident` in `incident/INC-31`, `meeting` in
+`meeting 5 May`."""
 _MOMENT = timedelta(microseconds=1)
 _SECOND_MOMENT = datetime.min.replace(tzinfo=UTC) + _MOMENT
-"""There is none before the first."""
+"""The earliest time that has a moment before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that may stand in a summary."""
+    """A candidate for a line of a summary."""
 
     section: str
     text: str
     cited: Cited
     worth: float
     also: tuple[Cited, ...] = ()
-    """What else it was read in."""
+    """Further sources of the line."""
 
     def __str__(self) -> str:
         return f"- {self.text} {cite(self.cited, *self.also)}"
@@ -80,30 +80,34 @@ def lines_of(
     known: datetime | None = None,
     lost_ok: bool = False,
 ) -> tuple[list[Line], int]:
-    """What the states and edges of a time tell, and how many tokens the states have.
+    """Return the lines of a period's states and edges, and the tokens of the states.
 
-    What was before is told as it was `known`; with `lost_ok`, without what the archive lost.
+    States before the period are read as known at `known`. With `lost_ok`, texts that the archive
+    lost are left out.
     """
     then = AsOf(max(since, _SECOND_MOMENT) - _MOMENT, known)
-    by_topic = sorted((one for one in states if one.kind != "code"), key=lambda one: one.topic)
-    found, tokens = list[Line](), 0
-    for topic, own in groupby(by_topic, key=lambda one: one.topic):
+    by_topic = sorted((item for item in states if item.kind != "code"), key=lambda item: item.topic)
+    lines, tokens = list[Line](), 0
+    for topic, own in groupby(by_topic, key=lambda item: item.topic):
         before = ""
         with suppress(NotFound, *(LOST if lost_ok else ())):
             before = store.topics.state(space, topic, then).content
-        by_id = {one.id: one for one in own}
+        by_id = {item.id: item for item in own}
         texts = store.topics.contents(by_id, lost_ok=lost_ok)
         tokens += sum(count([text[:CHARACTERS_READ] for text in texts.values()]))
         said = {state: _sentences(texts[state]) for state in by_id if state in texts}
         if said:
-            found += _of_topic(by_id[next(reversed(said))], said, _sentences(before))
-    return found + [_of_edge(edge, until) for edge in edges], tokens
+            lines += _of_topic(by_id[next(reversed(said))], said, _sentences(before))
+    return lines + [_of_edge(edge, until) for edge in edges], tokens
 
 
 def _of_topic(
     last: StateOfPeriod, said: Mapping[int, Sequence[str]], before: Sequence[str]
 ) -> Iterator[Line]:
-    """What a topic told in a time, and what it replaced; `said` is in the order of time."""
+    """Yield at most one line: what is new in a topic and what it replaced.
+
+    `said` maps the period's states, in order of time, to their sentences.
+    """
     now, *earlier = said[last.id], *(texts for state, texts in said.items() if state != last.id)
     gone = [[text for text in texts if text not in now] for texts in (before, *earlier)]
     left = [_best(texts) for texts in gone if texts]
@@ -127,12 +131,12 @@ def _of_topic(
 
 def _of_edge(edge: Edge, until: datetime) -> Line:
     ended = edge.valid_to is not None and edge.valid_to < until
-    told = f"{'Ended: ' * ended}{statement(edge)}."
-    return Line(CHANGED, cut_words(plain_sentence(told), LINE_TOKENS), ("", edge.id), _FACT)
+    text = plain_sentence(f"{'Ended: ' * ended}{statement(edge)}.")
+    return Line(CHANGED, cut_words(text, LINE_TOKENS), ("", edge.id), _FACT)
 
 
 def _change(texts: Sequence[str]) -> str:
-    """Texts as they followed one another; where a line cannot hold all, the last two."""
+    """Join the texts of a change, oldest first; only the last two if a line cannot hold all."""
     whole = " → ".join(texts)
     if len(texts) == 1 or count([whole])[0] <= LINE_TOKENS:
         return whole
@@ -140,20 +144,20 @@ def _change(texts: Sequence[str]) -> str:
 
 
 def _sentences(content: str) -> list[str]:
-    return [plain_sentence(one) for one in sentences(content[:CHARACTERS_READ])]
+    return [plain_sentence(sentence) for sentence in sentences(content[:CHARACTERS_READ])]
 
 
 def _best(texts: Sequence[str]) -> str:
-    """The sentences that say most, as many as a line holds."""
+    """Return the most informative sentences, as many as a line holds."""
     return cut_words(" ".join(key_sentences(texts, MINILM, LINE_TOKENS)), LINE_TOKENS)
 
 
 def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
-    """The lines that say most within so many tokens of an answer, best first."""
+    """Return the lines of most worth that fit into `room` tokens, best first."""
     said = [frozenset(w for w in said_words(one.text) if not w.isdigit()) for one in lines]
     kind = [_KIND_OF_TOPIC.split(one.cited[0], maxsplit=1)[0] for one in lines]
     uses, sizes = Counter(word for words in said for word in words), Counter(kind)
-    # What is alone of its kind is as rare as the rarest of the others.
+    # A line alone of its kind counts as much as one of the smallest other kind.
     alone = min((size for size in sizes.values() if size > 1), default=1)
 
     def worth(at: int) -> float:
@@ -165,7 +169,7 @@ def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
     tokens = count([one.text for one in lines])
     kept: dict[frozenset[str], Line] = {}
     for at in sorted(range(len(lines)), key=worth, reverse=True):
-        # The same with another number is told once, unless it was decided.
+        # Lines that differ only in numbers are told once, except decisions.
         line = lines[at]
         key = said[at] | {cite(line.cited)} if line.section == DECIDED else said[at]
         if key not in kept and tokens[at] + HEAD_TOKENS <= room:
@@ -175,12 +179,12 @@ def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
 
 
 def composed(head: str, lines: Iterable[Line], limit: int) -> str:
-    """The text of a summary: a head, and its lines by section; never more tokens than allowed."""
+    """Return the text of a summary: a head, and its lines by section, within `limit` tokens."""
     kept = list(lines)
     while True:
         parts = [cut_words(head, limit)]
         for section in (DECIDED, CHANGED, NEW):
-            own = [str(one) for one in kept if one.section == section]
+            own = [str(line) for line in kept if line.section == section]
             parts += ["\n".join([f"{section}:", *own])] if own else []
         text = "\n\n".join(parts)
         if not kept or count([text])[0] <= limit:
@@ -189,7 +193,7 @@ def composed(head: str, lines: Iterable[Line], limit: int) -> str:
 
 
 def headline(period: SummaryPeriod, states: int, topics: int) -> str:
-    """`3 November 2026: 14 states of 9 topics.`"""
+    """Return the first line of a summary: `3 November 2026: 14 states of 9 topics.`"""
     since = period.since
     names = (day(since), f"Week from {day(since)}", f"{since:%B} {since.year}")
     return f"{names[period.level - 1]}: {states} states of {topics} topics."

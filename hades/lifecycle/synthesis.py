@@ -1,6 +1,6 @@
-"""Synthesis: which sentences of a topic's versions hold, and which a later one replaced.
+"""Synthesis: which sentences of a topic's versions still hold, and which a later one replaced.
 
-Every sentence of the versions either holds or changed; none is left out silently, none is made up.
+Every sentence either holds, was replaced, or is repeated in a later version. None is made up.
 """
 
 from __future__ import annotations
@@ -16,53 +16,55 @@ from hades.language.sentences import plain_sentence, sentences
 from hades.language.words import words
 
 SENTENCES_AT_MOST = 100
-"""Of one text that are read."""
+"""Sentences read of one text."""
 
 
 def sentences_of(content: str, source: str, confidence: float, since: datetime) -> list[Side]:
-    """The sentences of a text, without list marks, each once."""
-    found: dict[str, Side] = {}
-    for one in sentences(content, SENTENCES_AT_MOST):
-        text = plain_sentence(one)
+    """Return the sentences of a text, without list marks and duplicates."""
+    sides: dict[str, Side] = {}
+    for sentence in sentences(content, SENTENCES_AT_MOST):
+        text = plain_sentence(sentence)
         if words(text):
-            found.setdefault(name_key(text), Side(text, source, confidence, since))
-    return list(found.values())
+            sides.setdefault(name_key(text), Side(text, source, confidence, since))
+    return list(sides.values())
 
 
 def sentences_of_state(state: State) -> list[Side]:
-    """The sentences of a state."""
+    """Return the sentences of a state."""
     return sentences_of(state.content, state.id, state.confidence, state.valid_from)
 
 
 def compare_versions(
     topic: str, trace: Sequence[State], reason: Sequence[Side], over: Sequence[Side]
 ) -> tuple[list[Side], list[tuple[Side, Side]]]:
-    """What holds, the newest first, and what changed: each earlier sentence with the later one.
+    """Return the sentences that hold, newest first, and (replaced, replacement) pairs.
 
-    `over` has the names of what is no longer in the way: an earlier sentence that names one
-    ("rejected due to bug Y") does not hold any more.
+    `over` has the names of obstacles that are gone: an earlier sentence that names one
+    ("rejected due to bug Y") no longer holds.
     """
     versions = [sentences_of_state(state) for state in trace]
     holds: list[Side] = []
     changed = []
     for at in reversed(range(len(versions))):
-        later = [one for version in versions[at + 1 :] for one in version]
+        later = [side for version in versions[at + 1 :] for side in version]
         for sentence in versions[at]:
             words = said_words(sentence.text)
-            near = [  # most have nothing to do with it
-                one
-                for one in (*later, *reason)
-                if not words or words & said_words(one.text) or facts_of(one.text, topic)
+            near = [  # the comparison below is slow, and most sentences share no word
+                side
+                for side in (*later, *reason)
+                if not words or words & said_words(side.text) or facts_of(side.text, topic)
             ]
-            if any(repeats(one.text, sentence.text, topic) for one in near if one not in reason):
+            if any(repeats(side.text, sentence.text, topic) for side in near if side not in reason):
                 continue
-            said = [one for one in near if replaces(one.text, sentence.text, topic)]
-            said += [
-                one for one in over if sentence.since < one.since and says(sentence.text, one.text)
+            replacing = [side for side in near if replaces(side.text, sentence.text, topic)]
+            replacing += [
+                side
+                for side in over
+                if sentence.since < side.since and says(sentence.text, side.text)
             ]
-            said.sort(key=lambda one: (one.since, -share_words(one.text, sentence.text)))
-            if said:  # it held until the first of them
-                changed.append((sentence, said[0]))
+            replacing.sort(key=lambda side: (side.since, -share_words(side.text, sentence.text)))
+            if replacing:  # the sentence held until the earliest of them
+                changed.append((sentence, replacing[0]))
             else:
                 holds.append(sentence)
     return holds, changed[::-1]

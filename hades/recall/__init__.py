@@ -1,1 +1,1 @@
-"""How a question is answered: retrievers, walks, ranking, paths and packing."""
+"""Recall: retrievers, walks, ranking, paths and packing for a question."""

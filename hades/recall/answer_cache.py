@@ -1,12 +1,11 @@
-"""Answers that are kept: the same question to the same memory is answered once.
+"""Answer cache: the same question to the same memory is computed once.
 
-An answer is kept under everything it depends on: the memory, its change number, the space, the
-moment, the question with all that was said to it, the encoder, the ranker, and what the caller's
-role sees. So it is never stale: a write moves the number, and what was kept before is dropped.
-What depends on the clock is kept until the next moment at which something begins or ends, and
-where the question itself has a time in it, not at all.
+The key has everything that an answer depends on: the memory, its change number, the space, the
+moment, the question with its options, the encoder, the ranker, and the caller's role. A write
+changes the key and drops older answers, so no answer is stale. An answer expires at the next moment
+at which something begins or ends. A question with a time in its words is not cached.
 
-Answers lie in this process, and where `redis_url` is set also in Redis, for other processes.
+Answers are kept in this process and, with `redis_url`, in Redis for other processes.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from hades.store.records import ANSWERS_SECRET
 from hades.store.store import Store
 
 KEPT_S = 3600
-"""An answer is kept no longer: how fresh or how often used something is may then count anew."""
+"""The longest time an answer is kept: freshness and use counts change its ranking."""
 BYTES_AT_MOST = 1 << 20
-"""Of one answer; a larger one is not kept."""
+"""The largest answer that is kept."""
 TRIED_AGAIN_S = 30.0
-"""So long a Redis that did not answer is left alone."""
+"""How long a Redis that did not answer is not asked again."""
 _TIMEOUT_S = 0.2
 _UNFINISHED = {Reason.TIMEOUT, Reason.ENCODER_FAILED, Reason.ARCHIVE_LOST}
-"""The next time the answer may be a better one."""
+"""Diagnostics of an answer that may be better the next time, so it is not kept."""
 _log = logging.getLogger(__name__)
 
 
@@ -60,48 +59,48 @@ class AnswerCache:
         ready: Callable[[], object],
         holds_until: Callable[[int], int],
     ) -> Recall:
-        """The answer to what was asked: kept, or made and kept.
+        """Return the kept answer, or make one and keep it.
 
-        `ready` brings the memory up to date before one is made. `holds_until` tells until when
-        one that was made since a moment holds while nothing is written.
+        `ready` brings the memory up to date before an answer is made. `holds_until` returns until
+        when an answer made at a moment holds while nothing is written.
         """
         begun = time.perf_counter()
         revision, now = self._store.changefeed.revision(), self._store.now()
         key = self._key(revision, asked)
-        found = None if key is None else self._find(revision, key, now)
-        if found is not None:
+        kept = None if key is None else self._find(revision, key, now)
+        if kept is not None:
             ms = 1000 * (time.perf_counter() - begun)
-            return replace(found, ms=ms, telemetry=(StageReport("cache", ms),))
+            return replace(kept, ms=ms, telemetry=(StageReport("cache", ms),))
         ready()
         revision = self._store.changefeed.revision()
-        made = make()
+        answer = make()
         self.uses["made"] += 1
-        is_whole = not _UNFINISHED & {note.reason for note in made.reasons}
-        key = self._key(revision, asked) if is_whole and made.time is None else None
-        # Only where nothing was written meanwhile is it known what it was made of.
+        is_whole = not _UNFINISHED & {note.reason for note in answer.reasons}
+        key = self._key(revision, asked) if is_whole and answer.time is None else None
+        # After a write during `make`, it is unknown which revision the answer is of.
         if key is not None and self._store.changefeed.revision() == revision:
             until = min(holds_until(now), now + KEPT_S * 1_000_000)
-            text = json.dumps({"until": until, "answer": plain(made)}).encode()
+            text = json.dumps({"until": until, "answer": plain(answer)}).encode()
             if until > now and len(text) <= BYTES_AT_MOST:
                 self._drop_before(revision)
                 self.kept.put(key, text, len(text))
                 if self.shared is not None:
                     self.shared.put(revision[0], key, text)
-        return made
+        return answer
 
     def _key(self, revision: tuple[str, int], asked: tuple[Any, ...]) -> str | None:
-        """Under what an answer is kept; None: it is not."""
+        """Return the key of an answer; None if it is not to be kept."""
         if not self.kept.bound or self._store.in_transaction:
             return None
-        seen = self._store.database.embedded  # a role that sees less has a mark of its own
+        seen = self._store.database.embedded  # differs for a role that sees fewer rows
         try:
             text = json.dumps(plain([__version__, *revision, seen, asked]), sort_keys=True)
         except (TypeError, ValueError, RecursionError):
-            return None  # whoever answers says what is wrong with it
+            return None  # `make` reports what is wrong with the question
         return blake2b(text.encode(), digest_size=20).hexdigest()
 
     def _find(self, revision: tuple[str, int], key: str, now: int) -> Recall | None:
-        """What is kept here or in Redis, unless its time is over."""
+        """Return the answer kept here or in Redis, unless it has expired."""
         self._drop_before(revision)
         text, tier = self.kept.get(key), "kept"
         if text is None and self.shared is not None:
@@ -112,17 +111,17 @@ class AnswerCache:
             read = json.loads(text)
             if read["until"] <= now:
                 return None
-            found = rebuild(Recall, read["answer"])
+            answer = rebuild(Recall, read["answer"])
         except (HadesError, ValueError, TypeError, KeyError, RecursionError) as error:
             _log.warning("a kept answer cannot be read and is computed again: %s", error)
             return None
         self.uses[tier] += 1
         if tier == "shared":
             self.kept.put(key, text, len(text))
-        return found
+        return answer
 
     def _drop_before(self, revision: tuple[str, int]) -> None:
-        """What was kept of the memory as it was before is of no use."""
+        """Drop the answers of an earlier revision."""
         if revision != self._revision:
             self._revision = revision
             self.kept.clear()
@@ -131,8 +130,8 @@ class AnswerCache:
 class SharedAnswers:
     """Answers that several processes share in Redis. HADES works without it.
 
-    Anybody may write to that Redis. So answers are signed with a secret that only a reader of the
-    whole memory sees, and are parsed as JSON.
+    Redis is not trusted: answers are parsed as JSON and signed with a secret that only readers of
+    the whole memory see.
     """
 
     def __init__(self, url: str, secret: str) -> None:
@@ -146,7 +145,7 @@ class SharedAnswers:
         self._off_until = 0.0
 
     def get(self, generation: str, key: str) -> bytes | None:
-        """What is kept under a key, if it is what one of us put there."""
+        """Return the value of a key if its signature is valid."""
         name = _prefix(generation) + key
         value = self._call(lambda: self._redis.getrange(name, 0, BYTES_AT_MOST + 32))
         if not isinstance(value, bytes) or not value:
@@ -157,14 +156,14 @@ class SharedAnswers:
         return None
 
     def put(self, generation: str, key: str, value: bytes) -> None:
-        """Keep a value for a while."""
+        """Keep a value for KEPT_S seconds."""
         name = _prefix(generation) + key
         signed = self._signed(name, value) + value
         self._call(lambda: self._redis.set(name, signed, ex=KEPT_S))
 
     def forget(self, generation: str) -> bool:
-        """Delete all that is kept of a memory; whether that could be done."""
-        self._off_until = 0.0  # what was purged has to go
+        """Delete all answers of a memory; return whether that worked."""
+        self._off_until = 0.0  # try even after a failure: purged text must go
 
         def delete() -> bool:
             for name in self._redis.scan_iter(match=_prefix(generation) + "*", count=500):
@@ -207,9 +206,9 @@ def _opened(url: str, secret: str) -> SharedAnswers | None:
 
 
 def forget_shared(store: Store) -> bool:
-    """Delete what Redis keeps of a memory, where there is one; whether that could be done."""
+    """Delete the answers of a memory in Redis, if one is used; return whether that worked."""
     url = load_settings().redis_url
-    shared = None if url is None else _opened(url, "")  # to delete takes no secret
+    shared = None if url is None else _opened(url, "")  # deleting needs no secret
     return shared is None or shared.forget(store.changefeed.revision()[0])
 
 

@@ -1,4 +1,4 @@
-"""The recall engine: a question goes in, an answer object comes out.
+"""The recall engine: it answers a question, stage by stage.
 
     question/ → find/ → rank/ → paths/ → answer/
 
@@ -56,7 +56,7 @@ from hades.store.records import Progress
 from hades.store.store import Store
 
 QUESTION_CHARACTERS_AT_MOST = 4_000
-"""What is longer is cut: the encoder reads no more than that anyway."""
+"""A longer question is cut: the encoder reads no more than that anyway."""
 _UNHURRIED_MS, _ALL_CANDIDATES = 60_000, 10_000
 
 
@@ -69,9 +69,9 @@ class RecallEngine:
         self.ranker = shipped_ranker() if ranker is None else Ranker.load(ranker)
         weights = b"".join(one.tobytes() for one in self.ranker.weights.values())
         self.answered_by = (encoder, blake2b(weights, digest_size=8).hexdigest())
-        """What an answer depends on beside the memory and the question."""
+        """The encoder and a hash of the ranker's weights: part of the key of a kept answer."""
         self._turns: tuple[tuple[str, int], Ints] = ("", 0), np.zeros(0, np.int64)
-        """By memory and change: the moments to come at which something begins or ends."""
+        """A revision, and the future moments at which something in it begins or ends."""
         settings = load_settings()
         shared = open_shared(settings.redis_url, store)
         self.answers = AnswerCache(store, settings.answer_cache_mb << 20, shared)
@@ -87,7 +87,7 @@ class RecallEngine:
         on_progress: Progress | None,
         clock: Clock = time.perf_counter,
     ) -> Recall:
-        """The answer object for a question; without what the archive lost."""
+        """Return the answer to a question; if the archive lost texts, the answer without them."""
         asked = (question, budget, mode, plan, on_progress, clock)
         try:
             return self._recall(scope, *asked)
@@ -159,7 +159,7 @@ class RecallEngine:
     def rank(
         self, scope: Scope, question: str, system: str, limit: int, on_progress: Progress | None
     ) -> list[Hit]:
-        """The passages in the order of one system, best first, whatever it costs."""
+        """Return the passages in the order of one system, best first, without limits of time."""
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
         with self.query_context(scope, on_progress, question) as query:
@@ -175,7 +175,7 @@ class RecallEngine:
             )
 
     def examine(self, scope: Scope, question: str) -> tuple[list[Chunk], Table]:
-        """The candidates for a question and their features: what a ranker learns from."""
+        """Return the candidates for a question and their features, to train a ranker."""
         with self.query_context(scope, None, question) as query:
             _, ranking = self._ranked(scope, query, question, read_intent(question)[0])
             ids = query.graph.chunks[ranking.numbers].tolist()
@@ -187,7 +187,7 @@ class RecallEngine:
     def _ranked(
         self, scope: Scope, query: QueryContext, question: str, intent: Intent = Intent.LOOKUP
     ) -> tuple[Found, Ranking]:
-        """Find and rank all that can be found, whatever it costs."""
+        """Find and rank all candidates, without limits of time."""
         text, run = question[:QUESTION_CHARACTERS_AT_MOST], Run(UNHURRIED)
         found = self.find(run, query, text, when=self.time(scope, query, text))
         return found, rank_candidates(run, found, self.ranker, _ALL_CANDIDATES, intent)
@@ -206,7 +206,7 @@ class RecallEngine:
         when = when or time_asked(question, self._store.now(), query.valid, read=False)
         within = query.within(when)
         if within is None:
-            # The nearest passages are shown all the same; `ask` does not take them for an answer.
+            # Show the nearest passages anyway; `ask` does not answer from them.
             said = when.words.said if when.words else "then"
             run.diagnostics.append(
                 Diagnostic(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}")
@@ -228,7 +228,7 @@ class RecallEngine:
         read: bool = True,
         stage: Stage | None = None,
     ) -> TimeAsked:
-        """The time a question asks about; an event it speaks of is looked up among the notes."""
+        """Return the time a question asks about; the time of an event is looked up in the notes."""
         asked = time_asked(
             question,
             self._store.now(),
@@ -246,7 +246,7 @@ class RecallEngine:
         both = scaled(query.words(words.event), mask)
         run = stage.run if stage else Run(UNHURRIED)
         encoding = start_encoding(run, self.finder.encoder, words.event)
-        with suppress(TimeoutError):  # then words alone must find it
+        with suppress(TimeoutError):  # then words alone find the event
             seconds = run.plan.retriever.timeout_ms / 1000
             vector = encoding(seconds) if encoding else None
             if vector is not None and vector[0] is not None:
@@ -263,10 +263,10 @@ class RecallEngine:
         question: str = "",
         nodes: Sequence[int] = (),
     ) -> Iterator[QueryContext]:
-        """The memory at the moment of a question, narrowed to what may be shown.
+        """Open the memory at the moment of a question, narrowed to the chunks it may show.
 
-        Inside, the store and the indexes stay as they are at that moment. Of a memory that is
-        too large to hold, only what is around the question and the nodes is there.
+        The store and the indexes do not change inside. Of a memory too large to hold, only the part
+        around the question and the nodes is loaded.
         """
         with ExitStack() as moment:
             with self.finder.around(moment, scope, question, nodes, on_progress) as current:
@@ -292,8 +292,8 @@ class RecallEngine:
             )
 
     def holds_until(self, scope: Scope, since: int) -> int:
-        """Until when an answer given since then holds, while nothing is written: the next moment
-        at which a passage, a planned state or an edge begins or ends."""
+        """Return until when an answer made at `since` holds while nothing is written: the next
+        moment at which a passage, a planned state or an edge begins or ends."""
         if scope.as_of.valid is not None:
             return FOREVER
         if not {"indexes", "graphs"} <= self.finder.__dict__.keys():
@@ -305,14 +305,14 @@ class RecallEngine:
             all_turns = [edges["valid_from"], edges["valid_to"], self.finder.indexes.turns, planned]
             self._turns = (
                 revision,
-                np.unique(np.concatenate([one[one > since] for one in all_turns])),
+                np.unique(np.concatenate([moments[moments > since] for moments in all_turns])),
             )
         turns = self._turns[1]
         at = int(np.searchsorted(turns, since, side="right"))
         return int(turns[at]) if at < len(turns) else FOREVER
 
     def cache_uses(self) -> dict[str, dict[str, int]]:
-        """How often what is kept was used again; loads nothing. By cache, by outcome."""
+        """Return how often each cache was hit or missed, by outcome; loads nothing."""
         graphs = self.finder.__dict__.get("graphs")
         return {
             "graph": {} if graphs is None else dict(graphs.uses),
@@ -321,19 +321,19 @@ class RecallEngine:
         }
 
     def tiers(self) -> list[Tier]:
-        """What this process keeps of answers and graphs; loads nothing."""
-        found, uses = [self.answers.kept.tier("answers")], self.answers.uses
+        """Return the tiers of answers and graphs in this process; loads nothing."""
+        tiers, uses = [self.answers.kept.tier("answers")], self.answers.uses
         if self.answers.shared is not None:
             shared = Tier("shared answers", "redis", hits=uses["shared"], misses=uses["made"])
-            found.append(shared)
+            tiers.append(shared)
         graphs = self.finder.__dict__.get("graphs")
         if graphs is not None:
             kept, *others = graphs.uses.values()
-            found.append(Tier("graphs", "memory", len(graphs), hits=kept, misses=sum(others)))
-        return found
+            tiers.append(Tier("graphs", "memory", len(graphs), hits=kept, misses=sum(others)))
+        return tiers
 
     def forget(self) -> None:
-        """Let go of the arrays: their files are gone. And of answers: something was purged."""
+        """Drop the arrays and the kept answers after a purge deleted their files."""
         self.finder.forget()
         self.answers.kept.clear()
 
@@ -344,14 +344,14 @@ UNHURRIED = Plan(
     reranker=Reranker(timeout_ms=_UNHURRIED_MS),
     budget=Budget(latency_ms=_UNHURRIED_MS),
 )
-"""The default plan without its hurry: what evaluation and training use."""
+"""The default plan with generous limits of time, for evaluation and training."""
 
 
 def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope | None:
-    """The time in the words of a question, where sources said something else by then.
+    """Return the scope at the past time in a question, if sources had another text then.
 
-    Such is a memory of a history of commits, without notes. Other documents were taken in
-    later than what they tell of: they stay as they are now.
+    That is so in a memory of commits without notes. Other documents were read later than the time
+    they speak of, so they are used as they are now: None.
     """
     is_past = asks.words is not None and asks.is_timed and asks.until < query.valid
     if not is_past or not query.indexes.is_whole or (query.mask & query.notes).any():

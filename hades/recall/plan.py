@@ -1,7 +1,7 @@
 """The plan: how much a question may cost, stage by stage (source document 001's contract).
 
-A plan is data. Values out of range are clamped and say so; unknown keys are an error. The
-limits in it are hard: no stage goes beyond them by more than one unit of work.
+A plan is data. Values out of range are clamped with a diagnostic; unknown keys are an error. Its
+limits are hard: no stage exceeds them by more than one unit of work.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RETRIEVERS: tuple[RetrieverName, ...] = ("meaning", "words", "names")
 
 HOPS_AT_MOST = 5
 ARCS_A_HOP = 2
-"""A hop leads from one passage to the next by way of a name."""
+"""Arcs of a hop, which leads from one passage to the next by way of a name."""
 USUAL_CAPS = {"graph.hops": 1, "final_context": 8}
 """The caps of source document 001: two arcs and eight passages. A caller may ask for more, and the
 answer says so."""
@@ -35,7 +35,7 @@ TOKENS_AT_MOST = 200_000
 LATENCY_MS_AT_MOST = 600_000
 PASSAGES_AT_MOST = 400
 TOKENS_A_PASSAGE, TOKENS_A_FACT = 250, 1_000
-"""A budget that says more than is usual makes room for one more passage, or fact, for each."""
+"""Tokens of a budget for each passage, and for each fact, that it makes room for."""
 
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -46,7 +46,7 @@ class _PlanPart(BaseModel):
 
 
 class Retriever(_PlanPart):
-    """Seeds: where the question enters the memory."""
+    """Limits of the retrievers and seeds."""
 
     k: int = Field(default=6, ge=1, le=8, description="seeds for paths")
     mmr: float = Field(default=0.4, ge=0, le=1, description="how much seeds must differ")
@@ -59,7 +59,7 @@ class Retriever(_PlanPart):
 
 
 class Graph(_PlanPart):
-    """Walks and paths between what was found."""
+    """Limits of walks and paths."""
 
     walk: bool = Field(default=True, description="personalised PageRank")
     beam_search: bool = True
@@ -74,7 +74,7 @@ class Graph(_PlanPart):
 
 
 class Reranker(_PlanPart):
-    """The ranker over the candidates."""
+    """Limits and weights of the ranking."""
 
     on: bool = True
     fusion: tuple[Share, Share, Share] = Field(
@@ -88,7 +88,7 @@ class Reranker(_PlanPart):
 
 
 class Budget(_PlanPart):
-    """What the whole question may cost."""
+    """Limits of the whole question."""
 
     docs_max: int = Field(default=160, ge=1, le=10_000, description="documents looked at")
     latency_ms: int = Field(default=2_000, ge=1, le=LATENCY_MS_AT_MOST)
@@ -118,7 +118,7 @@ class Plan(_PlanPart):
     @model_validator(mode="wrap")
     @classmethod
     def _within_limits(cls, data: Any, validated: ModelWrapValidatorHandler[Plan]) -> Plan:
-        """Clamp what is out of range; `reasons` say what was."""
+        """Clamp values that are out of range, and list them in `reasons`."""
         if not isinstance(data, Mapping):
             return validated(data)
         repaired, diagnostics = _merged({}, data), list[Diagnostic]()
@@ -128,14 +128,14 @@ class Plan(_PlanPart):
             except ValidationError as error:
                 for problem in error.errors():
                     _clamp(repaired, dict(problem), diagnostics)
-                told = (*data.get("reasons", ()), *(str(note) for note in diagnostics))
-                repaired["reasons"] = tuple(dict.fromkeys(told))
+                reasons = (*data.get("reasons", ()), *(str(note) for note in diagnostics))
+                repaired["reasons"] = tuple(dict.fromkeys(reasons))
 
 
 def make_plan(
     base: Plan, wanted: Plan | Mapping[str, Any] | None
 ) -> tuple[Plan, tuple[Diagnostic, ...]]:
-    """The base plan with what the caller wants, within the limits; each clamp is a diagnostic."""
+    """Return the base plan with the caller's values, clamped to the limits, and the diagnostics."""
     if wanted is None:
         return _consistent(base)
     if isinstance(wanted, Plan):
@@ -146,7 +146,7 @@ def make_plan(
 
 
 def sized(plan: Plan, tokens: int) -> dict[str, Any]:
-    """What a budget of tokens changes in a plan: a larger one has room for more."""
+    """Return the changes of a plan for a budget of tokens: a larger one has room for more."""
     passages = max(plan.final_context, min(tokens // TOKENS_A_PASSAGE, PASSAGES_AT_MOST))
     return {
         "budget": {"tokens": tokens, "docs_max": max(plan.budget.docs_max, 2 * passages)},
@@ -163,7 +163,7 @@ def _merged(base: dict[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
         nested = isinstance(inner, dict) and isinstance(value, Mapping)
         merged[key] = _merged(inner, value) if isinstance(inner, dict) and nested else value
         if isinstance(merged[key], Mapping):
-            merged[key] = dict(merged[key])  # what is repaired is ours
+            merged[key] = dict(merged[key])  # a copy, since clamping changes it
     return merged
 
 
@@ -172,7 +172,7 @@ _BOUNDS = {"less_than_equal": "le", "greater_than_equal": "ge"}
 
 
 def _clamp(data: dict[str, Any], problem: dict[str, Any], diagnostics: list[Diagnostic]) -> None:
-    """Clamp what is out of range; anything else wrong with a plan is an error."""
+    """Clamp a value that is out of range; any other problem is an error."""
     where = [str(part) for part in problem["loc"]]
     name = ".".join(where)
     if problem["type"] == "extra_forbidden":
@@ -184,7 +184,7 @@ def _clamp(data: dict[str, Any], problem: dict[str, Any], diagnostics: list[Diag
 
 
 def _set(data: dict[str, Any], name: str, limit: Any, diagnostics: list[Diagnostic]) -> None:
-    """Set what is out of range to its limit, and note it."""
+    """Set a value to its limit, and add a diagnostic."""
     *outer, last = name.split(".")
     inner = data
     for part in outer:
@@ -194,12 +194,12 @@ def _set(data: dict[str, Any], name: str, limit: Any, diagnostics: list[Diagnost
 
 
 def _consistent(plan: Plan) -> tuple[Plan, tuple[Diagnostic, ...]]:
-    """No part of a plan may ask for more than the whole allows."""
+    """Clamp the parts of a plan to its budget, and report values above the usual caps."""
     data = plan.model_dump()
     diagnostics = [
-        Diagnostic(Reason.CLAMPED, "plan", told.removeprefix(_CLAMPED).removesuffix(")"))
-        for told in plan.reasons
-        if told.startswith(_CLAMPED)
+        Diagnostic(Reason.CLAMPED, "plan", reason.removeprefix(_CLAMPED).removesuffix(")"))
+        for reason in plan.reasons
+        if reason.startswith(_CLAMPED)
     ]
     whole = plan.budget
     for stage in ("retriever", "graph", "reranker"):
@@ -213,7 +213,7 @@ def _consistent(plan: Plan) -> tuple[Plan, tuple[Diagnostic, ...]]:
             _set(data, name, limit, diagnostics)
     for name, value in (("graph.hops", plan.graph.hops), ("final_context", data["final_context"])):
         if value > USUAL_CAPS[name]:
-            told = f"{name} {value} instead of {USUAL_CAPS[name]}"
-            diagnostics.append(Diagnostic(Reason.RAISED, "plan", told))
+            detail = f"{name} {value} instead of {USUAL_CAPS[name]}"
+            diagnostics.append(Diagnostic(Reason.RAISED, "plan", detail))
     data["reasons"] = tuple(str(note) for note in diagnostics)
     return Plan.model_validate(data), tuple(diagnostics)

@@ -1,4 +1,4 @@
-"""Query context: the memory at the moment of a question, narrowed to what may be shown."""
+"""Query context: the memory at the moment of a question, narrowed to the chunks it may show."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from hades.recall.question.time_asked import TimeAsked
 from hades.store.store import Store
 
 WORDS_FOUND_AT_MOST = 400
-"""Passages whose BM25 counts; beyond them it is next to nothing."""
+"""Passages whose BM25 is kept; that of others is next to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryContext:
-    """Everything a question may look at; it does not change when something is written."""
+    """Everything a question may look at: a snapshot that later writes do not change."""
 
     store: Store
     space: int
@@ -31,25 +31,25 @@ class QueryContext:
     terms: ChunkTerms
     graph: GraphView
     mask: Flags
-    """Chunks that may be found, by number: they are there, or are earlier versions of notes that
-    are there, and pass the filters."""
+    """Chunks that may be found, by number: current ones and earlier versions of current notes, as
+    far as they pass the filters."""
     topics: Sequence[int] | None
-    """The topics the filters leave, None: all."""
+    """The topics that pass the filters; None without a filter."""
     edges: Columns
-    """All edges somebody told, whenever they held."""
+    """All told edges, of any time."""
     fact_terms: ChunkTerms
     """The stems of these edges, by edge id."""
     encoder: str
-    """Whose vectors these are."""
+    """The model of the vectors."""
 
     @property
     def valid(self) -> int:
-        """The moment that is asked about, in microseconds."""
+        """The valid time of the question, in microseconds."""
         return self.indexes.moment(self.as_of)[0]
 
     @property
     def barred(self) -> Flags:
-        """By node: whether walks may not go through it: hubs, and chunks the filters leave out."""
+        """The nodes that walks may not enter: hubs, and chunks that do not pass the filters."""
         barred = self.graph.barred
         if self.mask is not self.graph.visible:
             barred = barred.copy()
@@ -57,10 +57,10 @@ class QueryContext:
         return barred
 
     def within(self, asked: TimeAsked) -> QueryContext | None:
-        """The same, narrowed to a time that is asked about; None when nothing was noted then.
+        """Return this context narrowed to a time; None when nothing was noted then.
 
-        A time in the words of a question narrows notes alone: what a document says is not of
-        the time at which it was taken in.
+        A time in the words of a question narrows notes only: the time at which a document was read
+        is not the time it speaks of.
         """
         if asked.kind is None:
             return self
@@ -73,14 +73,14 @@ class QueryContext:
         mask = self.mask.copy()
         mask[narrowed[~kept]] = False
         if asked.words and asked.wants_happenings:
-            mask &= self.notes  # what happened is what was noted
+            mask &= self.notes  # only notes tell what happened at a time
         return replace(self, mask=mask)
 
     @property
     def notes(self) -> Flags:
-        """By chunk number: whether it is part of a note."""
-        found: Flags = self.indexes.chunks["note"]
-        return found
+        """Whether each chunk is part of a note, by chunk number."""
+        is_note: Flags = self.indexes.chunks["note"]
+        return is_note
 
     @property
     def has_vectors(self) -> bool:
@@ -105,7 +105,7 @@ class QueryContext:
         return near
 
     def words(self, question: str) -> Floats:
-        """BM25 by chunk number."""
+        """Return the BM25 of each chunk, by chunk number."""
         scores = np.zeros(len(self.mask))
         best = self.indexes.saying(
             question, self.as_of, WORDS_FOUND_AT_MOST, self.topics, earlier=True
@@ -113,11 +113,11 @@ class QueryContext:
         if best:
             ids = np.array([chunk for chunk, _ in best], np.int64)
             at = np.searchsorted(self.graph.chunks, ids)
-            # Another process may have brought the words further than this snapshot.
-            there = is_at(self.graph.chunks, at, ids)
-            scores[at[there]] = np.array([score for _, score in best])[there]
+            # Another process may have indexed words of chunks that are newer than this snapshot.
+            known = is_at(self.graph.chunks, at, ids)
+            scores[at[known]] = np.array([score for _, score in best])[known]
         return np.where(self.mask, scores, 0.0)
 
     def lookup(self, keys: Sequence[str]) -> list[tuple[str, int]]:
-        """The entities that go by keys at this moment."""
+        """Return the entities that have one of these name keys at this moment, with the key."""
         return self.store.mentions.named(self.space, keys, self.indexes.moment(self.as_of)[1])

@@ -1,8 +1,8 @@
 """A run: the clock, the document budget and the book-keeping of one question.
 
-Every stage runs inside `stage(...)`. It may ask whether its time is up, must ask before it
-looks at a document, and says what it trimmed. So the limits of the plan are kept in one
-place, and what happened can be told afterwards.
+Every stage runs inside `stage(...)`. It may ask whether its time is up, must ask before it reads a
+document, and reports what it trimmed. So one place enforces the limits of the plan, and the answer
+can report what happened.
 """
 
 from __future__ import annotations
@@ -20,21 +20,20 @@ from hades.recall.plan import Plan
 from hades.settings import cores
 
 STATEMENT_AT_LEAST_S = 1.0
-"""A question that has used up its time is still answered, with what is read quickly."""
+"""The least time of a statement, so that a question out of time is still answered."""
 Result = TypeVar("Result")
 Clock = Callable[[], float]
-"""Seconds that only grow."""
+"""A monotonic clock, in seconds."""
 
 
 @dataclass(slots=True)
 class Stage:
-    """A stage under way."""
+    """A stage that is running."""
 
     name: str
     ends: float
     run: Run
     limit_ms: int
-    """How long it may take."""
     reads: int = 0
     found: int = 0
     added: int = 0
@@ -45,48 +44,48 @@ class Stage:
     early_stop: bool = False
 
     def is_over(self) -> bool:
-        """Whether its time, or the whole question's, is up."""
+        """Return whether the time of the stage, or of the question, is up."""
         return self.run.clock() >= self.ends
 
     @property
     def seconds_left(self) -> float:
-        """How long it may still take."""
+        """The seconds it may still take."""
         return max(0.0, self.ends - self.run.clock())
 
     def is_late(self, without: str) -> bool:
-        """Whether its time is up; if so, note that it goes on without something."""
+        """Return whether its time is up; if so, report what it goes on without."""
         if self.is_over():
             self.stop(Reason.TIMEOUT, f"without {without}")
             return True
         return False
 
     def stop(self, reason: Reason, detail: str = "") -> None:
-        """Say that it ended early."""
+        """Report that the stage ended early."""
         self.early_stop = True
         if reason is Reason.TIMEOUT:
             detail = f"after {self.limit_ms} ms, {detail}"
         self.note(reason, detail)
 
     def note(self, reason: Reason, detail: str = "") -> None:
-        """Say what was done another way."""
+        """Add a diagnostic."""
         self.run.diagnostics.append(Diagnostic(reason, self.name, detail))
 
 
 @dataclass(slots=True)
 class Run:
-    """One question's costs so far."""
+    """The plan of one question, and its costs so far."""
 
     plan: Plan
     clock: Clock = time.perf_counter
     within: Callable[[float | None], AbstractContextManager[Any]] = nullcontext
-    """What keeps statements of the store within so many seconds."""
+    """Limits statements of the store to a number of seconds; None: no limit."""
     diagnostics: list[Diagnostic] = field(default_factory=list)
     reports: list[StageReport] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
-    """The documents looked at, by number; never more than the plan's `docs_max`."""
+    """The numbers of the documents read, never more than the plan's `docs_max`."""
     started: float = 0.0
     under_way: int = 0
-    """Calls in other threads."""
+    """How many calls run in other threads."""
 
     def __post_init__(self) -> None:
         self.started = self.clock()
@@ -94,19 +93,19 @@ class Run:
     def in_background(
         self, call: Callable[[], Result], *, left_behind: bool = False
     ) -> Callable[..., Result]:
-        """Start a call in a thread; the function returned waits for its result.
+        """Start a call in a thread; return a function that waits for its result.
 
-        The encoder and the walks release the interpreter, so on a second core they cost a
-        question next to nothing. Where no core is left the call is made when its result is
-        wanted: threads that share a core take turns of milliseconds. So it is with a clock
-        of a test, which is asked in one order only. A call that may be `left_behind` always has
-        its thread: whoever waits says for how many seconds, and then gets a TimeoutError.
+        The encoder and the walks release the interpreter lock, so on a second core they cost almost
+        nothing. Without a free core the call runs when its result is wanted, because threads that
+        share a core take turns of milliseconds. The same holds with a test's clock, which must be
+        read in a fixed order. A call that may be `left_behind` always gets a thread: the waiting
+        function takes a number of seconds and then raises TimeoutError.
         """
         is_real = self.clock is time.perf_counter
         if not is_real or (self.under_way + 1 >= cores() and not left_behind):
             return lambda *_seconds: call()
         self.under_way += 1
-        # A pool for one call: starting it takes 0.1 ms, and a fork inherits no dead threads.
+        # One pool per call: it starts in 0.1 ms, and a forked process inherits no dead threads.
         pool = ThreadPoolExecutor(1, thread_name_prefix="hades-recall")
         waiting = pool.submit(call)
         pool.shutdown(wait=False)
@@ -121,7 +120,7 @@ class Run:
 
     @property
     def ms(self) -> float:
-        """Milliseconds since the question came."""
+        """Milliseconds since the question started."""
         return (self.clock() - self.started) * 1000
 
     @contextmanager
@@ -130,7 +129,7 @@ class Run:
     ) -> Iterator[Stage]:
         """Run a stage within its own time and the question's.
 
-        One that may have to read the whole memory, to index it, may take longer.
+        With `reads_all`, statements are not limited: the stage may have to index the whole memory.
         """
         begun = self.clock()
         ends = self.started + self.plan.budget.latency_ms / 1000
@@ -138,7 +137,7 @@ class Run:
             ends = min(ends, begun + timeout_ms / 1000)
         stage = Stage(name, ends, self, max(0, round((ends - begun) * 1000)))
         before, reported = len(self.seen), len(self.reports)
-        # What is late is cut short by the stages; a statement is stopped only when it runs away.
+        # Stages check their time themselves; this only stops a statement that runs away.
         with self.within(None if reads_all else max(ends - begun, STATEMENT_AT_LEAST_S)):
             yield stage
         inside = sum(report.reads for report in self.reports[reported:])
@@ -160,14 +159,14 @@ class Run:
         )
 
     def look_at(self, documents: list[int], stage: Stage) -> list[int]:
-        """Those of the documents that may still be looked at; each is counted once."""
+        """Return the documents that may be read within `docs_max`; each is counted once."""
         allowed = []
-        for one in documents:
-            if one not in self.seen:
+        for document in documents:
+            if document not in self.seen:
                 if len(self.seen) >= self.plan.budget.docs_max:
                     continue
-                self.seen.add(one)
-            allowed.append(one)
+                self.seen.add(document)
+            allowed.append(document)
         if len(allowed) < len(documents):
             gone = len(documents) - len(allowed)
             stage.capped = True

@@ -1,8 +1,8 @@
-"""Warming: what a first question would wait for, done beforehand.
+"""Warming: load beforehand what a first question would wait for.
 
-The kernels are compiled once on a machine, which takes some seconds, and kept on disk; after
-that loading them takes half a second in each process. Until they are there everything is
-done in plain Python and numpy, so that no question ever waits for a compiler.
+The kernels are compiled once per machine, in a few seconds, and cached on disk; loading them then
+takes half a second in each process. Until then plain Python and numpy do the work, so that no
+question waits for a compiler.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hades.store.records import Progress
 
 
 def load_kernels() -> None:
-    """Compile the kernels, or load them from where they were kept."""
+    """Compile the kernels, or load them from the disk cache."""
     from hades.graph import ppr
     from hades.index import vectors
 
@@ -25,7 +25,7 @@ def load_kernels() -> None:
 def timed(
     parts: Mapping[str, Callable[[], object]], on_progress: Progress | None
 ) -> dict[str, float]:
-    """Run parts one after another; the seconds each took."""
+    """Run parts one after another, and return the seconds that each took."""
     spent = {}
     for done, (name, part) in enumerate(parts.items()):
         if on_progress is not None:

@@ -117,7 +117,7 @@ def test_a_dry_run_tells_the_cost_and_sends_nothing(
 
 
 def test_nothing_is_sent_unasked_or_for_nothing(memory: hades.Memory, answering: Scripted) -> None:
-    assert "nothing it could answer from" in memory.ask(WHY, model="a").fallback
+    assert "nothing to answer from" in memory.ask(WHY, model="a").fallback
     memory.remember("design/approach_x", "Approach X was rejected.")
     assert memory.ask(WHY).usage is None
     assert not answering.requests

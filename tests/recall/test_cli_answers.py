@@ -66,7 +66,8 @@ def test_ask(shell: Shell) -> None:
 
 
 def test_asked_about_something_unknown(shell: Shell) -> None:
-    assert shell("ask", "Is approach Z viable?") == "Nothing found says anything of “approach Z”.\n"
+    answer = shell("ask", "Is approach Z viable?")
+    assert answer == "Nothing found says anything about “approach Z”.\n"
     found = shell.json("ask", "Is approach Z viable?")
     assert (found["sentences"], found["unsaid"]) == ([], ["approach Z"])
 

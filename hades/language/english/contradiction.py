@@ -1,8 +1,8 @@
 """Contradiction: whether two sentences say the same, the same with another value, or the opposite.
 
-By English words and forms alone, and sooner silent than wrong: both sentences state something of
-the same subject in the same words, and one value, or a `not`, is all that differs. Questions,
-plans, conditions, quotes, the past and lists are not compared.
+It uses English words and forms only, and rather misses a contradiction than invents one: both
+sentences must say something about the same subject in the same words, and only one value or a
+`not` may differ. Questions, plans, conditions, quotes, the past and lists are not compared.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from hades.language.patterns import any_of, lazy_pattern
 from hades.language.words import words
 
 SENTENCE_CHARACTERS_AT_MOST = 400
-"""A longer sentence says too much for one value of it to be compared."""
+"""A longer sentence says too much to compare one value of it."""
 _SAME_LENGTH = 0.8
-"""So much of a sentence another must say, in its order, to say the same: a judgement."""
+"""The share of the older sentence's words that a repetition must have. A judgement."""
 
 _MONTH = f"(?i:{any_of(MONTHS)})"
 _DAY = f"(?i:(?:{'|'.join(WEEKDAYS)})s?|today|tomorrow|yesterday)"
@@ -78,7 +78,7 @@ _EMPTY = (STOP_WORDS | _FILLERS) - PRONOUNS
 
 
 class Contradiction(NamedTuple):
-    """What a sentence says otherwise than another: its value, or the opposite (both empty)."""
+    """The old and the new value of two sentences; both empty if one denies the other."""
 
     before: str = ""
     after: str = ""
@@ -100,7 +100,7 @@ class _Value(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class _Compared:
     row: tuple[str, ...]
-    """Its words in order, without fillers."""
+    """The words of the sentence in order, without fillers."""
     content: frozenset[str] = frozenset()
     subject: frozenset[str] = frozenset()
     rest: frozenset[str] = frozenset()
@@ -110,14 +110,14 @@ class _Compared:
     """Whether its subject has a name in it."""
     negated: bool = False
     plain: bool = False
-    """No question, plan, condition or quote, as far as words tell."""
+    """Whether it is, by its words, not a question, plan, condition or quote."""
     states: bool = False
 
 
 def contradiction(
     new: str, old: str, new_topic: str = "", old_topic: str = ""
 ) -> Contradiction | None:
-    """What a sentence of a topic says otherwise than an older one of another topic.
+    """Return how a sentence contradicts an older one of another topic; None if it does not.
 
     >>> contradiction("The rent in Gera is now 950 euros.", "The rent in Gera is 900 euros.")
     Contradiction(before='900', after='950')
@@ -133,7 +133,7 @@ def contradiction(
 
 
 def entails(old: str, new: str) -> bool:
-    """Whether a sentence says all that another one says: each of its words, in its order."""
+    """Return whether the old sentence has all words of the new one, in the same order."""
     one, other = _read(new), _read(old)
     if not one.row or (one.negated, one.plain) != (other.negated, other.plain):
         return False
@@ -142,21 +142,24 @@ def entails(old: str, new: str) -> bool:
 
 
 def is_statement(sentence: str) -> bool:
-    """Whether a sentence can contradict another: it states something plainly."""
+    """Return whether a sentence states something plainly, so that it can contradict another."""
     return _read(sentence).states
 
 
 def required_words(sentence: str) -> tuple[str, ...]:
-    """The beginnings of words, in small letters, that a sentence must have to contradict this one
-    or say the same; so most texts need not be read. The longest, which are rare, come first."""
+    """Return word stems, in lower case, that a text must contain to contradict or repeat this
+    sentence, so that most texts can be skipped. The longest, which are rare, come first."""
     read = _read(sentence)
     wanted = read.subject if read.states else frozenset(read.row) - _SPELT
     return tuple(sorted(wanted, key=len)[::-1])
 
 
 def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
-    """Whether the subject of a sentence is the same thing in two topics: it has a name, or more
-    than a word and the topics are not two of a kind, or it is what one of them is called."""
+    """Return whether the subject of a sentence is the same thing in two topics.
+
+    It is if the subject has a name. Otherwise the topics must not be two of a kind, and the subject
+    must have more than one word or be in the name of one of the topics.
+    """
     said = _read(sentence)
     if said.named:
         return True
@@ -168,7 +171,7 @@ def is_about_one_thing(sentence: str, new_topic: str, old_topic: str) -> bool:
 
 
 def _other_value(one: _Compared, other: _Compared) -> Contradiction | None:
-    """The one value that differs; of a list, a range or values of two kinds nothing is said."""
+    """Return the only value that differs; None for lists, ranges and values of two kinds."""
     if one.negated or (one.subject, one.rest) != (other.subject, other.rest):
         return None
     if one.verb not in (other.verb, "changed"):
@@ -192,7 +195,7 @@ def _other_value(one: _Compared, other: _Compared) -> Contradiction | None:
 
 @lru_cache(maxsize=16_384)
 def _read(sentence: str) -> _Compared:
-    """A sentence cut at its verb, its values apart; a long one is only compared as a whole."""
+    """Split a sentence at its verb and collect its values; a long one stays a single word."""
     if len(sentence) > SENTENCE_CHARACTERS_AT_MOST:
         return _Compared((sentence.casefold(),))
     spelt = _SIGNS.sub(lambda sign: f" {_MARKS.get(sign[0], 'minus')} ", sentence.casefold())
@@ -261,7 +264,7 @@ def _key(value: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def values(sentence: str) -> dict[str, set[str]]:
-    """The amounts and the days that a sentence has."""
+    """Return the amounts and the days in a sentence."""
     found: dict[str, set[str]] = {"amount": set(), "day": set()}
     for one in _TOKENS.finditer(sentence[:SENTENCE_CHARACTERS_AT_MOST]):
         if one.lastgroup in ("date", "day", "time", "number", "code"):

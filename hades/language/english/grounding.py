@@ -1,8 +1,8 @@
-"""Grounding: whether a sentence that a model wrote stands in the sources it cites.
+"""Grounding: check whether the sources that a model's sentence cites support it.
 
-A sentence is supported when every number, date and name in it stands in what it cites, near the
-words it is said with; when most of its other words do, and none stands in the place of another;
-and when nothing is denied that was said, or said that was denied.
+A sentence is supported if its sources have every number, date and name in it, near the same words;
+if they have most of its other words, and none replaces another; and if it neither denies what they
+say nor says what they deny.
 
 No model judges, so the limits are plain. Who did what to whom is not read (`Ann paid Bob` supports
 `Bob paid Ann`), nor which of two dates belongs to which of two events in one sentence. Other words
@@ -23,11 +23,11 @@ from hades.language.sentences import sentences
 from hades.language.words import words
 
 COVERAGE_AT_LEAST = 0.75
-"""The share of its words that must stand in the source."""
+"""The share of a sentence's words that its sources must have."""
 NEAR_AT_LEAST = 0.25
-"""A sentence of the source that has this share of them is about the same."""
+"""A sentence of a source with this share of the words is about the same thing."""
 DENIED_WORDS = 3
-"""So many words after a `not` are denied, within its clause."""
+"""The number of words after a `not` that are denied, within its clause."""
 
 _LABEL = r"\[\s?F?\d{1,6}(?:\s?[,;]\s?F?\d{1,6}){0,20}\s?\]"
 _LABELS = lazy_pattern(_LABEL)
@@ -52,15 +52,15 @@ _MONTHS = [name.capitalize() for name in MONTHS]
 _LIGHT = word_set("takes makes gets goes comes needs")
 _UNDOING = ("un", "in", "dis", "non")
 _ORDINARY = ("ing", "ed", "ly", "tion", "ment", "ness", "ers", "ies", "ity")
-"""Endings of words that are no names, though they begin a sentence with a capital."""
+"""Endings of ordinary words, which are not names even with a capital at a sentence's start."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedSentence:
-    """A sentence of a model, and whether what it cites says so."""
+    """A sentence of a model, and whether its sources support it."""
 
     text: str
-    """Without its citations."""
+    """The sentence without its citations."""
     cited: tuple[int, ...]
     """The sources by number; a fact `[F2]` is -2."""
     supported: bool
@@ -70,7 +70,7 @@ class CheckedSentence:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What a sentence says, in parts that can be compared."""
+    """The parts of a sentence that are compared."""
 
     roots: Mapping[str, frozenset[bool]]
     """Its words without endings, and whether each is denied."""
@@ -83,9 +83,9 @@ class _Said:
 
 
 def check_sentences(text: str, sources: Mapping[int, str]) -> list[CheckedSentence]:
-    """The sentences of a text, each checked against the sources it cites: `[1]`, `[2, F1]`.
+    """Check each sentence of a text against the sources that it cites: `[1]`, `[2, F1]`.
 
-    The work grows with the length of the text times that of what is cited.
+    The work grows with the length of the text times that of the sources.
     """
     read: dict[int, list[_Said]] = {}
     checked = []
@@ -109,7 +109,7 @@ def _cited(sentence: str) -> tuple[int, ...]:
 
 
 def _fault(sentence: str, cited: tuple[int, ...], read: Mapping[int, list[_Said]]) -> str:
-    """Why a sentence is not supported; empty when it is."""
+    """Return why a sentence is not supported; "" if it is."""
     if not cited:
         absent = _NOTHING_FOUND.match(_NOT.sub(" not", sentence)) and not _TURN.search(sentence)
         return "" if absent else "cites nothing"
@@ -153,7 +153,7 @@ def _contradiction(said: _Said, near: list[_Said]) -> str:
 
 
 def _exchanged(said: _Said, near: list[_Said]) -> str:
-    """A word in the place of another: the red paint, where the source says the blue paint."""
+    """Return which word replaces another: the red paint, where the source has the blue paint."""
     known = set[str]().union(*(one.roots for one in near))
     places: dict[tuple[int, str], set[str]] = {}
     for pair in {pair for one in near for pair in one.beside}:

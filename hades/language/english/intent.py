@@ -115,7 +115,7 @@ _STARTS_WHOSE = lazy_pattern(r"^(?:of |for |by )?(?:who|whose|which|that|where)"
 
 
 def read_intent(question: str) -> tuple[Intent, str]:
-    """What kind of question it is, and the words that say so."""
+    """Return the kind of a question, and the words that decided it."""
     asked = _read(question)
     if not is_english_question(asked):
         return Intent.LOOKUP, "no English rule applies"

@@ -236,7 +236,7 @@ def _yearly(words: QuestionWords, found: re.Match[str], end: int) -> Period | No
 
 
 def _in_year(found: re.Match[str], year: int) -> Span:
-    """What comes once a year: a day, month, season, quarter, numbered week or feast."""
+    """Return the span in a year of a day, month, season, quarter, numbered week or feast."""
     if week := found["week"]:
         monday = datetime.fromisocalendar(year, int(week), 1).replace(tzinfo=UTC)
         return monday, monday + timedelta(weeks=1)

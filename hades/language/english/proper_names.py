@@ -203,7 +203,7 @@ def _is_small(part: str) -> bool:
 
 
 def _pieces(parts: list[str]) -> Iterator[list[str]]:
-    """A phrase cut into names: "Ann Lee and Bob's SSO" has three."""
+    """Split the words of a phrase into names: "Ann Lee and Bob's SSO" has three."""
     piece: list[str] = []
     for at, part in enumerate(parts):
         owns = part.endswith(("'s", "’s")) and part[:-2] not in _WHOSE

@@ -41,18 +41,18 @@ _REPAIRED = lazy_pattern(r"\b(\w+) (?:works? again|(?:is|are) (?:now )?(?:repair
 
 @lru_cache(maxsize=4_096)
 def said_words(text: str) -> frozenset[str]:
-    """The words of a sentence that say something."""
+    """Return the words of a sentence without stop words."""
     return frozenset(name_key(text).split()) - STOP_WORDS
 
 
 def share_words(one: str, other: str) -> float:
-    """The share of their words that two sentences have in common."""
+    """Return the share of their words that two sentences have in common."""
     first, second = said_words(one), said_words(other)
     return len(first & second) / max(1, len(first | second))
 
 
 def replaces(new: str, old: str, topic: str) -> bool:
-    """Whether a later sentence of a topic says otherwise what an earlier one says.
+    """Return whether a later sentence of a topic replaces what an earlier one says.
 
     >>> replaces("It moved to Erfurt.", "Lives in Jena.", "staff/pavel")
     True
@@ -65,7 +65,7 @@ def replaces(new: str, old: str, topic: str) -> bool:
     if any(_ends(*both, topic) for both in product(*facts)):
         return True
     shared = len(said_words(new) & said_words(old))
-    # Where both state facts, the words alone would say less: who moved still works there.
+    # If both state facts, these decide, not the words: somebody who moved still works there.
     if shared and not all(facts) and contradiction(new, old, topic, "") is not None:
         return True
     own = _own_words(old, topic)
@@ -79,14 +79,14 @@ def replaces(new: str, old: str, topic: str) -> bool:
 
 
 def _named(text: str, topic: str) -> str:
-    """A sentence with its topic's name in place of a pronoun, and common nouns as names."""
+    """Return a sentence with its topic's name for a pronoun, and common nouns marked as names."""
     last = topic.rpartition("/")[2]
     text = _PRONOUN.sub(lambda one: f"{last}'s" if one["whose"] else last, text)
     return _PLACE.sub(r"\1 `\2`", text)
 
 
 def repeats(new: str, old: str, topic: str) -> bool:
-    """Whether a later sentence of a topic says all that an earlier one says."""
+    """Return whether a later sentence of a topic says all that an earlier one says."""
     own = said_words(old) - said_words(topic)
     if not own <= said_words(new) or (_SAYS_CHANGE.search(new) and not _SAYS_CHANGE.search(old)):
         return False
@@ -95,7 +95,7 @@ def repeats(new: str, old: str, topic: str) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _own_words(text: str, topic: str) -> frozenset[str]:
-    """The words of a sentence beside those of its topic's name, its numbers and days."""
+    """Return the words of a sentence without its topic's name, numbers and days."""
     own = said_words(text) - said_words(topic) - values(text)["day"]
     return frozenset(word for word in own if not DIGITS.search(word))
 
@@ -106,7 +106,7 @@ _shape = lru_cache(maxsize=4_096)(numberless)
 
 
 def _ends(new: ProseFact, old: ProseFact, topic: str) -> bool:
-    """Whether a fact ends an earlier one of its subject."""
+    """Return whether a fact ends an earlier one of its subject."""
     said = new.subject, old.subject
     who = {topic if names_topic(one, topic) else name_key(one) for one in said}
     if old.negated or len(who) > 1:

@@ -1,8 +1,8 @@
 """Settled: whether a note says that what it is about is fixed, done or gone.
 
-By English words, and sooner silent than wrong: the note is short, the words stand at the
-beginning of a clause, of its topic or of nothing else, and nothing in the sentence makes them
-a plan, a question, a condition or half of the truth.
+It uses English words, and rather misses a case than invents one: the note is short, the words are
+at the start of a clause about its topic or without a subject, and the sentence is not a plan, a
+question, a condition or a partial success.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 
 NOTE_CHARACTERS_AT_MOST = 2_000
-"""In a longer text `it is fixed` may be said of anything."""
+"""In a longer text, `it is fixed` may be about anything."""
 
 _DONE = changes("settles")
 _CUE = lazy_pattern(f"{_DONE}|no longer|left")
-"""Without one of these, in lower case, a text settles nothing: most are done with here."""
+"""A text without one of these words settles nothing: a fast check for most texts."""
 _SETTLED = r"""(?:^|[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b)[\s*•#>-]{0,9}
     (?:(?:(?P<topic>TOPIC)|it|this|everything|(?:the|this)[ ](?:bug|issue|problem|task|ticket
         |blocker|defect|crash|incident|outage|error|work|job|request))[ ])?
@@ -35,7 +35,7 @@ _SETTLED = r"""(?:^|[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b)[\s*•#>-]{
         |\s(?:us|the[ ](?:company|team|project|firm))\b)|(?!)))""".replace(
     "DONE", _DONE.replace(" ", "[ ]")
 )
-"""A clause that settles what is called TOPIC, or `it`."""
+"""A clause that settles TOPIC, by its name or as `it`."""
 _HALF = lazy_pattern(
     r"\b(?:but|only|once|until|partly|partially|mostly|when(?:ever)?|before|which|hopefully|yet"
     r"|needs?|tried|to be|due|eta|deadline|soon|tomorrow|next)\b",
@@ -49,7 +49,7 @@ _BACK = lazy_pattern(
 
 
 def clause_about(topic: str) -> re.Pattern[str]:
-    """What fits a clause that settles a topic."""
+    """Return the pattern of a clause that settles a topic."""
     parent, _, last = topic.rpartition("/")
     words, kind = re.findall(r"[^\W_]+", last), re.escape(parent.rpartition("/")[2].rstrip("s"))
     name = r"[\W_]{1,3}".join(map(re.escape, words)) or "(?!)"
@@ -58,9 +58,9 @@ def clause_about(topic: str) -> re.Pattern[str]:
 
 
 def settled(topic: str, text: str) -> str:
-    """The word by which a note settles its topic (`fixed`, `no longer`); empty: it does not.
+    """Return the word by which a note settles its topic (`fixed`, `no longer`), or "".
 
-    The note names it by the last part of its name, or not at all.
+    The note names its topic by the last part of its name, or not at all.
     """
     if len(text) > NOTE_CHARACTERS_AT_MOST or not _CUE.search(text.lower()) or _BACK.search(text):
         return ""

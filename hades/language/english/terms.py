@@ -1,8 +1,8 @@
-"""Terms: what a question is about, in words that can be looked for in a sentence.
+"""Terms: what a question is about, as words to search in sentences.
 
-Words count without their endings. A letter or a number that tells one thing of a kind from
-the next belongs to the word before it: `approach Y` is neither an approach nor `Bug Y`. What
-is written with capitals is a name, and a question word says what kind of thing is wanted.
+Words count without their endings. A letter or number that distinguishes things of a kind belongs to
+the word before it: `approach Y` is neither any approach nor `Bug Y`. Words with capitals are names,
+and a question word says what kind of thing is wanted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hades.language.patterns import any_of, lazy_pattern
 from hades.language.words import words
 
 NAME_WEIGHT = 2.0
-"""A name or a number in a question is asked about more than a plain word."""
+"""The weight of a name or number in a question; a plain word has 1."""
 
 _MONTH = rf"{any_of(MONTHS)}\.?"
 _DATE = (
@@ -73,7 +73,7 @@ _KINDS_ASKED = (
         ("Who leads it?", "It is led by Maya."),
     ),
 )
-"""How a kind of thing is asked for, what a sentence has of that kind, and an example of both."""
+"""The pattern of a question for a kind of thing, of the thing in a sentence, and an example."""
 KINDS_ASKED = tuple(
     (lazy_pattern(asks, re.IGNORECASE), lazy_pattern(has, re.IGNORECASE), example)
     for asks, has, example in _KINDS_ASKED
@@ -81,10 +81,10 @@ KINDS_ASKED = tuple(
 
 
 def said(text: str) -> frozenset[str]:
-    """What a text says: its words, and those that a letter or number belongs to with it.
+    """Return the terms of a text: its stems, and stems joined with their letter or number.
 
     >>> sorted(said("It fixed Bug Y."))
-    ['bug', 'bug y', 'fix', 'y']
+    ['bug', 'bug y', 'fixed', 'y']
     """
     found = set()
     before = ""
@@ -104,11 +104,11 @@ _ABOUT_ALL = word_set(
     everything anything something things stuff all whole entire project work notes memory events
     going went week month year day time"""
 )
-"""Words of a question that wants all that happened."""
+"""Words of a question for everything that happened."""
 
 
 def topical_stems(question: str) -> frozenset[str]:
-    """What a question for a summary is about; nothing: about all that happened."""
+    """Return the stems of what a question for a summary is about; empty: all that happened."""
     plain = {stem(word) for word in words(question) if word.casefold() not in STOP_WORDS}
     return frozenset(plain - {stem(word) for word in _ABOUT_ALL})
 
@@ -119,15 +119,15 @@ def _tells_apart(word: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class QuestionName:
-    """Something a question names: as it is written, and the words to look for."""
+    """A name in a question: as written, and the words to search for."""
 
     text: str
     words: tuple[str, ...]
 
     def stands_in(self, told: Collection[str]) -> bool:
-        """Whether a text that says these words names it.
+        """Return whether a text with these words names it.
 
-        The last word is enough, as of a person, else more than half of them: `Ann Lee` does
+        It must have the last word, as for a person, or more than half of the words: `Ann Lee` does
         not name Ann Smith.
         """
         share = sum(word in told for word in self.words) / len(self.words)
@@ -139,44 +139,44 @@ class QuestionTerms:
     """What a question is about."""
 
     weights: Mapping[str, float]
-    """What to look for, and how much each counts."""
+    """The terms to search for, and the weight of each."""
     said: frozenset[str]
-    """All that the question itself says: no news in an answer."""
+    """All terms of the question, which are not news in an answer."""
     names: tuple[QuestionName, ...]
     wanted: re.Pattern[str] | None
-    """What a sentence must have to be of the kind that the question word asks for."""
+    """The pattern of the kind of thing that the question word asks for."""
     asks_whether: bool
-    """Whether yes or no would answer it."""
+    """Whether it is a yes/no question."""
 
     def is_answered_in_kind(self, text: str) -> bool:
-        """Whether a text has what is asked for, other than what the question already says."""
+        """Return whether a text has a thing of the kind asked for that the question lacks."""
         return self.wanted is not None and any(
             any(stem(word) not in self.said for word in words(found.group(0)))
             for found in self.wanted.finditer(text)
         )
 
     def only_repeated_by(self, told: frozenset[str]) -> bool:
-        """Whether what a text says is the question again, or less; said of a yes, that is news."""
+        """Return whether a text only repeats the question; a full repetition is news to yes/no."""
         return told <= self.said and not (self.asks_whether and told == self.said)
 
 
 def unsaid_names(
     names: Sequence[QuestionName], told: Sequence[Collection[str]], passages: Sequence[Passage]
 ) -> list[str]:
-    """What a question names and nothing found, told in stems, does."""
+    """Return the names of a question that no text found, given as stems, contains."""
     missing = [one.text for one in names if not any(one.stands_in(text) for text in told)]
-    # Found by another name than the one that was asked with: it is known after all.
+    # A passage was found by an alias of the name, so the thing is known.
     by_alias = any("names" in one.retrievers for one in passages)
     return [] if by_alias and len(missing) == len(names) else missing
 
 
 def text_around(passage: Passage) -> str:
-    """All that a passage says, with its heading and its topic's name."""
+    """Return the text of a passage with its heading and its topic's name."""
     return f"{passage.chunk.text} {passage.chunk.heading} {passage.chunk.topic}"
 
 
 def terms_of(question: str) -> QuestionTerms:
-    """What a question is about: its words, what it names, what its question word wants."""
+    """Return the terms of a question: its words, its names and what its question word wants."""
     weights: dict[str, float] = {}
     names: list[QuestionName] = []
     asked = words(question)
@@ -185,7 +185,7 @@ def terms_of(question: str) -> QuestionTerms:
         if kind is _WordKind.NAME:
             looked_for = _joined(parts)
             weights |= dict.fromkeys(looked_for, NAME_WEIGHT)
-            # `turned 30` names nothing, though it should be said as it stands.
+            # `turned 30` is not a name, but is searched for as it is.
             if not (parts[-1].isdigit() and all(part.islower() for part in parts[:-1])):
                 names.append(QuestionName(" ".join(parts), looked_for))
         elif kind is not _WordKind.STOP:
@@ -211,13 +211,13 @@ def _kind(asked: Sequence[str], at: int) -> _WordKind:
         return _WordKind.NAME
     if word.isdigit():
         return _WordKind.NUMBER
-    # A capital at the beginning is everybody's.
+    # Every word has a capital at the beginning of a sentence.
     capital = word != word.lower() and (at > 0 or not word[1:].islower())
     return _WordKind.NAME if capital else _WordKind.PLAIN
 
 
 def _belongs(asked: Sequence[str], at: int) -> bool:
-    """Whether a letter or number belongs to the word before it: not the 3 of `won 3 cups`."""
+    """Return whether a letter or number belongs to the word before: not the 3 in `won 3 cups`."""
     if not 0 < at < len(asked) or not _tells_apart(asked[at]):
         return False
     if any(word.casefold() in STOP_WORDS for word in asked[at - 1 : at + 1]):
@@ -227,7 +227,7 @@ def _belongs(asked: Sequence[str], at: int) -> bool:
 
 
 def _joined(parts: Sequence[str]) -> tuple[str, ...]:
-    """The words of a name to look for; a letter or number at its end with the word before."""
+    """Return the words of a name to search for; a final letter or number joins the word before."""
     stems = [stem(part) for part in parts]
     if len(parts) > 1 and _tells_apart(parts[-1]):
         return (*stems[:-2], " ".join(stems[-2:]))

@@ -1,1 +1,1 @@
-"""Answers made of what was ranked: passages, facts, relations, overviews, and `ask`."""
+"""Answers made of the ranking: passages, facts, relations, overviews, and `ask`."""

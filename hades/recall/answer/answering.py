@@ -1,4 +1,4 @@
-"""Answering: what was found becomes passages, paths, facts and a packed context."""
+"""Answering: turn the ranking into passages, paths, facts and a packed context."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def answer(
     usual: int,
     related: RelationAsked | None = None,
 ) -> Recall:
-    """Make the answer object; beyond `usual` passages only those that are likely wanted."""
+    """Make the result of a recall; beyond `usual` passages only those that are likely wanted."""
     plan, search = run.plan, found.search
     chosen = choose_passages(run, found, ranking, usual)
     offered, numbers = chosen.passages, chosen.numbers
@@ -45,7 +45,7 @@ def answer(
         else:
             facts = related_facts(related, search.query, plan.facts)
         stage.found = len(facts)
-    if not ranking.are_notes:  # of notes every version was a candidate
+    if not ranking.are_notes:  # for notes, every version was already a candidate
         offered = offered + earlier_passages(run, search, offered, asked.intent)
     with run.stage("pack") as stage:
         packed = pack(
@@ -80,7 +80,7 @@ def make_recall(
     chances: Iterable[float],
     measured: Conveyance,
 ) -> Recall:
-    """Make the answer object; `chances` are how likely each piece of evidence answers."""
+    """Make the result of a recall; `chances` are the probabilities that each source answers."""
     moments = [belief.of_probability(chance) for chance in chances]
     return Recall(
         question=asked.text,

@@ -1,12 +1,10 @@
-"""Asking: the sentences that answer a question, as they stand in what was recalled.
+"""Asking: quote the sentences of a recall that answer a question, without a language model.
 
-No language model writes here. A sentence counts by how much of the question it says, by
-how near it is in meaning, by the rank of its passage, and by whether it has what the
-question word asks for: a name for who, a date for when, a reason for why. Many questions
-lead through something else, so two sentences are also read as one: the first says part of
-the question and names what the second is about, and the second says the rest. When no
-sentence says enough, or nothing found names what the question names, the answer is empty,
-and that is an answer too.
+A sentence is scored by the share of the question's words it has, by its cosine, by the rank of its
+passage, and by whether it has what the question word asks for: a name for who, a date for when, a
+reason for why. Many questions lead through something else, so pairs of sentences are also scored:
+the first has part of the question and names what the second is about. The answer is empty if no
+sentence scores enough, or if no passage contains what the question names.
 """
 
 from __future__ import annotations
@@ -30,45 +28,45 @@ if TYPE_CHECKING:
 
 SENTENCES_AT_MOST = 3
 SENTENCES_READ = 200
-"""Of all passages together, in the order of their rank."""
+"""The most sentences of all passages together, in the order of rank."""
 SENTENCES_ENCODED = 8
-"""Most of what asking costs: the built-in encoder takes about 10 ms of a core for each. Of 203
-questions of half 1, 12 answered one fewer, 6 three fewer and 4 six fewer; of 218 of half 0,
-12 answered four more (docs/lab/measurements.md)."""
+"""The best sentences that are encoded; most of the cost, about 10 ms of a core for each with the
+built-in encoder. Of 203 questions of half 1, 12 answered one fewer, 6 three fewer and 4 six fewer;
+of 218 of half 0, 12 answered four more (docs/lab/measurements.md)."""
 FIRST_STEPS = 12
-"""So many of the best sentences are tried as the first of two."""
+"""The best sentences that are tried as the first of a pair."""
 SENTENCE_CHARACTERS_AT_MOST = 500
-"""What is longer is a table or a block of code: its beginning is shown."""
+"""A longer sentence is a table or a block of code: only its beginning is shown."""
 
 COVERAGE_WEIGHT, MEANING_WEIGHT, CUE_WEIGHT, RANK_WEIGHT = 0.45, 0.3, 0.15, 0.1
 COVERAGE_AT_LEAST = 0.34
-"""The share of the question's words a sentence and its heading must say: more than one
-word of three …"""
+"""The share of the question's words, by weight, that a sentence and its heading must have."""
 MEANING_AT_LEAST = 0.4
-"""… unless it means the same by its vector's cosine."""
+"""The cosine from which a sentence may have fewer of the words."""
 SHARE_OF_BEST = 0.6
 """A further sentence must score at least this share of the best."""
 ALIKE = 0.7
-"""Two sentences that share this much of their words say the same."""
+"""The share of common words from which two sentences say the same."""
 HEADING_SHARE = 0.5
-"""What only the heading or the topic's name says counts for so much."""
+"""The weight of a word that only the heading or the topic's name has."""
 TITLE_WEIGHT, NAMED_WEIGHT = 0.2, 0.1
-"""For a second sentence in a passage that is called what the first names, or that only
-names it too. Chosen on half 0 of MuSiQue, 2Wiki and HotpotQA; half of both is much the same."""
+"""The bonus of a pair whose second passage has a title that the first sentence names, or whose
+second sentence shares a name. Chosen on half 0 of MuSiQue, 2Wiki and HotpotQA; half of both values
+gives much the same."""
 
 SMALL_TALK_WORDS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A sentence of a passage, with what speaks for it so far."""
+    """A sentence of a passage, with the parts of its score."""
 
     text: str
     number: int
-    """Of its passage, from 1."""
+    """The number of its passage, from 1."""
     said: frozenset[str]
     around: frozenset[str]
-    """What the heading and the topic's name say."""
+    """The terms of the heading and of the topic's name."""
     coverage: float
     cue: float
     meaning: float = 0.0
@@ -93,14 +91,14 @@ def _score(coverage: float, meaning: float, cue: float, number: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """A sentence, or two that are read as one."""
+    """A sentence, or a pair of sentences, with its score."""
 
     score: float
     steps: tuple[_Read, ...]
 
 
 def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
-    """The best few sentences of a recall, each with the number of its passage."""
+    """Return the best few sentences of a recall, each with the number of its passage."""
     if recall.intent is Intent.RELATION:
         edges = enumerate(recall.facts, start=1)
         found = (Sentence(one.text, one.score, number, "fact") for number, one in edges)
@@ -117,8 +115,8 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
         return Answer(recall.question, (), recall, unsaid)
     read: dict[str, _Read] = {}
     for number, passage in enumerate(recall.passages, start=1):
-        for one in _read(passage, number, terms):
-            read.setdefault(one.text, one)  # the same words again are no second sentence
+        for sentence in _read(passage, number, terms):
+            read.setdefault(sentence.text, sentence)  # a repeated text counts once
     ranked = _in_order(list(read.values())[:SENTENCES_READ])
     if encoder is not None and ranked:
         ranked = _in_order(_nearer(recall.question, ranked, encoder))
@@ -136,7 +134,7 @@ def _read(passage: Passage, number: int, terms: QuestionTerms) -> Iterator[_Read
     for text in sentences(passage.chunk.text):
         plain = plain_sentence(text).removesuffix(" |")
         told = said(plain)
-        # A title, a question, or what only says the question again answers nothing.
+        # Skip titles, questions, and sentences that only repeat the question.
         if text.startswith("#") or plain.endswith(("?", ":")) or terms.only_repeated_by(told):
             continue
         if opens_with_talk(plain, SMALL_TALK_WORDS):
@@ -146,7 +144,7 @@ def _read(passage: Passage, number: int, terms: QuestionTerms) -> Iterator[_Read
 
 
 def _coverage(terms: QuestionTerms, told: frozenset[str], around: frozenset[str]) -> float:
-    """The share of the question that is said, by weight."""
+    """Return the share of the question's terms in a sentence and its heading, by weight."""
     covered = sum(
         weight if term in told else weight * HEADING_SHARE if term in around else 0.0
         for term, weight in terms.weights.items()
@@ -161,25 +159,27 @@ def _shown(text: str) -> str:
 
 
 def _in_order(read: Sequence[_Read]) -> list[_Read]:
-    # Sorting is stable: of equals, the one in the better passage, and there the earlier.
-    return sorted(read, key=lambda one: -one.score)
+    # Sorting is stable: among equals, the better passage and then the earlier sentence is first.
+    return sorted(read, key=lambda sentence: -sentence.score)
 
 
 def _nearer(question: str, ranked: Sequence[_Read], encoder: Encoder) -> list[_Read]:
-    """The same, the best of them with their nearness in meaning."""
+    """Return the sentences, the best of them with their cosine with the question."""
     best, rest = ranked[:SENTENCES_ENCODED], ranked[SENTENCES_ENCODED:]
-    vectors = encoder.encode([question, *(one.text for one in best)])
+    vectors = encoder.encode([question, *(sentence.text for sentence in best)])
     cosines = vectors[1:] @ vectors[0]
-    near = (replace(one, meaning=float(near)) for one, near in zip(best, cosines, strict=True))
+    near = (
+        replace(sentence, meaning=float(near)) for sentence, near in zip(best, cosines, strict=True)
+    )
     return [*near, *rest]
 
 
 def _in_two_steps(
     ranked: Sequence[_Read], terms: QuestionTerms, recall: Recall
 ) -> Iterator[_Reply]:
-    """For each sentence the best way to it through another: read as one, what do they say?"""
+    """Yield, for each sentence, its best pair with a first sentence that leads to it."""
     titles = [_titles(passage, terms) for passage in recall.passages]
-    # A plain question seldom leads further: for it, sharing a name is no link.
+    # A plain question seldom needs two steps, so a shared name alone does not link a pair.
     plain = recall.intent is Intent.LOOKUP
     first_steps = [(one, [] if plain else _named(one.text, terms)) for one in ranked if one.speaks][
         :FIRST_STEPS
@@ -196,7 +196,7 @@ def _in_two_steps(
 
 
 def _together(first: _Read, last: _Read, link: float, terms: QuestionTerms) -> float:
-    """What two sentences are worth as one; 0 when the last adds nothing to the first."""
+    """Return the score of a pair; 0 when the last sentence adds nothing to the first."""
     both = _coverage(terms, first.said | last.said, first.around)
     if both <= first.coverage and not last.cue:
         return 0.0
@@ -204,7 +204,7 @@ def _together(first: _Read, last: _Read, link: float, terms: QuestionTerms) -> f
 
 
 def _titles(passage: Passage, terms: QuestionTerms) -> list[frozenset[str]]:
-    """What a passage is called, where the question does not call it so."""
+    """Return the terms of a passage's titles, without titles that the question has."""
     chunk = passage.chunk
     called = (chunk.heading.rsplit(" > ", 1)[-1], chunk.topic.rsplit("/", 1)[-1])
     told = (said(without_parenthesis(one).split(",")[0]) for one in called)
@@ -212,7 +212,7 @@ def _titles(passage: Passage, terms: QuestionTerms) -> list[frozenset[str]]:
 
 
 def _named(text: str, terms: QuestionTerms) -> list[frozenset[str]]:
-    """What a sentence names, other than what the question names already."""
+    """Return the terms of each name in a sentence, without names that the question has."""
     told = (said(found.group(0)) for found in NAME_PHRASE.finditer(text))
     return [one for one in told if not one <= terms.said]
 
@@ -220,7 +220,7 @@ def _named(text: str, terms: QuestionTerms) -> list[frozenset[str]]:
 def _link(
     first: _Read, names: Sequence[frozenset[str]], last: _Read, titles: Sequence[frozenset[str]]
 ) -> float:
-    """How a sentence leads to one of another passage; 0 when it does not."""
+    """Return the bonus of a sentence that leads to one of another passage; 0 if it does not."""
     if first.number == last.number:
         return 0.0
     if any(title <= first.said for title in titles):
@@ -231,20 +231,20 @@ def _link(
 def _chosen(
     replies: Sequence[_Reply], at_most: int, *, one_each: bool
 ) -> Iterator[tuple[float, _Read]]:
-    """The sentences of the best replies, nothing said twice; one of each passage if so asked."""
+    """Yield the sentences of the best replies without repetitions; `one_each`: one per passage."""
     ranked = sorted(replies, key=lambda reply: -reply.score)
     chosen: list[_Read] = []
     for reply in ranked:
         if reply.score < SHARE_OF_BEST * ranked[0].score:
             return
-        for one in reply.steps:
+        for sentence in reply.steps:
             if len(chosen) == at_most:
                 return
-            if one_each and any(one.number == other.number for other in chosen):
+            if one_each and any(sentence.number == other.number for other in chosen):
                 continue
-            if not any(_alike(one.text, other.text) for other in chosen):
-                chosen.append(one)
-                yield reply.score, one
+            if not any(_alike(sentence.text, other.text) for other in chosen):
+                chosen.append(sentence)
+                yield reply.score, sentence
 
 
 def _alike(one: str, other: str) -> bool:

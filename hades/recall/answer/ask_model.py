@@ -1,4 +1,4 @@
-"""Asking a language model: its words, from the packed context alone, as far as they hold.
+"""Asking a language model: its sentences, from the packed context only, each checked.
 
 The question is one line before the context, whose stored text is indented by one space.
 """
@@ -22,20 +22,20 @@ or [F1]. If the context does not answer the question, write: The context does no
 
 
 def room_for(model: ChatModel) -> int:
-    """How many tokens a context may have for a model to read it whole."""
+    """Return how many tokens a context may have for a model to read it whole."""
     return model.room(INSTRUCTIONS, max_tokens=ANSWER_TOKENS_AT_MOST)
 
 
 def answer_by_model(
     extracted: Answer, model: ChatModel, *, keep: bool = False, dry_run: bool = False
 ) -> Answer:
-    """What a model makes of a recall; the extracted answer, with the reason, where it is no use.
+    """Return a model's answer from a recall; if unusable, the extracted answer with the reason.
 
-    `keep` marks the sentences that are not supported instead of dropping them.
+    `keep` marks unsupported sentences instead of dropping them.
     """
     recall = extracted.recall
     if not recall.passages and not recall.facts and not dry_run:
-        return _fallback(extracted, "there is nothing it could answer from.")
+        return _fallback(extracted, "there is nothing to answer from.")
     asked = model, INSTRUCTIONS, recall.context, _sources(recall)
     reply = checked_reply(*asked, max_tokens=ANSWER_TOKENS_AT_MOST, dry_run=dry_run)
     if dry_run:
@@ -55,7 +55,7 @@ def _fallback(answer: Answer, why: str) -> Answer:
 
 
 def _sources(recall: Recall) -> dict[int, str]:
-    """What the labels of a context stand for, each with what its head line says; facts below 0."""
+    """Return the source texts with head lines by label number; a fact has a number below 0."""
     sources = {-number: fact.text for number, fact in enumerate(recall.facts, 1)}
     for number, passage in enumerate(recall.passages, 1):
         chunk = passage.chunk
@@ -64,10 +64,12 @@ def _sources(recall: Recall) -> dict[int, str]:
     return sources
 
 
-def _sentence(one: CheckedSentence, recall: Recall) -> Sentence:
-    if not one.supported:
-        return Sentence(one.text, 0.0, 0, supported=False)
-    first, *more = one.cited
-    told = recall.facts[-first - 1] if first < 0 else recall.passages[first - 1]
+def _sentence(checked: CheckedSentence, recall: Recall) -> Sentence:
+    if not checked.supported:
+        return Sentence(checked.text, 0.0, 0, supported=False)
+    first, *more = checked.cited
+    source = recall.facts[-first - 1] if first < 0 else recall.passages[first - 1]
     also = tuple(f"[F{-number}]" if number < 0 else f"[{number}]" for number in more)
-    return Sentence(one.text, told.score, abs(first), "fact" if first < 0 else "passage", also)
+    return Sentence(
+        checked.text, source.score, abs(first), "fact" if first < 0 else "passage", also
+    )

@@ -11,7 +11,7 @@ ALPHA = 1.7
 def conveyance(
     packed: Factors, chosen: Factors, seconds: float, context: float, lig: Factors, fits: float
 ) -> Conveyance:
-    """Join W, R and H of what was packed and chosen, T, Ctx, C_ext's L, I and G, and P_ij."""
+    """Compute the conveyance from W, R, H (packed and chosen), T, Ctx, L, I, G and P_ij."""
     taken, sent = (max(0.0, w) * max(0.0, r) * max(0.0, h) for w, r, h in (packed, chosen))
     external, value, pair = (context + sum(lig)) / 4, 0.0, 0.0
     if seconds > 0 and taken > 0:
@@ -23,7 +23,10 @@ def conveyance(
 def conveyed(
     run: Run, packed: Packed, coverage: tuple[float, float], chosen: list[Passage], others: int
 ) -> Conveyance:
-    """Measure what was packed of `chosen` passages and others; `coverage` is of both."""
+    """Measure a packed context; `chosen` passages and `others` (paths, facts) were offered.
+
+    `coverage` has two values: of the packed and of the chosen passages.
+    """
     steps = [step for path in packed.paths for step in path.steps]
     joined = {s.chunk for s in steps} | {node.name for path in packed.paths for node in path.nodes}
     told, wrh = len(packed.passages) + len(packed.facts), list[Factors]()

@@ -1,4 +1,4 @@
-"""Facts: what was told by edges, found for a question and said in words with its time."""
+"""Fact search: the told facts that a question may mean, in words with their time."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ encoder takes 2 ms of one core per fact. Right answers of `evals/facts`: 77 % wi
 NEAR_UNKNOWN = 0.5
 """The similarity assumed for a fact that shares words with the question but cannot be encoded."""
 COSINE, SAID, BOTH, RELATION, CUE, CONSTANT = 6.2, 1.7, 1.5, 0.6, 0.75, -5.7
-"""Weights of what speaks for a fact: nearness in meaning, the share of the better said end's
-name, of the other end's, of the relation, and an other end of the kind asked for. Learnt on half
+"""Weights of a fact's logit: cosine, the share of the better covered end's name in the question, of
+the other end's, of the relation, and whether the other end is of the kind asked for. Learnt on half
 of the questions of `evals/facts`."""
 ENDED = 1.5
-"""What speaks for a fact that no longer holds, where the past is asked for."""
+"""The bonus of a fact that no longer holds, if the question asks for the past."""
 CHANCE_AT_LEAST = 0.04
-"""What is less likely to be meant is not worth a line."""
+"""A less likely fact is not shown."""
 
 
 def find_facts(stage: Stage, search: SearchQuery, encoder: Encoder, limit: int) -> list[Fact]:
@@ -53,7 +53,7 @@ def find_facts(stage: Stage, search: SearchQuery, encoder: Encoder, limit: int) 
     if not len(held):
         return []
     if asked.words is not None:
-        # Which facts are of that time is known: its words would only find dates.
+        # The facts of that time are selected already; the words of the time would find dates.
         question = question.replace(asked.words.said, " ")
     read = _candidates(stage, search, encoder, question, held)
     spread = Counter(word for one in read for word in set().union(*map(_name, one.ends)))
@@ -82,7 +82,7 @@ def _candidates(
     """
     query, vector = search.query, search.vector
     missing = held[~np.isin(held, query.indexes.facts.chunks)]
-    if len(missing):  # nobody told what is only alike: it gets no vector
+    if len(missing):  # edges `similar_to` are not told facts and get no vector
         alike = query.edges["relation"] == query.store.edges.relation(SIMILAR_TO)
         held, missing = (np.setdiff1d(ids, query.edges["id"][alike]) for ids in (held, missing))
     if len(missing):
@@ -143,7 +143,7 @@ def _encoded(stage: Stage, encoder: Encoder, texts: Sequence[str]) -> Floats32 |
 
 
 def _numbers_apart(read: Sequence[_NearFact], said: set[str]) -> list[_NearFact]:
-    """Without facts of rack 5 where rack 9 is asked for, unless another end of theirs is."""
+    """Drop facts of rack 5 if the question names rack 9, unless it names their other end."""
     ends = [[topic_name(name) for name in one.ends] for one in read]
     named = {end.shape for of_fact in ends for end in of_fact if end.is_named_by_number(said)}
     return [
@@ -165,7 +165,7 @@ def _near(query: QueryContext, vector: Floats32, held: Ints) -> dict[int, float]
 
 
 def _nodes_of(query: QueryContext, topics: set[int]) -> list[int]:
-    """The nodes that edges of topics lead from and to: themselves and their subjects."""
+    """Return the nodes that may be ends of topics' edges: the topics and their subjects."""
     subjects = query.store.changefeed.since("subjects", 0)
     return [
         *(NodeKind.TOPIC.node(topic) for topic in topics),
@@ -187,11 +187,11 @@ class _NearFact:
     def chance(
         self, terms: QuestionTerms, said: set[str], rarity: dict[str, float], past: float
     ) -> float:
-        """How likely it is what the question means."""
+        """Return the probability that the question means this fact."""
         ends = self.ends
         shares = [_share(_name(end), said, rarity) for end in ends]
         other = ends[1] if shares[0] >= shares[1] else ends[0]
-        # The cue looks for names inside a sentence: a first word may have its capital anyway.
+        # Put a word before the name: patterns ignore the capital of a sentence's first word.
         cue = terms.wanted is not None and bool(terms.wanted.search(f"is {other}"))
         relation = _share(_name(self.edge.relation), said, {})
         logit = CONSTANT + past + COSINE * self.near + SAID * max(shares) + BOTH * min(shares)
@@ -203,7 +203,7 @@ def _name(name: str) -> dict[str, frozenset[str]]:
 
 
 def _share(name: dict[str, frozenset[str]], said: set[str], rarity: dict[str, float]) -> float:
-    """The share of a name that a question says, by weight."""
+    """Return the share of a name's words that are in the question, by weight."""
     weights = {word: rarity.get(word, 1.0) for word in name}
-    told = sum(weights[word] for word, parts in name.items() if is_said(word, parts, said))
-    return told / (sum(weights.values()) or 1.0)
+    covered = sum(weights[word] for word, parts in name.items() if is_said(word, parts, said))
+    return covered / (sum(weights.values()) or 1.0)

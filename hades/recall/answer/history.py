@@ -1,7 +1,7 @@
-"""History: what the topics that were found said before.
+"""History: earlier versions of the topics that were found.
 
-Why something is as it is, or when it became so, often stands in an earlier version only.
-So such questions get, after the passages of their moment, what those topics said before.
+Often only an earlier version says why something is as it is, or when it became so. Such questions
+get these versions after the current passages.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hades.recall.find.results import SearchQuery
 from hades.recall.run import Run, Stage
 
 VERSIONS_READ_AT_MOST = 50
-"""Of one topic: those that say nothing new are not shown, but have to be read."""
+"""The most versions read of one topic; those that say nothing new are not shown."""
 _JUST_BEFORE = timedelta(microseconds=1)
 """The smallest step of time in a store."""
 
@@ -29,10 +29,10 @@ _JUST_BEFORE = timedelta(microseconds=1)
 def earlier_passages(
     run: Run, search: SearchQuery, chosen: Sequence[Passage], intent: Intent
 ) -> list[Passage]:
-    """Return what the chosen passages' topics said before, newest first, one of each in turn.
+    """Return earlier versions of the chosen passages' topics, newest first, topics in turn.
 
-    A question of status gets none: it wants what holds. A version that says nothing beyond the
-    later ones is left out.
+    A question of status gets none, since it wants what holds. A version that says nothing beyond
+    the later ones is left out.
     """
     if not run.plan.history:
         return []
@@ -48,7 +48,7 @@ def earlier_passages(
 def _in_turn(
     run: Run, stage: Stage, search: SearchQuery, chosen: Sequence[Passage]
 ) -> Iterator[Passage]:
-    """What each topic said last before its passage, then what each said before that …"""
+    """Yield the version of each topic before its passage, then the one before that, and so on."""
     best = {passage.chunk.topic: passage for passage in reversed(chosen)}
     leading = [passage for passage in chosen if best[passage.chunk.topic] is passage]
     traces = [_said_before(search, passage) for passage in leading]
@@ -60,7 +60,7 @@ def _in_turn(
             passage = next(trace, None)
             if passage is None:
                 traces.remove(trace)
-            # A version of the past is a document too; no chunk has a number below 0.
+            # A past version counts as a document, under a number below 0, which no chunk has.
             elif run.look_at([-1 - len(run.seen)], stage):
                 yield passage
             else:
@@ -68,7 +68,7 @@ def _in_turn(
 
 
 def _said_before(search: SearchQuery, leading: Passage) -> Iterator[Passage]:
-    """What the topic of a passage said before it, newest first."""
+    """Yield passages of earlier versions of a passage's topic, newest first."""
     query, terms = search.query, set(search.terms)
     topic, starts = leading.chunk.topic, leading.valid_from
     read = query.store.chunks.chunks
@@ -77,14 +77,14 @@ def _said_before(search: SearchQuery, leading: Passage) -> Iterator[Passage]:
         try:
             as_of = AsOf(starts - _JUST_BEFORE, query.as_of.known)
             state = query.store.topics.state(query.space, topic, as_of)
-        except (NotFound, OverflowError):  # nothing was before, or before the first day
+        except (NotFound, OverflowError):  # no earlier version, or before the first date
             return
         starts = state.valid_from
         chunks = read(query.space, topic, state.version)
         said = [one for one in chunks if one.text.strip() not in known]
         known |= {chunk.text.strip() for chunk in said}
         if said:
-            # The one that has most of the question's words; of equals the first.
+            # The chunk with most of the question's words; among equals, the first.
             best = max(said, key=lambda one: len(terms & set(stems(f"{one.heading} {one.text}"))))
             found = state_passage(state, best, "history", 1.0, 1.0, from_micros(query.valid))
             yield replace(found, score=0.0, belief=leading.belief)

@@ -2,11 +2,10 @@
 
 It is algorithm 6 of source document 003.
 
-“What happened last month?” wants the month, not the passage that sounds most like it. So the
-summaries of the time asked about are taken, as coarse as the time is long, and where there is
-none as coarse the finer ones; of days that are in none, what their states tell. The lines become
-the passages of the answer, each citing the state it was read in. Any other question is none of
-this module's.
+“What happened last month?” wants the month, not the most similar passage. So the summaries of that
+time are read: monthly, weekly or daily ones by its length, finer ones where these are missing, and
+the states of days without a summary. Their lines become the passages of the answer, each citing its
+state. Other questions are left to ordinary recall.
 """
 
 from __future__ import annotations
@@ -43,23 +42,23 @@ from hades.store.summaries import StateOfPeriod, StoredSummary
 
 STAGE = "summaries"
 STATES_READ = 1_000
-"""Of days that are in no summary, the last ones."""
+"""The most states read, the last ones, of days that are in no summary."""
 LIKELY = 0.9
 
 
 def overview(
     run: Run, store: Store, scope: Scope, asked: AskedQuestion, usual: int
 ) -> Recall | None:
-    """Answer from summaries; None: the question wants none, or there are none for it."""
+    """Answer from summaries; None if the question wants none, or if there are none for it."""
     wanted, question = run.plan.level, asked.text
-    narrowed = scope.tag or scope.kind or scope.glob  # and a summary is of all topics
+    narrowed = scope.tag or scope.kind or scope.glob  # a summary is of all topics
     asks_for_it = wanted or (wanted is None and asked.intent in (Intent.RECENT, Intent.OVERVIEW))
     if narrowed or not asks_for_it:
         return None
     there = store.summaries.there(scope.space, scope.as_of)
     valid = store.moment(scope.as_of)[0]
     general = SUMMARY_ASKED.match(question)
-    # The time that is to be summed up has no preposition: `Summarise March`.
+    # "Summarise March" has no preposition before the time; the time reader needs one.
     read_as = f"What happened in{question[general.end() :]}" if general else question
     read = run.plan.retriever.time_words and scope.as_of.valid is None
     asks = time_asked(read_as, store.now(), valid, since=scope.since, until=scope.until, read=read)
@@ -72,12 +71,12 @@ def overview(
         began = store.summaries.states(scope.space, since, until + 1, scope.as_of)
         days = {day_of(one.valid_from) for one in began}
         if not days:
-            return None  # which is for ordinary recall to say
+            return None  # ordinary recall reports that
         covering = list(_covering(there, level, range(since, until + 1), days, every=bool(topical)))
         texts = store.topics.contents([one.id for one in covering], lost_ok=True)
         lines = [read_lines(texts[one.id]) for one in covering if one.id in texts]
         missing = days.difference(*(one.period.days for one in covering if one.id in texts))
-        # Without summaries only all that happened is told so: what it is about is for recall.
+        # Without summaries, only a question for everything that happened is answered from states.
         if missing and (covering or (wanted is None and not general)):
             if covering:
                 first = day(from_micros(min(missing) * DAY_MICROSECONDS))
@@ -87,7 +86,7 @@ def overview(
             lines.append(_unsummarised(store, scope, states, 0 if topical else level))
         chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]
         if not chosen:
-            why = "no summary speaks of it" if covering else "there are no summaries of that time"
+            why = "no summary mentions it" if covering else "there are no summaries of that time"
             stage.note(Reason.NO_HIERARCHY, f"{why}: `hades consolidate` makes them")
             return None
         passages, facts = _read(store, scope, chosen, stage)
@@ -112,16 +111,16 @@ def overview(
 
 
 def _topical(question: str, asks: TimeAsked) -> frozenset[str]:
-    """What a question is about, beside the time; nothing: about all that happened."""
+    """Return the stems of what a question is about besides the time; empty: all that happened."""
     asked = question.replace(asks.words.said, " ") if asks.words else question
     return topical_stems(asked)
 
 
 def _level(asks: TimeAsked, topical: frozenset[str], *, general: bool) -> int:
-    """How coarse the summaries are that a question wants; 0: none.
+    """Return the level of the summaries that a question wants; 0 if none.
 
-    A question for a summary may be about something; one for what happened is answered from the
-    summaries only where it asks for all of it.
+    A question for a summary may be about something. A question for what happened is answered from
+    summaries only if it asks for everything.
     """
     if not general and (topical or not asks.wants_happenings):
         return 0
@@ -134,9 +133,9 @@ def _level(asks: TimeAsked, topical: frozenset[str], *, general: bool) -> int:
 def _covering(
     there: Iterable[StoredSummary], level: int, time: range, days: set[int], *, every: bool
 ) -> Iterator[StoredSummary]:
-    """The summaries in a time that cover days, the coarsest that are wanted first.
+    """Yield the summaries within a time that cover days, the coarsest allowed level first.
 
-    Of something `every` one: a finer one says more of it.
+    With `every`, finer ones of the same days follow: they say more about one thing.
     """
     left = set(days)
     for one in sorted(there, key=lambda one: (-one.level, one.valid_from)):
@@ -149,7 +148,7 @@ def _covering(
 def _unsummarised(
     store: Store, scope: Scope, states: Sequence[StateOfPeriod], level: int
 ) -> list[tuple[str, Cited]]:
-    """What states that are in no summary tell: as much of it as a summary would, or all of it."""
+    """Return the lines of states in no summary: as many as a summary has; at level 0, all."""
     since, last = (from_micros(states[at].valid_from) for at in (0, -1))
     until = last.replace(hour=23, minute=59, second=59, microsecond=999_999)
     by_day = store.summaries.told_by_day(scope.space, scope.as_of)
@@ -164,9 +163,9 @@ def _unsummarised(
 def _about(
     topical: frozenset[str], lines: Sequence[Sequence[tuple[str, Cited]]], *, must: bool
 ) -> list[tuple[str, Cited]]:
-    """The lines of summaries, the best of each first; only what the question is about, if said.
+    """Return the lines of summaries in turn, only those about what the question is about.
 
-    Where it need not be said, all of them when none says it.
+    Unless they `must` be about it, all lines are returned if none is.
     """
     turns = (line for turn in zip_longest(*lines) for line in turn if line)
     each = list({cited: (text, cited) for text, cited in turns}.values())
@@ -177,10 +176,10 @@ def _about(
 def _read(
     store: Store, scope: Scope, lines: Sequence[tuple[str, Cited]], stage: Stage
 ) -> tuple[list[Passage], list[Fact]]:
-    """The lines as passages that cite their originals, and as facts."""
+    """Return the lines as passages that cite their originals, and as facts."""
     passages, facts, lost = list[Passage](), list[Fact](), list[str]()
     for at, (text, (topic, number)) in enumerate(lines):
-        with suppress(NotFound):  # it was not known at the time asked about
+        with suppress(NotFound):  # the original was not known at the time asked about
             if not topic:
                 for edge in store.edges.read(scope.space, [number], scope.as_of).values():
                     sure = belief.interval(belief.of_edge(edge.belief))
@@ -188,18 +187,18 @@ def _read(
                 continue
             try:
                 state = store.topics.version(scope.space, topic, number, scope.as_of)
-            except LOST as error:  # what the summary says of it is still there
+            except LOST as error:  # the line of the summary is still there
                 lost.append(str(error))
                 every = store.topics.history(scope.space, topic, scope.as_of, archived=False)
                 state = next(one for one in every if one.version == number)
             passages.append(_passage(store, scope, state, text, 1 - at / len(lines)))
-    if lost and scope.archived:  # else it is said already
+    if lost and scope.archived:  # otherwise the caller has reported it
         stage.note(Reason.ARCHIVE_LOST, f"{len(lost)} of {len(lines)} originals; {lost[0]}")
     return passages, facts
 
 
 def _passage(store: Store, scope: Scope, state: State, text: str, score: float) -> Passage:
-    """A line, at the place of the state where it stands; of what is in no one place, all of it."""
+    """Return a line as a passage at its place in the state; the whole state if it is not there."""
     content = state.content
     start = max(content.find(text), 0)
     end = start + len(text) if content.startswith(text, start) else len(content)

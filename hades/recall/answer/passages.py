@@ -1,4 +1,4 @@
-"""Passages of an answer: the best candidates, read, without doubles, each with its reasons."""
+"""Passages of an answer: read the best candidates, without duplicates, each with its reasons."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from hades.recall.run import Run, Stage
 from hades.store.records import Phase, PlacedChunk
 
 ENTITIES_AT_MOST = 20
-"""Names of a passage that are shown with it."""
+"""The most names shown with a passage."""
 RELEVANT = 0.01
-"""A passage that is wanted less likely than this does not fill a large budget."""
+"""The belief that a passage beyond the usual number needs, however large the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class ChosenPassages:
 
     passages: list[Passage]
     numbers: Mapping[str, int]
-    """By id of a passage, its chunk number."""
+    """The chunk number of each passage, by id."""
     coverage: float
-    """The share of the question's words, by weight, that they say."""
+    """The share of the question's words, by weight, that they contain."""
 
 
 def choose_passages(run: Run, found: Found, ranking: Ranking, usual: int) -> ChosenPassages:
@@ -54,7 +54,7 @@ def choose_passages(run: Run, found: Found, ranking: Ranking, usual: int) -> Cho
         stage.dedupe_rate = doubles / max(1, len(passages) + doubles)
         stage.coverage = coverage_of(found.search, at)
         _note_what_is_missing(stage, query, passages)
-        if ranking.are_notes and passages:  # a promoted state says again what was noted before
+        if ranking.are_notes and passages:  # a promoted state repeats sentences noted earlier
             begun = map(from_micros, query.indexes.spans(at, query.as_of)[0].tolist())
             passages = [
                 replace(passage, valid_from=min(passage.valid_from, noted))
@@ -67,7 +67,7 @@ def choose_passages(run: Run, found: Found, ranking: Ranking, usual: int) -> Cho
 
 
 def coverage_of(search: SearchQuery, numbers: Ints) -> float:
-    """Return the share of the question's words, by weight, that passages say."""
+    """Return the share of the question's words, by weight, that passages contain."""
     query, terms = search.query, search.terms
     if not terms or not len(numbers):
         return 0.0
@@ -79,10 +79,10 @@ def coverage_of(search: SearchQuery, numbers: Ints) -> float:
 def _chosen(
     query: QueryContext, ranking: Ranking, wanted: int, usual: int
 ) -> tuple[dict[int, PlacedChunk], int]:
-    """Return the best chunks by their place in the ranking, and how many were left out as doubles.
+    """Return the best chunks by their place in the ranking, and the number of duplicates left out.
 
-    A double has the text of a better chunk. Two notes that say the same are no doubles: each
-    tells of its own topic.
+    A duplicate has the text of a better chunk. Two notes with the same text are both kept, because
+    each is about its own topic.
     """
     chosen: dict[int, PlacedChunk] = {}
     texts: set[tuple[str, str]] = set()
@@ -105,7 +105,7 @@ def _chosen(
 
 
 def _read(query: QueryContext, ids: Sequence[int], at_once: int) -> Iterator[PlacedChunk | None]:
-    """Read chunks in their order, a few at a time: most are never asked for."""
+    """Read chunks in order, a few at a time, because most are never needed."""
     for first in range(0, len(ids), at_once):
         part = ids[first : first + at_once]
         placed = query.store.chunks.find(part, query.as_of)
@@ -216,7 +216,7 @@ def _retrievers(found: Found, number: int) -> tuple[str, ...]:
         if scores[number] > 0 and scores[number] >= seeds.least[retriever]
     ]
     if "meaning" in retrievers and not found.search.query.indexes.has_vector(number):
-        retrievers.remove("meaning")  # its words stood in for it
+        retrievers.remove("meaning")  # its cosine was estimated from its words
     at = int(np.searchsorted(seeds.naming, number))
     if at < len(seeds.naming) and seeds.naming[at] == number:
         retrievers.append("names")

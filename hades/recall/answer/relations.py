@@ -1,8 +1,8 @@
 """Relations: questions that edges answer completely, such as what calls a function.
 
-Such a question says a relation and names a thing: a symbol of code by its full name or the end
-of it, a file by its path or the end of it, a paper. When nothing has that name it is an ordinary
-question. Each edge found is a fact, and the passages they stand in come first.
+Such a question has a relation and the name of a thing: a symbol of code (full name or its end), a
+file (path or its end), or a paper. If nothing has that name, it is an ordinary question. Each edge
+found becomes a fact, and the passages that state the edges come first.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ from hades.store.records import Direction, EdgeFilter, PlacedChunk
 from hades.store.store import Store
 
 NAMED_AT_MOST, NAMES_TOLD = 50, 5
-"""Things of one short name whose edges are read, and that are named in a sentence."""
+"""The most things of one short name whose edges are read, and that a message names."""
 QUOTED_CHARACTERS = 200
 NAMES, NAMING_WEIGHT = "names", 0.5
-"""A passage of code that only names a symbol: a call on an object of an unknown class, a function
-that is handed on, an exception that is caught."""
+"""The relation of code that only names a symbol: a call on an object of an unknown class, a
+function passed as an argument, an exception that is caught."""
 NAMING_AT_MOST = 500
-"""A word that more passages say tells nothing."""
+"""A name that more passages contain is too common to count."""
 
 _USES = ("calls", "extends", "imports")
 _RELATIONS = {"tests": _USES, "uses": _USES}
-"""What stands for several relations; tests are those of them that stand in tests."""
+"""Words for several relations; `tests` keeps only edges in tests."""
 _INTRODUCES = ("def ", "async def ", "class ", "import ", "from ", "function ", "func ", "fn ")
 PlacedEdges = list[tuple[int | None, Edge]]
-"""Edges, each after the chunk it stands in, if it is in one."""
+"""Edges, each with the chunk that states it, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelationAsked:
-    """What is asked for: the edges of these relations, to or from these nodes."""
+    """The edges a question asks for: of these relations, to or from these nodes."""
 
     relations: tuple[str, ...]
     direction: Direction
     tests: bool
-    """Only those that stand in tests."""
+    """Whether only edges in tests are wanted."""
     nodes: Mapping[int, str]
-    """What the question names, with full names."""
+    """The nodes that the question names, with full names."""
     edges: PlacedEdges = field(default_factory=list)
-    """What was found, best first."""
+    """The edges found, best first."""
 
     def __str__(self) -> str:
         called = [name for name in self.nodes.values() if "#" not in name]  # #2: defined again
@@ -71,7 +71,7 @@ class RelationAsked:
 
     @property
     def command(self) -> str:
-        """What lists all of them."""
+        """The command that lists all of the edges."""
         stored = [one for one in self.relations if one != NAMES]
         relation = f" --relation {stored[0]}" if len(stored) == 1 else ""
         name = next(iter(self.nodes.values())) if len(self.nodes) == 1 else "NAME"
@@ -79,7 +79,7 @@ class RelationAsked:
 
 
 def relation_asked(store: Store, scope: Scope, question: str) -> RelationAsked | None:
-    """The relation a question asks for, of something that is known; None: another question."""
+    """Return the relation that a question asks for of a known thing; None for other questions."""
     for rule, names in relations_asked(question):
         relation = rule.relation
         for said in reversed(names) if relation == "cites" else names:
@@ -93,21 +93,21 @@ def relation_asked(store: Store, scope: Scope, question: str) -> RelationAsked |
 def _meant(
     store: Store, scope: Scope, said: str, names: Iterable[str], *, paper: bool
 ) -> dict[int, str]:
-    """The nodes that a name may mean, with their full names."""
+    """Return the nodes that a name may mean, with their full names."""
     space, as_of = scope.space, scope.as_of
     if paper:
         node = store.entities.node(space, paper_id(said) or said, as_of)
         return {} if node is None else {node: store.entities.describe(node).name}
     found = store.derived_edges.called(space, said)
-    if symbol_tail(said) != said:  # `Route.matches`: of several, the one of just that name
+    if symbol_tail(said) != said:  # `Route.matches`: prefer the one of exactly that name
         found = {node: name for node, name in found.items() if name == said} or found
     for other in names:  # `send of Client`
         narrowed = {node: name for node, name in found.items() if other != said and other in name}
         found = narrowed or found
-    # The bare name of a method only stands for those of full names.
+    # The bare name of a method only counts if nothing has a full name.
     full = {node: name for node, name in found.items() if symbol_tail(name) != name}
     kept = sorted((full or found).values(), key=lambda name: (is_test(name), name))
-    # A package passes on what its modules define: then both names mean one node.
+    # A package re-exports names of its modules, so two names may mean one node.
     nodes = (store.entities.node(space, name, as_of) for name in kept[:NAMED_AT_MOST])
     known = dict.fromkeys(node for node in nodes if node is not None)
     return {node: one.name for node, one in store.entities.described(known).items()}
@@ -116,7 +116,7 @@ def _meant(
 def find_related(
     run: Run, found: Found, ranking: Ranking, asked: RelationAsked
 ) -> tuple[RelationAsked, Ranking]:
-    """Find the edges asked for, and put the passages first that they stand in."""
+    """Find the edges asked for, and put the passages that state them first."""
     with run.stage("relation") as stage:
         related = _find(found.search.query, asked)
         stage.found = len(related.edges)
@@ -130,8 +130,8 @@ def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
     files = [node for node in nodes if NodeKind.TOPIC.has(node)]
     relations = asked.relations
     if len(files) == len(nodes) and "calls" in relations:
-        relations = ("imports",)  # a file is imported, what it defines is called
-    # What is called on an object of an unknown class is known by its bare name only.
+        relations = ("imports",)  # files are imported; only the symbols in them are called
+    # A call on an object of an unknown class has an edge to the bare name only.
     bare = [
         node
         for tail in {symbol_tail(name) for name in asked.nodes.values()}
@@ -153,7 +153,7 @@ def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
 def _edges(
     query: QueryContext, relations: Iterable[str], direction: Direction, nodes: Sequence[int]
 ) -> PlacedEdges:
-    """The edges of nodes that pass the filters, told ones first."""
+    """Return the edges of nodes that pass the filters, told ones first."""
     store, space, as_of = query.store, query.space, query.as_of
     found: dict[tuple[str, ...], tuple[int | None, Edge]] = {}
     for relation in relations if nodes else ():
@@ -171,7 +171,7 @@ def _edges(
 
 
 def _place(edge: Edge) -> str:
-    """The topic an edge stands in."""
+    """Return the topic that states an edge."""
     where = edge.provenance.chunk if edge.provenance else edge.source.name
     return where.rpartition("@")[0] or where
 
@@ -179,7 +179,7 @@ def _place(edge: Edge) -> str:
 def _order(edge: Edge, relations: Sequence[str]) -> tuple[bool, bool, bool, int]:
     place = _place(edge)
     tail = symbol_tail(edge.target.name)
-    # A call whose class is not known, and prose that is not about the thing, come later.
+    # Calls of an unknown class, and prose that is not about the thing, come later.
     aside = (
         tail.lower() not in place.lower()
         if edge.relation == "documents"
@@ -189,7 +189,7 @@ def _order(edge: Edge, relations: Sequence[str]) -> tuple[bool, bool, bool, int]
 
 
 def _numbers(query: QueryContext, edges: PlacedEdges) -> Ints:
-    """The numbers of the chunks that edges stand in and that may be shown, in their order."""
+    """Return the numbers of the chunks that state edges and may be shown, in order."""
     ids = np.array([chunk for chunk, _ in edges if chunk is not None], np.int64)
     at = np.searchsorted(query.graph.chunks, ids)
     at = at[is_at(query.graph.chunks, at, ids)]
@@ -216,7 +216,7 @@ def _put_first(found: Found, ranking: Ranking, related: RelationAsked) -> Rankin
 def _naming(
     query: QueryContext, asked: RelationAsked, known: Collection[int | None]
 ) -> PlacedEdges:
-    """Where code names a symbol without an edge to it."""
+    """Return the places where code names a symbol without an edge to it, as edges `names`."""
     found: dict[int, Edge] = {}
     for node, name in asked.nodes.items():
         said = query.indexes.words.saying(name_key(symbol_tail(name)))
@@ -242,7 +242,7 @@ def _naming(
 
 
 def _named_at(text: str, symbol: str) -> tuple[int, int] | None:
-    """Where code names a symbol: not where it defines or imports one."""
+    """Return where code names a symbol, except where it defines or imports one."""
     for form in spellings(symbol):
         for found in form.finditer(text):
             line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()].lstrip()
@@ -252,7 +252,7 @@ def _named_at(text: str, symbol: str) -> tuple[int, int] | None:
 
 
 def related_facts(related: RelationAsked, query: QueryContext, limit: int) -> list[Fact]:
-    """The first edges said in words, each with its place."""
+    """Return the first edges in words, each with its place."""
     edges = related.edges[:limit]
     ids = [chunk for chunk, _ in edges if chunk is not None]
     placed = query.store.chunks.find(ids, query.as_of)
@@ -265,7 +265,7 @@ def related_facts(related: RelationAsked, query: QueryContext, limit: int) -> li
 
 
 def _said(edge: Edge, placed: PlacedChunk | None) -> str:
-    """`a.f calls b.g (a.py:12)`; of prose, the sentence that names the symbol."""
+    """Return an edge in words: `a.f calls b.g (a.py:12)`; for prose, the sentence of the name."""
     words = f"{edge.source} {edge.relation} {edge.target}"
     if placed is None:
         return words
@@ -276,10 +276,10 @@ def _said(edge: Edge, placed: PlacedChunk | None) -> str:
         return f"{edge.target} is defined in {where}"
     if edge.relation == "documents":
         saying = next((one for one in sentences(text) if edge.evidence in one), text)
-        if saying.startswith("#"):  # what stands below a heading is about it
+        if saying.startswith("#"):  # quote the text below a heading, too
             saying = text[text.index(saying) :]
         return f"{' '.join(saying.split())[:QUOTED_CHARACTERS]} ({where})"
-    if edge.relation == NAMES:  # it may be another of that name
+    if edge.relation == NAMES:  # the code may mean another symbol of that name
         return f"{where} {NAMES} {symbol_tail(edge.target.name)}"
     if edge.source.kind == "topic":
         return f"{where} {edge.relation} {edge.target}"

@@ -1,9 +1,8 @@
-"""Answers from what was noted and told: short texts, given whole, each under its name.
+"""Answers from notes and told facts: whole short texts, each under its name.
 
-A note is short enough to be read, and half a note misleads: what it says may hang on a reason or
-a date beside it. So the best notes and facts are given as they stand, as many as sixty words
-hold; of a long one, the sentences that say most of the question. A list names each item once, and
-what happened is told in the order of time.
+Half a note misleads, since a sentence may depend on a reason or a date beside it. So the best notes
+and facts are quoted whole, up to sixty words; of a long note, the sentences with most of the
+question. A list has each item once, and events are in order of time.
 """
 
 from __future__ import annotations
@@ -25,18 +24,19 @@ from hades.language.words import words
 
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20
-"""A note of so many words is given whole, as an answer or as an item of a list."""
+"""The most words of a note that is quoted whole, as an answer or as an item of a list."""
 FEW_WORDS = 2
-"""A question of so few words that stand nowhere in what was found is about something else."""
+"""If no text found has a word of such a short question, it is about something unknown."""
 FACT_MEANT, FACT_SURE = 0.3, 0.5
-"""From here on a fact is what the question means, whatever else it names, or documents say."""
+"""The belief from which a question means a fact even if it names something else, and from which the
+fact is an answer among documents."""
 SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.2, 0.05
-"""What is believed less than this share of the best is not told."""
+"""The share of the best belief that an answer, or an item of a list, needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A note or a fact that may be told."""
+    """A note or a fact that may be part of the answer."""
 
     text: str
     belief: float
@@ -52,7 +52,7 @@ class _Unit:
 
 
 def from_notes(recall: Recall) -> Answer:
-    """What was noted and told that answers a question, best first."""
+    """Answer from notes and facts, best first."""
     terms = terms_of(recall.question)
     if not terms.weights and recall.wants is Wants.STATE:
         return Answer(recall.question, (), recall)  # a greeting asks for nothing
@@ -80,7 +80,7 @@ def from_notes(recall: Recall) -> Answer:
 
 
 def from_summaries(recall: Recall) -> Answer:
-    """The lines of the summaries in the order of time."""
+    """Answer with the lines of the summaries in order of time."""
     units = [_fact(fact, number) for number, fact in enumerate(recall.facts, start=1)]
     units += [
         _Unit(
@@ -98,39 +98,40 @@ def from_summaries(recall: Recall) -> Answer:
 
 
 def sure_facts(recall: Recall) -> list[Sentence]:
-    """The facts that a question surely means, among documents too."""
+    """Return the facts that a question surely means, even among documents."""
     units = (_fact(fact, number) for number, fact in enumerate(recall.facts, start=1))
     return [unit.sentence for unit in units if unit.belief >= FACT_SURE]
 
 
 def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
-    """Names of the question that nothing found says, and numbers that the best of it lacks.
+    """Return the names of the question that no text has, and the numbers that the best text lacks.
 
-    Of all simple signs that a question cannot be answered these two tell most: 102 is not 103.
+    These are the two best simple signs that a question cannot be answered: 102 is not 103.
     """
     asked = recall.question.replace(recall.time.said, " ") if recall.time else recall.question
     terms = terms_of(asked)
     texts = (*map(text_around, recall.passages), *(fact.text for fact in recall.facts))
     told = [_said(text) for text in texts]
     missing = []
-    # A fact that is meant names its subject: another word for the relation is none.
+    # If the best answer is a fact we are sure about, the question may word its relation
+    # differently; do not report that as missing.
     if not (units and units[0].kind == "fact" and units[0].belief >= FACT_MEANT):
         missing = unsaid_names(terms.names, told, recall.passages)
     few = recall.wants is Wants.STATE and len(terms.weights) <= FEW_WORDS
     if few and not any(set(terms.weights) & text for text in told):
-        # All that is asked about, in small letters.
+        # The words of the question, which has no capitalised names.
         missing = missing or [word for word in words(asked) if stem(word) in terms.weights]
-    numbers = [one for one in terms.weights if any(sign.isdigit() for sign in one)]
-    # One note seldom speaks of two things with numbers: db07 and db08 may stand in two.
+    numbers = [term for term in terms.weights if any(sign.isdigit() for sign in term)]
+    # A note seldom has two numbered things, so db07 and db08 may be in two notes.
     first = units[: max(1, len(numbers))]
     best = frozenset[str]().union(*(_said(unit.text) for unit in first))
-    lacking = [one for one in numbers if units and one not in best]
+    lacking = [term for term in numbers if units and term not in best]
     return list(dict.fromkeys((*missing, *lacking)))
 
 
 def _said(text: str) -> frozenset[str]:
     parts = name_parts(text)
-    plain = (part.lstrip("0") or part for part in parts)  # `db07` says "db 07" and "db 7"
+    plain = (part.lstrip("0") or part for part in parts)  # `db07` matches "db 07" and "db 7"
     return said(" ".join((text, *parts))) | said(" ".join(plain))
 
 
@@ -144,7 +145,7 @@ def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
 
 
 def _is_of_another_time(recall: Recall, passage: Passage) -> bool:
-    """Whether nothing was noted at the time asked about, and this does not speak of it either."""
+    """Return whether nothing was noted at the time asked about and this does not mention it."""
     nothing = any(note.reason is Reason.NOTHING_NOTED for note in recall.reasons)
     when = said(recall.time.said) - UNITS if recall.time and nothing else None
     return when is not None and not (when and when <= said(passage.chunk.text))
@@ -159,14 +160,14 @@ def _fact(fact: Fact, number: int) -> _Unit:
 
 
 def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated: bool) -> _Unit:
-    """A note under its name: all of it when it is short, else the sentences that fit best."""
+    """Return a note under its name: whole if it is short, else its best sentences."""
     chunk = passage.chunk
     text = passage.held or _on_one_line(chunk.text)
     if len(text.split()) > whole:
         text = _best(sentences(passage.held or chunk.text), terms, whole)
     when = ""
     if passage.held:
-        when = f" (noted {day(passage.valid_from)})"  # and not repeated since
+        when = f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
     elif passage.valid_to is not None:
         when = f" (from {day(passage.valid_from)} to {day(passage.valid_to)})"
     elif dated:
@@ -178,14 +179,14 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
 
 
 def _on_one_line(text: str) -> str:
-    """A text without its line breaks, unless they belong to it, as in code."""
+    """Return a text without line breaks, unless it has code."""
     if "```" in text or any(line.startswith(("    ", "\t")) for line in text.splitlines()):
         return text.strip()
     return " ".join(text.split())
 
 
 def _best(parts: Sequence[str], terms: QuestionTerms, most: int) -> str:
-    """The sentences that say most of a question, and what stands beside them, in their order."""
+    """Return the sentences with most of a question, and those beside them, in order."""
     worth = [
         sum(weight for term, weight in terms.weights.items() if term in own)
         + terms.is_answered_in_kind(part)
@@ -194,7 +195,7 @@ def _best(parts: Sequence[str], terms: QuestionTerms, most: int) -> str:
     around = [0.0, *worth, 0.0]
     kept: set[int] = set()
     words = 0
-    # What stands beside a good sentence is worth half as much.
+    # A sentence beside a good one gains half of its worth.
     total = [one + max(around[at], around[at + 2]) / 2 for at, one in enumerate(worth)]
     for at in sorted(range(len(parts)), key=lambda at: -total[at]):
         length = len(parts[at].split())

@@ -1,8 +1,8 @@
-"""The beam: a few paths from the best entry points outward, within hard caps.
+"""The beam: a few paths from the seeds outward, within hard caps.
 
-Seeds are chosen to differ (MMR). From them the beam goes by the strongest arcs, a few at a
-time, and what it comes to is ranked with the rest. A hop leads from one passage to the
-next by way of a name: two arcs.
+The seeds are chosen to differ from each other (MMR). The beam follows the strongest arcs from them,
+and the passages it reaches are ranked with the others. A hop leads from one passage to the next by
+way of a name: two arcs.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from hades.recall.query_context import QueryContext
 from hades.recall.run import Run
 
 SEEDS_FROM = 40
-"""Seeds are chosen among so many of the best by prior."""
+"""The number of passages, best by prior, among which the seeds are chosen."""
 
 _BEYOND = {
     "fanout": "arcs beyond the strongest",
     "beam": "paths beyond the best",
     "documents": "documents beyond docs_max",
 }
-"""What a trim of the beam means, by the cap it names."""
+"""The words of a diagnostic for each cap of the beam."""
 
 
 def run_beam(run: Run, search: SearchQuery, seeds: Seeds) -> BeamResult:
-    """Search paths from the best entry points; nothing where the plan or the graph has none."""
+    """Search paths from the seeds; empty if the plan has no beam or the graph no arcs."""
     plan, query = run.plan.graph, search.query
     with run.stage("beam", plan.timeout_ms) as stage:
         if not plan.beam_search or not plan.hops:
@@ -80,26 +80,26 @@ def run_beam(run: Run, search: SearchQuery, seeds: Seeds) -> BeamResult:
 
 
 def _lexical(query: QueryContext, seeds: Seeds) -> Floats:
-    """How well each node matches the words of the question, 0 to 1: by BM25, of passages only."""
+    """Return how well each node matches the question's words: BM25 from 0 to 1, 0 for entities."""
     lexical = np.zeros(len(query.graph.adjacency))
     lexical[: len(seeds.words)] = seeds.words / max(1e-12, float(seeds.words.max(initial=0.0)))
     return lexical
 
 
 def _covered(query: QueryContext, terms: list[str], paths: Iterable[tuple[int, ...]]) -> bool:
-    """Whether the passages of one path say every word of the question together."""
+    """Return whether the passages of some path together contain every term of the question."""
     first = query.graph.first_entity
     passages = [[node for node in path if node < first] for path in paths if path[-1] < first]
     if not terms or not passages:
         return False
-    flat = np.array([node for one in passages for node in one], np.int64)
+    flat = np.array([node for nodes in passages for node in nodes], np.int64)
     has = query.terms.having(query.graph.chunks[flat], terms)
     starts = np.cumsum([0, *map(len, passages[:-1])])
     return bool(np.maximum.reduceat(has, starts).all(1).any())
 
 
 def _starts(query: QueryContext, seeds: Seeds, count: int, mmr: float) -> Ints:
-    """Choose the best by prior that differ from each other: maximal marginal relevance."""
+    """Choose the seeds: passages with a high prior that differ, by maximal marginal relevance."""
     pool = seeds.top[:SEEDS_FROM]
     vectors = query.indexes.vectors_of(pool)
     alike = product(vectors, vectors)

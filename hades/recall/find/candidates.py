@@ -1,9 +1,9 @@
 """Candidates: the hundred passages worth ranking.
 
-Each signal sends its best; a second hop adds what is near to the question and the five
-strongest passages together: the passage that answers often shares no word with the
-question, but with the passage that leads to it. Notes send versions of their own, and an earlier
-version brings the one that holds now.
+Each signal sends its best. A second hop adds passages near to the question and the five strongest
+passages together: the answering passage often shares no word with the question, but does with the
+passage that leads to it. Notes have places of their own, and an earlier version of a note brings
+the version that holds now.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from hades.recall.query_context import QueryContext
 from hades.recall.run import Stage
 
 BY_WALK, BY_PRIOR, BY_SECOND_HOP, BY_FAR, BY_RETRIEVER = 100, 40, 40, 60, 10
-"""How many each signal sends: about 120 together, which hold 91 % of MuSiQue's gold."""
+"""How many passages each signal sends: about 120 in all, with 91 % of MuSiQue's gold passages."""
 STRONGEST = 5
 NOTES_SENT = 40
-"""Of the notes so many are candidates, whatever stands before them among other texts."""
+"""The notes that are candidates even if other texts have a higher prior."""
 
 
 def choose_candidates(stage: Stage, found: Found) -> Candidates:
-    """Choose the candidates among everything that was found, as many as the plan lets us read."""
+    """Choose the candidates among everything that was found, as many as the plan allows."""
     run, search, seeds = stage.run, found.search, found.seeds
     query = search.query
     allowed = run.look_at(strongest(seeds, found.walks).tolist(), stage)
@@ -44,17 +44,17 @@ def choose_candidates(stage: Stage, found: Found) -> Candidates:
 
 
 def strongest(seeds: Seeds, walks: Walks) -> Ints:
-    """Return the passages that walk and prior agree on, best first."""
+    """Return the passages with the highest sum of walk and prior, best first."""
     walked = walks.joined / max(1e-12, float(walks.joined.max(initial=0.0)))
     both = np.where(seeds.mask, walked + seeds.prior, -1.0)
-    # The best by prior are at hand, and no stronger one is below the least of them.
+    # The sums of the five best by prior bound the result from below, which saves sorting all.
     least = both[seeds.top[:STRONGEST]].min() if len(seeds.top) >= STRONGEST else 0.0
     chunks = np.flatnonzero(both >= least)
     return chunks[np.lexsort((chunks, -both[chunks]))][:STRONGEST]
 
 
 def _second_hop(search: SearchQuery, strong: Ints) -> Floats:
-    """How near each passage is to the question and the strongest together."""
+    """Return the cosine of each passage with the question and the strongest passages together."""
     query, vector = search.query, search.vector
     if vector is None or not len(strong):
         return np.zeros(len(query.mask))
@@ -64,7 +64,7 @@ def _second_hop(search: SearchQuery, strong: Ints) -> Floats:
 
 
 def _sent(found: Found, second_hop: Floats) -> list[int]:
-    """The best of each signal, one of each in turn: a small budget still hears every signal."""
+    """Return the best of each signal in turn, so that a small budget still has every signal."""
     seeds, walks = found.seeds, found.walks
     mask, least = seeds.mask, seeds.least
     chosen = [
@@ -102,7 +102,7 @@ def _current_versions(query: QueryContext, versions: NoteVersions, prior: Floats
     topic = query.indexes.chunks["topic"][versions.numbers]
     order = np.lexsort((prior[versions.numbers], versions.ends, topic))
     last = {int(topic[at]): int(at) for at in order}
-    at = np.array([last[one] for one in topic.tolist()], np.int64)
+    at = np.array([last[row] for row in topic.tolist()], np.int64)
     holds = versions.ends == versions.ends[at]
     changed = np.isin(topic, topic[~holds])
     current = np.where(holds, versions.numbers, versions.numbers[at])

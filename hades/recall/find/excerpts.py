@@ -1,8 +1,8 @@
 """Excerpts: the part of a large memory that one question needs.
 
-A process that may not hold all arrays asks the database for the passages around a question:
-the nearest in meaning, those with its words, those that say its names, and from there two hops
-through the graph. The same recall then runs over these some thousand passages.
+A process that may not hold all arrays asks the database for the passages around a question: the
+nearest in meaning, those with its words, those with its names, and from there two hops through the
+graph. The same recall then runs over these (about a thousand) passages.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from hades.store.excerpt import beside, hop
 from hades.store.store import Store
 
 BYTES_A_CHUNK = 6_500
-"""What all arrays of a memory take while they are made; afterwards it is half of it, mapped
-(MuSiQue: 25 mentions a chunk)."""
+"""The bytes of all arrays for each chunk while they are built; later half of it, memory-mapped
+(measured on MuSiQue, with 25 mentions a chunk)."""
 NEAREST, SAID = 300, 150
 FIRST_HOP, SECOND_HOP, BESIDE = 400, 400, 200
-"""How many chunks each way brings at most."""
+"""The most chunks by meaning and by words; of the two hops, and of neighbours by edges."""
 STARTS, STARTS_AGAIN = 40, 40
-"""From so many chunks a hop starts: the best found, the best of the first hop."""
+"""The chunks from which the first and the second hop start."""
 NAMED_WORTH = 20.0
-"""A name of the question counts as much as one that so many of these chunks say."""
+"""A name in the question counts as much as a name that this many of the chunks mention."""
 
 
 def gather(
@@ -41,7 +41,7 @@ def gather(
     nodes: Sequence[int],
     topics: Sequence[int] | None,
 ) -> Store:
-    """The excerpt of a memory around a question with its `keys` of names, and around nodes."""
+    """Return the part of a memory around a question, its name `keys` and some nodes."""
     valid, known = store.moment(as_of)
     known = min(known, FOREVER - 1)  # an open end is later
     near: list[int] = []
@@ -50,7 +50,7 @@ def gather(
         try:
             vector = encoder.encode([question])[0]
         except HadesError:
-            pass  # words and names must do
+            pass  # then words and names must find it
         else:
             near = index.nearest(vector.tolist(), NEAREST, space, valid, known, topics)
     said = words.best(question, valid, known, SAID, topics, earlier=True) if question else []
@@ -60,10 +60,10 @@ def gather(
     named = [row_of(node) for node in nodes if NodeKind.ENTITY.has(node)]
     named += [entity for _, entity in store.mentions.named(space, keys, known)] if keys else []
     mixed = zip_longest(near, (chunk for chunk, _ in said))
-    found = [*own, *(one for pair in mixed for one in pair if one is not None)]
+    found = [*own, *(chunk for pair in mixed for chunk in pair if chunk is not None)]
     starts = list(dict.fromkeys(found))[:STARTS]
     first = hop(store.database, starts, named, FIRST_HOP, NAMED_WORTH)
     second = hop(store.database, first[:STARTS_AGAIN], [], SECOND_HOP, NAMED_WORTH)
     next_to = beside(store.database, [*starts, *first[:STARTS]], nodes, BESIDE)
-    ends = [*nodes, *(NodeKind.ENTITY.node(one) for one in named)]
+    ends = [*nodes, *(NodeKind.ENTITY.node(entity) for entity in named)]
     return store.excerpt([*found, *first, *second, *next_to], ends)

@@ -1,8 +1,6 @@
-"""Plain search: three retrievers, and what they find together.
+"""Plain search by three retrievers: meaning (vectors), words (BM25) and names.
 
-Meaning (vectors), words (BM25) and names each know something the others miss. Scores of
-meaning and words are brought to one scale within a question and averaged; names count on
-their own, since most questions name few things.
+The scores of each retriever are scaled from 0 to 1 within a question and averaged.
 """
 
 from __future__ import annotations
@@ -39,14 +37,14 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 OVERFETCH = 5
-"""Each retriever looks for so many times the wanted number, so that the mean has both scores."""
+"""Each retriever fetches this many times the limit, so that most hits have all scores."""
 NAME_WORDS_AT_MOST = 8
 QUESTION_WORDS_AT_MOST = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a question may look at."""
+    """The part of a memory that a question may look at."""
 
     space: int
     space_name: str
@@ -56,9 +54,9 @@ class Scope:
     glob: str | None = None
     since: datetime | None = None
     until: datetime | None = None
-    """Only what began to hold in this window."""
+    """Only states that began to hold in this window."""
     archived: bool = True
-    """Also what lies in the archive."""
+    """Whether texts in the archive are read."""
 
 
 class Finder:
@@ -68,14 +66,14 @@ class Finder:
         self._store = store
         self._encoder_setting = encoder
         self.indexing = threading.Lock()
-        """Held while what was remembered is indexed: once is enough."""
+        """Held while new states are indexed, so that one thread does it."""
         self._catching_up = threading.RLock()
         self._damaged = 0
         self._may_hold = load_settings().memory_mb << 20
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The encoder the settings name."""
+        """The encoder of the settings."""
         return load_encoder(self._encoder_setting)
 
     @cached_property
@@ -86,11 +84,11 @@ class Finder:
 
     @cached_property
     def _space_words(self) -> SpaceWords:
-        """The words of a memory of which only excerpts are read."""
+        """The word indexes of a memory of which only excerpts are read."""
         return SpaceWords(self._store, usable(self._store.index_folder))
 
     def is_too_large(self) -> bool:
-        """Whether a process may not hold the indexes, and the database can be asked instead."""
+        """Return whether the indexes exceed `memory_mb` and the database can search instead."""
         index = self._database_index()
         if index is None or index.is_ready:
             return index is not None
@@ -101,13 +99,13 @@ class Finder:
         return False
 
     def make_database_index(self, on_progress: Progress | None = None) -> None:
-        """Let the database find vectors, where a process may not hold them all."""
+        """Build the vector index in the database if the arrays exceed `memory_mb`."""
         index = None if self._store.read_only else self._database_index()
         if index is not None and not index.is_ready:
             index.build(on_progress)
 
     def _database_index(self) -> PgVector | None:
-        """What to ask instead of indexes that take more memory than allowed; None: they do not."""
+        """Return the database's vector index; None if the arrays fit into `memory_mb`."""
         if self._store.mentions.last_chunk() * excerpts.BYTES_A_CHUNK <= self._may_hold:
             return None
         return self._store.vector_index(self.encoder.model)
@@ -118,13 +116,13 @@ class Finder:
         return GraphCache(self._store, self.indexes.folder)
 
     def graphs_of(self, indexes: Indexes) -> GraphCache:
-        """The graph arrays that go with indexes: kept, or those of an excerpt."""
+        """Return the graph arrays of indexes: the kept ones, or new ones for an excerpt."""
         if indexes.is_whole:
             return self.graphs
         return GraphCache(indexes.store, indexes.folder, saved=False)
 
     def forget(self) -> None:
-        """Let go of the indexes: their files are gone."""
+        """Drop the indexes, because their files are gone."""
         with self._catching_up:
             for name in ("indexes", "graphs", "_space_words"):
                 self.__dict__.pop(name, None)
@@ -145,8 +143,8 @@ class Finder:
         nodes: Sequence[int] = (),
         on_progress: Progress | None = None,
     ) -> Iterator[Indexes]:
-        """The indexes up to date, as `caught_up` has them; of a memory that is too large, those
-        of an excerpt around a question and some nodes."""
+        """Yield the indexes as `caught_up` does; for a too large memory, those of an excerpt
+        around a question and some nodes."""
         if not self.is_too_large():
             with self.caught_up(moment, scope.space, on_progress) as current:
                 yield current
@@ -166,22 +164,22 @@ class Finder:
     def caught_up(
         self, moment: ExitStack, space: int, on_progress: Progress | None = None
     ) -> Iterator[Indexes]:
-        """The indexes up to date with the store, which `moment` holds from here on.
+        """Yield the indexes, up to date with a snapshot of the store that `moment` keeps open.
 
-        One thread at a time, so that no snapshot is older than the indexes. Take a
-        snapshot of what is used afterwards: the next to ask brings the indexes further.
+        One thread at a time, so that no snapshot is older than the indexes. Copy with `snapshot()`
+        what is used afterwards: the next question updates the indexes.
         """
         with self._catching_up:
             moment.enter_context(self._store.snapshot())
             folder = self._store.index_folder
             if "indexes" in self.__dict__ and late_damage(folder) != self._damaged:
-                drop_files(folder)  # what was made of a damaged file is damaged, too
+                drop_files(folder)  # files derived from a damaged file are damaged, too
                 self.forget()
             self.indexes.catch_up(space, on_progress)
             yield self.indexes
 
     def saying(self, space: int, names: Sequence[str]) -> set[int]:
-        """The chunks of a space that say one of these names, whenever they were there."""
+        """Return the chunks of a space, of any time, that contain one of these names."""
         with self._catching_up:
             self.indexes.catch_up(space)
             held = self.indexes.snapshot()
@@ -196,7 +194,7 @@ class Finder:
         retrievers: Sequence[RetrieverName],
         on_progress: Progress | None,
     ) -> list[Hit]:
-        """The best passages for a question at a moment, best first."""
+        """Return the best passages for a question at a moment, best first."""
         space, as_of = scope.space, scope.as_of
         with ExitStack() as moment:
             with self.around(moment, scope, question, (), on_progress) as current:
@@ -225,7 +223,7 @@ class Finder:
             return self._hits(found, as_of, limit)
 
     def topics(self, scope: Scope) -> list[int] | None:
-        """The topics filters leave; None: there is no filter."""
+        """Return the topics that pass the filters; None without a filter."""
         chosen: set[int] | None = None
         feed = self._store.changefeed
         if scope.tag is not None:
@@ -238,7 +236,7 @@ class Finder:
     def _by_name(
         self, space: int, question: str, indexes: Indexes, mask: Flags, known: int
     ) -> dict[int, float]:
-        """Chunks that mention what the question names; a rarer name counts for more."""
+        """Return the scores of chunks that mention a name in the question: Σ 1/frequency."""
         mentioned = self._store.mentions.mentioned(space, _keys(question), known)
         there = indexes.among(mask, [chunk for _, chunk in mentioned])
         chunks: dict[int, list[int]] = {}
@@ -246,9 +244,9 @@ class Finder:
             if is_there:
                 chunks.setdefault(entity, []).append(chunk)
         scores: dict[int, float] = {}
-        for found in chunks.values():
-            for chunk in found:
-                scores[chunk] = scores.get(chunk, 0.0) + 1 / len(found)
+        for mentioning in chunks.values():
+            for chunk in mentioning:
+                scores[chunk] = scores.get(chunk, 0.0) + 1 / len(mentioning)
         return scores
 
     def _hits(self, found: dict[str, dict[int, float]], as_of: AsOf, limit: int) -> list[Hit]:
@@ -258,7 +256,7 @@ class Finder:
             for chunk, score in scores.items():
                 total[chunk] = total.get(chunk, 0.0) + score / max(1, len(scaled))
         best = sorted(total, key=lambda chunk: (-total[chunk], chunk))[:limit]
-        return self.hits({one: round(total[one], 6) for one in best}, as_of, found)
+        return self.hits({chunk: round(total[chunk], 6) for chunk in best}, as_of, found)
 
     def hits(
         self,
@@ -266,22 +264,22 @@ class Finder:
         as_of: AsOf,
         found: Mapping[str, Mapping[int, float]] = MappingProxyType({}),
     ) -> list[Hit]:
-        """Chunks with their scores as hits, in the order given; `found` is by retriever."""
+        """Return chunks with their scores as hits, in the order given; `found` is by retriever."""
         chunks = self._store.chunks.find(list(scores), as_of)
         return [
             Hit(
-                chunk=chunks[one].chunk,
+                chunk=chunks[row].chunk,
                 score=score,
-                retrievers={name: own[one] for name, own in found.items() if one in own},
-                line=chunks[one].line,
+                retrievers={name: own[row] for name, own in found.items() if row in own},
+                line=chunks[row].line,
             )
-            for one, score in scores.items()
-            if one in chunks
+            for row, score in scores.items()
+            if row in chunks
         ]
 
 
 def _keys(question: str) -> list[str]:
-    """The keys of all names a question may say."""
+    """Return the keys of all word sequences of a question that may be names."""
     row = [word.casefold() for word in words(question)][:QUESTION_WORDS_AT_MOST]
     keys = {
         " ".join(row[first : first + length])
@@ -292,7 +290,7 @@ def _keys(question: str) -> list[str]:
 
 
 def _to_one_scale(scores: dict[int, float]) -> dict[int, float]:
-    """The best is 1, the worst found 0; a single one is 1."""
+    """Scale scores from 0 to 1; equal scores become 1."""
     low, high = min(scores.values()), max(scores.values())
     if high == low:
         return dict.fromkeys(scores, 1.0)
@@ -300,7 +298,7 @@ def _to_one_scale(scores: dict[int, float]) -> dict[int, float]:
 
 
 def chosen_retrievers(retriever: str | Iterable[str] | None) -> tuple[RetrieverName, ...]:
-    """The retrievers somebody asked for; meaning and words unless said."""
+    """Return the chosen retrievers in fixed order; by default meaning and words."""
     if retriever is None:
         return ("meaning", "words")
     if not isinstance(retriever, str | Iterable):
@@ -308,7 +306,7 @@ def chosen_retrievers(retriever: str | Iterable[str] | None) -> tuple[RetrieverN
     asked = (retriever,) if isinstance(retriever, str) else tuple(retriever)
     if not asked:
         raise InvalidInput(f"Name at least one retriever: {', '.join(RETRIEVERS)}.")
-    for one in asked:
-        if one not in RETRIEVERS:
-            raise InvalidInput(f"There is no retriever {one!r}: {', '.join(RETRIEVERS)}.")
-    return tuple(one for one in RETRIEVERS if one in asked)
+    for name in asked:
+        if name not in RETRIEVERS:
+            raise InvalidInput(f"There is no retriever {name!r}: {', '.join(RETRIEVERS)}.")
+    return tuple(name for name in RETRIEVERS if name in asked)

@@ -1,8 +1,8 @@
-"""Reading on: what comes next in a question that takes several steps.
+"""Reading on: find the next passage of a question that takes several steps.
 
-The hop encoder reads the question together with a passage already found, and its vector is
-near to the passage that is needed next. It stands beside the encoder whose vectors it is
-compared with (`hop.onnx`, made by tools/train_hop.py); passages keep the vectors they have.
+The hop encoder (`hop.onnx`, made by tools/train_hop.py) encodes the question together with a
+passage already found. Its vector is near to the passage needed next, in the vector space of the
+usual encoder, so passages keep their vectors.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from hades.recall.find.results import SearchQuery, Seeds
 from hades.recall.run import Stage
 
 PASSAGE_CHARACTERS = 350
-"""As the hop encoder was trained."""
+"""Characters of a passage that the hop encoder was trained on."""
 SECONDS_AT_LEAST = 0.1
-"""With less time left nothing is read: two passages take 30 ms on two cores."""
+"""The time that must be left to read on: two passages take 30 ms on two cores."""
 
 
 def start_reading_on(
     stage: Stage, search: SearchQuery, seeds: Seeds, encoder: Encoder
 ) -> Callable[[], Floats]:
-    """Begin to read the question with the best passages, in the background.
+    """Begin to encode the question with the best passages, in the background.
 
-    The function returned waits, and gives each chunk's nearness to what comes next.
+    The returned function waits, and returns each chunk's cosine with the nearest of the vectors.
     """
     run, query, nothing = stage.run, search.query, np.zeros(len(seeds.mask))
     count, hop = run.plan.retriever.read_on, hop_encoder(encoder)

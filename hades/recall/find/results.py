@@ -1,4 +1,4 @@
-"""Results of finding: one frozen value per stage, handed from each stage to the next.
+"""Results of finding: one frozen value per stage, passed from each stage to the next.
 
     SearchQuery → Seeds → Walks, what reading on found, BeamResult → Found → Candidates
 
@@ -25,15 +25,15 @@ class SearchQuery:
 
     text: str
     query: QueryContext
-    """The memory it is asked of, narrowed to the time asked about."""
+    """The memory, narrowed to the time asked about."""
     time: TimeAsked
     terms: list[str]
     """The stems of its words."""
     vector: Floats32 | None
-    """None: without the encoder, or the encoder failed or was late."""
+    """None if the plan has no meaning, or if the encoder failed or was late."""
 
     def terms_said(self, numbers: Ints) -> tuple[Floats32, Floats]:
-        """Return which terms each chunk says, and the weights of the terms, which sum to 1."""
+        """Return which terms each chunk contains, and the weights of the terms, which sum to 1."""
         rarity = np.array([self.query.indexes.words.rarity(term) for term in self.terms])
         has_term = self.query.terms.having(self.query.graph.chunks[numbers], self.terms)
         return has_term, rarity / max(1e-9, float(rarity.sum()))
@@ -46,21 +46,21 @@ class Seeds:
     mask: Flags
     """Chunks that may be found."""
     cosine: Floats
-    """Similarity to the question. A chunk without a vector gets a value by its words."""
+    """Cosine with the question. A chunk without a vector gets a value by its words."""
     words: Floats
     """BM25."""
     named: Ints
-    """The entities the question names, by number among the entities."""
+    """The numbers of the entities that the question names."""
     naming: Ints
-    """The chunks that say such a name, sorted."""
+    """The chunks that mention one of these entities, sorted."""
     scaled: tuple[Floats, Floats]
     """Meaning and words, each from 0 to 1."""
     prior: Floats
-    """Meaning and words together, from 0 to 1."""
+    """The mean of meaning and words, from 0 to 1."""
     top: Ints
     """The chunks best by prior, as many as walks start from, best first."""
     least: Mapping[str, float]
-    """By retriever: the score a chunk must reach to be among its best."""
+    """Maps each retriever to the score that a chunk must reach to count as found by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ class Walks:
     from_names: Floats
     from_prior: Floats
     joined: Floats
-    """Both together."""
+    """The weighted sum of both."""
     far: Floats
-    """Of the walk that goes further."""
+    """Scores of the walk that goes further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Found:
     seeds: Seeds
     walks: Walks
     following: Floats
-    """Nearness to what comes next, as the hop encoder reads it, by chunk number; else 0."""
+    """Nearness to the next passage by the hop encoder, by chunk number; 0 without it."""
     beam: BeamResult
 
 
@@ -110,7 +110,7 @@ class Candidates:
     numbers: Ints
     """Chunk numbers, sorted."""
     strong: Ints
-    """The chunks that walk and prior agree on."""
+    """The chunks with the highest sum of walk and prior."""
     second_hop: Floats
     """Nearness to the question and the strongest chunks together, by chunk number."""
     versions: NoteVersions

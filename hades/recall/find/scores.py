@@ -12,9 +12,9 @@ from hades.graph.arrays import Flags, Floats, Ints
 from hades.index.graph_view import GraphView
 
 LEND, LEND_FAR = 0.4, 0.15
-"""What a chunk lends to those one and two away in its document."""
+"""The share that a chunk lends to chunks one and two away in its document."""
 FOUND_BY_RETRIEVER = 50
-"""A retriever found a passage that is among so many of its best."""
+"""A passage counts as found by a retriever if it is among this many of its best."""
 
 
 def minmax(scores: Floats) -> Floats:

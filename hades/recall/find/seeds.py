@@ -1,7 +1,7 @@
-"""Seeds: what the retrievers (meaning, words, names) say of every passage.
+"""Seeds: the scores of the retrievers (meaning, words, names) for every passage.
 
-The prior is what meaning and words say together. Walks and the beam start from it and from
-the names of the question.
+The prior is the mean of meaning and words. Walks and the beam start from it and from the names in
+the question.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from hades.recall.question.time_asked import TimeAsked
 from hades.recall.run import Run, Stage
 
 PRIOR_SEEDS = 200
-"""Walks start from at most so many passages, the best by prior."""
+"""The most passages, best by prior, from which walks start."""
 
 Encoded = tuple[Floats32 | None, str]
-"""A question as a vector, or why there is none."""
+"""The vector of a question, or None and the reason."""
 Encoding = Callable[[float], Encoded]
-"""Waits at most so many seconds for a question's vector."""
+"""A function that waits at most a number of seconds for a question's vector."""
 
 
 def start_encoding(run: Run, encoder: Encoder, question: str) -> Encoding | None:
@@ -51,7 +51,7 @@ def start_encoding(run: Run, encoder: Encoder, question: str) -> Encoding | None
 def find_seeds(
     run: Run, query: QueryContext, encoding: Encoding | None, question: str, time: TimeAsked
 ) -> tuple[SearchQuery, Seeds]:
-    """Ask the retrievers, and join what meaning and words say to the prior."""
+    """Score all passages by the retrievers, and join meaning and words to the prior."""
     plan, graph, mask = run.plan.retriever, query.graph, query.mask
     nothing = np.zeros(len(mask))
     with run.stage("seeds", plan.timeout_ms) as stage:
@@ -79,7 +79,7 @@ def find_seeds(
             least={"meaning": nth_best(cosine), "words": nth_best(words)},
         )
         stage.found = _found_by_retrievers(seeds)
-        run.look_at(seeds.top[: plan.k].tolist(), stage)  # the entry points are read
+        run.look_at(seeds.top[: plan.k].tolist(), stage)  # the best seeds count as read
         terms = query.indexes.words.terms(question)
         return SearchQuery(question, query, time, terms, vector), seeds
 

@@ -1,7 +1,7 @@
 """Walks: personalised PageRank from the names of the question and from the prior.
 
-The two are walked apart and mixed afterwards: a walk is linear in its seeds. A third walk, from
-both together, goes further: it finds what is two names away.
+The two walks run separately and are mixed afterwards, because a walk is linear in its seeds. A
+third walk, from both together, goes further: it finds passages two names away.
 """
 
 from __future__ import annotations

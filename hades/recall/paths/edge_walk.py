@@ -1,7 +1,7 @@
-"""Edge walk: what is around a node by edges of some relations, one direction or enough weight.
+"""Edge walk: the nodes around a node by edges of some relations, a direction or a least weight.
 
-The arrays of the graph have neither relations nor directions, so the edges of every node on
-the way are read from the store.
+The arrays of the graph have neither relations nor directions, so the edges of every node on the way
+are read from the store.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ class EdgeChoice:
     """Which edges are followed."""
 
     relations: tuple[str, ...] = ()
-    """None named: any."""
+    """Empty means any relation."""
     direction: Direction = "both"
     least_weight: float = 0.0
 
 
 EDGES_LOOKED_AT = 1_000
-"""Of a node with more edges, those to one other node are left to the search for paths."""
+"""`direct` reads the edges of a node only up to this degree; beyond it, path search finds them."""
 Way = tuple[tuple[Edge, Step], ...]
-"""How a node is reached; its strength is the product of the weights."""
+"""The edges that lead to a node; their strength is the product of the weights."""
 
 
 def neighbours(
     query: QueryContext, node: int, chosen: EdgeChoice, *, limit: int, hops: int
 ) -> list[Neighbour]:
-    """What the chosen edges lead to, nearest first, by the strongest of them."""
+    """Return the nodes that the chosen edges lead to, nearest first, by the strongest way."""
     ways, _ = _walk(query, [node], chosen, limit + 1, hops)
     (start, _), *others = ways.items()
     return [
@@ -47,20 +47,20 @@ def neighbours(
 
 
 def direct(query: QueryContext, source: int, target: int) -> list[Path]:
-    """The edges between two nodes, as paths of one step, strongest first."""
+    """Return the edges between two nodes as paths of one step, strongest first."""
     start = query.store.entities.describe(source)
     if _degree(query, start) > EDGES_LOOKED_AT:
         return []
     ends = query.store.derived_edges.nodes(query.space, [target], query.as_of)
     steps = _steps(query, start, EdgeChoice())
-    ways = [(one,) for one in steps if _node(query, one[1].target) in ends]
+    ways = [(step,) for step in steps if _node(query, step[1].target) in ends]
     return [_path(start, way) for way in sorted(ways, key=_strength, reverse=True)]
 
 
 def subgraph(
     query: QueryContext, nodes: Sequence[int], chosen: EdgeChoice, *, limit: int, hops: int
 ) -> Subgraph:
-    """What the chosen edges lead to, and all chosen edges among these nodes."""
+    """Return the nodes that the chosen edges lead to, and all chosen edges among them."""
     ways, left_out = _walk(query, nodes, chosen, limit, hops)
     drawn = [
         SubgraphEdge(node, step.relation, step.target, step.weight, step.snippet, step.chunk)
@@ -68,17 +68,17 @@ def subgraph(
         for _, step in _steps(query, node, replace(chosen, direction="out"))
         if step.target in ways
     ]
-    found = [
+    reached = [
         SubgraphNode(node.kind, node.name, len(way), _degree(query, node))
         for node, way in ways.items()
     ]
-    return Subgraph(tuple(found), tuple(drawn), left_out)
+    return Subgraph(tuple(reached), tuple(drawn), left_out)
 
 
 def _walk(
     query: QueryContext, starts: Sequence[int], chosen: EdgeChoice, limit: int, hops: int
 ) -> tuple[dict[Node, Way], int]:
-    """At most `limit` nodes with the way to each, nearest and strongest first, and how many
+    """Return at most `limit` nodes with the way to each, nearest and strongest first, and how many
     more were seen."""
     found = [query.store.entities.describe(node) for node in dict.fromkeys(starts)]
     ways: dict[Node, Way] = dict.fromkeys(found[:limit], ())
@@ -103,13 +103,13 @@ def _strength(way: Way | None) -> float:
 
 def _path(start: Node, way: Way) -> Path:
     edges, steps = zip(*way, strict=True)
-    by_way = f" by way of {', '.join(str(one.target) for one in steps[:-1])}"
+    by_way = f" by way of {', '.join(str(step.target) for step in steps[:-1])}"
     rationale = f"{start} leads to {steps[-1].target}{by_way if steps[1:] else ''}"
     return path_of(start, steps, [edge.belief for edge in edges], _strength(way), rationale)
 
 
 def _steps(query: QueryContext, node: Node, chosen: EdgeChoice) -> Iterator[tuple[Edge, Step]]:
-    """The chosen edges of a node, each as a step away from it."""
+    """Yield the chosen edges of a node, each as a step away from it."""
     store, space, as_of = query.store, query.space, query.as_of
     number = _node(query, node)
     ways: list[Direction] = ["out", "in"] if chosen.direction == "both" else [chosen.direction]
@@ -124,7 +124,7 @@ def _steps(query: QueryContext, node: Node, chosen: EdgeChoice) -> Iterator[tupl
 
 
 def _node(query: QueryContext, node: Node) -> int | None:
-    """The number of a node; a passage that documents something stands for its topic."""
+    """Return the node in the store; for a chunk, that of its topic."""
     name = node.name.rpartition("@")[0] if node.kind == "chunk" else node.name
     return query.store.entities.node(query.space, name, query.as_of)
 

@@ -1,4 +1,4 @@
-"""Neighbourhood: the paths between two nodes, and what is next to one."""
+"""Neighbourhood: the paths between two nodes, and the nodes around one."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from hades.recall.query_context import QueryContext
 
 ARCS_AT_MOST = 10
 SCORED_MORE, SCORED_AT_LEAST = 2, 10
-"""Of so many times as many paths as are wanted the best are shown (source document 000): they are
-found by their arcs, and scored by their relations."""
+"""How many times the limit, and at least how many, paths are found by their arcs; the best by
+relations are returned (source document 000)."""
 ARCS_DRAWN_A_NODE = 4
-"""A picture with more lines than this shows nothing: the strongest stay."""
+"""The most arcs of a subgraph for each node; the strongest stay, since more are unreadable."""
 RELATED_HOPS = 2
 RELATED_LOOKED_AT = 1_000
-"""Nodes around a topic that are looked at for other topics."""
+"""The most nodes around a topic that are searched for other topics."""
 
 
 def paths(
     query: QueryContext, source: int, target: int, scoring: PathScoring, *, limit: int, hops: int
 ) -> list[Path]:
-    """The best paths between two nodes, best first; none when nothing joins them."""
+    """Return the best paths between two nodes, best first; [] when nothing joins them."""
     graph = query.graph
     ends = [_numbers(query, node) for node in (source, target)]
     if not all(ends) or ends[0] == ends[1]:
@@ -47,7 +47,7 @@ def paths(
         barred=_barred(query, {*ends[0], *ends[1]}),
     )
     writer = PathWriter(query)
-    # An edge between the two comes first among equals, and once.
+    # A direct edge comes first among equal scores, and only once.
     pool: list[tuple[Path, Sequence[int]]] = [(one, ()) for one in direct(query, source, target)]
     pool += [(writer.path(one.nodes, 0.0), one.nodes[1:-1]) for one in found.paths]
     scored: dict[str, Path] = {}
@@ -60,23 +60,23 @@ def paths(
 
 
 def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list[Neighbour]:
-    """What is joined with a node, nearest first, by the strongest arcs."""
+    """Return the nodes around a node, nearest first, by the strongest arcs."""
     start = _numbers(query, node)
     if not start:
         return []
     reached = _reached(query, start, hops, limit + len(start))
     ways, writer = _ways(query.graph.adjacency, reached), PathWriter(query)
-    found = []
-    for one, hop in zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True):
+    joined = []
+    for number, hop in zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True):
         if hop:
-            numbers, strength = ways[one]
+            numbers, strength = ways[number]
             path = writer.path(numbers, strength)
-            found.append(Neighbour(writer.node(one), hop, round(strength, 4), path))
-    return found[:limit]
+            joined.append(Neighbour(writer.node(number), hop, round(strength, 4), path))
+    return joined[:limit]
 
 
 def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
-    """What is around some nodes, nearest first, and the edges among all of these."""
+    """Return the nodes around some nodes, nearest first, and the edges among all of them."""
     graph, writer = query.graph, PathWriter(query)
     starts = {node: _numbers(query, node) for node in nodes}
     seeds = list(dict.fromkeys(one for numbers in starts.values() for one in numbers))
@@ -99,35 +99,35 @@ def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) ->
             strict=True,
         )
     ]
-    there = {*reached.nodes.tolist()}
+    drawn_nodes = {*reached.nodes.tolist()}
     for node, numbers in starts.items():
-        # One that stands alone, or for which its passages stand.
-        if graph.number(node) not in there:
+        # A node without arcs, or a topic that its chunks stand for.
+        if graph.number(node) not in drawn_nodes:
             alone = query.store.entities.describe(node)
-            own = [one for one in numbers if one in there]
+            own = [number for number in numbers if number in drawn_nodes]
             found.insert(0, SubgraphNode(alone.kind, alone.name, 0, len(numbers)))
             drawn += [SubgraphEdge(alone, "says", writer.node(one), 1.0) for one in own]
     return Subgraph(tuple(found), tuple(drawn), reached.left_out)
 
 
 def related_topics(query: QueryContext, node: int, *, limit: int) -> list[tuple[str, Path]]:
-    """The topics that are next to a node, nearest first, each with the way to it."""
+    """Return the topics around a node, nearest first, each with the path to it."""
     start = _numbers(query, node)
     if not start:
         return []
     reached = _reached(query, start, RELATED_HOPS, RELATED_LOOKED_AT)
     ways, writer = _ways(query.graph.adjacency, reached), PathWriter(query)
-    own = {writer.topic(one) for one in start} | {str(query.store.entities.describe(node))}
-    found: dict[str, Path] = {}
-    for one in reached.nodes[len(start) :].tolist():
-        topic = writer.topic(one)
-        if topic in own or topic in found or one not in ways:
+    own = {writer.topic(number) for number in start} | {str(query.store.entities.describe(node))}
+    paths_by_topic: dict[str, Path] = {}
+    for number in reached.nodes[len(start) :].tolist():
+        topic = writer.topic(number)
+        if topic in own or topic in paths_by_topic or number not in ways:
             continue
         if query.store.topics.exists(query.space, topic):
-            found[topic] = writer.path(*ways[one])
-            if len(found) == limit:
+            paths_by_topic[topic] = writer.path(*ways[number])
+            if len(paths_by_topic) == limit:
                 break
-    return list(found.items())
+    return list(paths_by_topic.items())
 
 
 def _reached(query: QueryContext, starts: list[int], hops: int, limit: int) -> Reached:
@@ -136,12 +136,12 @@ def _reached(query: QueryContext, starts: list[int], hops: int, limit: int) -> R
 
 
 def _ways(adjacency: Neighbours, reached: Reached) -> dict[int, tuple[list[int], float]]:
-    """By node: the way to it by the strongest arcs, and the product of their weights."""
+    """Return, for each node, the strongest way to it and the product of its weights."""
     hop_of = dict(zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True))
-    ways = {one: ([one], 1.0) for one, hop in hop_of.items() if not hop}
+    ways = {node: ([node], 1.0) for node, hop in hop_of.items() if not hop}
     counts, targets, weights = adjacency.of(reached.nodes)
     ends = np.cumsum(counts)
-    for at, (one, hop) in enumerate(hop_of.items()):
+    for at, (node, hop) in enumerate(hop_of.items()):
         own = slice(ends[at] - counts[at], ends[at])
         before = [
             (weight * ways[other][1], -other)
@@ -150,12 +150,12 @@ def _ways(adjacency: Neighbours, reached: Reached) -> dict[int, tuple[list[int],
         ]
         if before:
             strength, other = max(before)
-            ways[one] = ([*ways[-other][0], one], strength)
+            ways[node] = ([*ways[-other][0], node], strength)
     return ways
 
 
 def _numbers(query: QueryContext, node: int) -> list[int]:
-    """The numbers that stand for a node: itself, or a topic's chunks where nothing is stated."""
+    """Return the numbers of a node; for a topic without arcs, those of its chunks."""
     graph = query.graph
     number = graph.number(node)
     if number is not None and graph.adjacency.of(np.array([number]))[0][0]:
@@ -164,11 +164,15 @@ def _numbers(query: QueryContext, node: int) -> list[int]:
         return []
     chunks = query.store.chunks.ever_of(row_of(node))
     numbers = (graph.number(NodeKind.CHUNK.node(chunk)) for chunk in chunks)
-    return [one for one in numbers if one is not None and graph.visible[one]]
+    return [
+        chunk_number
+        for chunk_number in numbers
+        if chunk_number is not None and graph.visible[chunk_number]
+    ]
 
 
 def _barred(query: QueryContext, ends: set[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Hubs carry nothing, but may be an end."""
+    """Return the nodes that no path may pass: hubs, unless they are an end."""
     barred = query.graph.barred.copy()
     barred[list(ends)] = False
     return barred

@@ -1,4 +1,4 @@
-"""Path text: a path of node numbers as names, relations and the words that state them."""
+"""Path text: turn a path of node numbers into names, relations and the words that state them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from hades.store.records import EdgeFilter
 
 SNIPPET_CHARACTERS = 90
 MENTION_WEIGHT = 0.5
-"""Of a step that only says that a name stands in a text, or a text in a topic: any stated
-relation weighs more (.7 to .95), so in paths it wins over being mentioned together."""
+"""The weight of a step between a text and a name or topic. Any stated relation weighs more (.7 to
+.95), so that paths prefer it to a mention."""
 MENTIONED = Belief(3.0, 1.0)
-"""That a text says a name is nearly certain; that it means this entity, a little less."""
+"""A text that has a name does not always mean this entity."""
 CERTAIN = Belief(19.0, 1.0)
 _HEADING_MARKS = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 _HEADINGS = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
@@ -33,7 +33,7 @@ _HEADINGS = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class PathArcs:
-    """The graph as paths weigh it, 0 to 1: in walks a relation counts less than a mention."""
+    """The graph with weights for paths, 0 to 1; in walks a relation counts less than a mention."""
 
     graph: GraphView
     hub_demotion: float = 0.0
@@ -43,7 +43,7 @@ class PathArcs:
         return len(self.graph.adjacency)
 
     def of(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
-        """How many neighbours each node has; then all neighbours in a row, and the weights."""
+        """Return the neighbour count of each node, then all neighbours and their weights."""
         graph, (counts, targets, weights) = self.graph, self.graph.adjacency.of(nodes)
         sources = np.repeat(nodes, counts)
         low, high = np.minimum(sources, targets), np.maximum(sources, targets)
@@ -54,7 +54,7 @@ class PathArcs:
 
 
 class PathWriter:
-    """Tells the paths of one query; `named` are the numbers of what the question names."""
+    """Writes the paths of one query; `named` are the numbers of nodes that the question names."""
 
     def __init__(self, query: QueryContext, named: Collection[int] = ()) -> None:
         self._query = query
@@ -66,7 +66,7 @@ class PathWriter:
         self._names: dict[int, Node] = {}
 
     def path(self, numbers: Sequence[int], reliability: float) -> Path:
-        """A path as it is shown."""
+        """Return a path of node numbers with its names, relations and snippets."""
         steps: list[Step] = []
         beliefs: list[Belief] = []
         at = 0
@@ -80,7 +80,8 @@ class PathWriter:
         return replace(path, parts={**path.parts, "nodes": float(len(numbers))})
 
     def edges(self, one: int, two: int) -> list[SubgraphEdge]:
-        """Every edge between two nodes, whichever way it points; else what joins them."""
+        """Return every told edge between two nodes, in both directions; else the step that joins
+        them."""
         told: list[Edge] = []
         if not self._is_chunk(one) and not self._is_chunk(two):
             told = [*self._told(one, two), *self._told(two, one)]
@@ -97,11 +98,11 @@ class PathWriter:
         return [SubgraphEdge(source, step.relation, target, step.weight, step.snippet, step.chunk)]
 
     def topic(self, number: int) -> str:
-        """The topic a chunk stands in; of anything else, the name it may have as a topic."""
+        """Return the topic of a chunk; for another node, its name, which may be a topic."""
         return self._chunk(number).topic if self._is_chunk(number) else self.node(number).name
 
     def _step(self, numbers: Sequence[int], at: int) -> tuple[Step, Belief, int]:
-        """One step, and how many arcs it covers: a titled passage is told by its title."""
+        """Return a step, its belief and its arcs: two if a passage is shown by its title."""
         one, two = numbers[at], numbers[at + 1]
         if at + 2 < len(numbers) and self._is_chunk(two) and self._is_entity(numbers[at + 2]):
             three, title = numbers[at + 2], self._title(two)
@@ -125,7 +126,7 @@ class PathWriter:
         return *self._stated_steps[one, two], 1
 
     def _mention(self, chunk: int, target: int, said: int, *, forward: bool) -> Step:
-        """A text names something: prose documents the code it names."""
+        """Return the step of a text that names something; prose `documents` code that it names."""
         relation, weight = "mentions", MENTION_WEIGHT
         entity = row_of(self._graph.node(said))
         if self._query.store.derived_edges.is_documented(int(self._graph.chunks[chunk]), entity):
@@ -134,7 +135,7 @@ class PathWriter:
         return Step(relation, self.node(target), weight, forward, words, cited)
 
     def _stated(self, one: int, two: int) -> tuple[Step, Belief]:
-        """An edge somebody or some text states; else what joins chunks and topics."""
+        """Return the step of a told or derived edge; else of the order of chunks and topics."""
         node = self.node(two)
         if self._is_chunk(one) and self._is_chunk(two):
             return Step("next", node, MENTION_WEIGHT, bool(self._graph.next[one] == two)), CERTAIN
@@ -142,15 +143,15 @@ class PathWriter:
             return Step("says", node, MENTION_WEIGHT, self._is_chunk(two)), CERTAIN
         for read in (self._told, self._read):
             for source, target in ((one, two), (two, one)):
-                if found := read(source, target):
-                    # The strongest, the older of equals.
-                    edge = max(found, key=lambda edge: (edge.weight, -abs(edge.id)))
+                if edges := read(source, target):
+                    # The strongest; of equals, the older.
+                    edge = max(edges, key=lambda edge: (edge.weight, -abs(edge.id)))
                     sure = edge.belief if edge.id > 0 else MENTIONED
                     return step_along(edge, node, forward=source == one), sure
         return Step("same as", node, 1.0), MENTIONED
 
     def _told(self, source: int, target: int) -> list[Edge]:
-        """The edges from one node to another that somebody told."""
+        """Return the told edges from one node to another."""
         if not self._anything_told:
             return []
         ends = self._graph.node(source), self._graph.node(target)
@@ -158,7 +159,7 @@ class PathWriter:
         return self._query.store.edges.find(self._query.space, wanted, self._query.as_of)
 
     def _read(self, source: int, target: int) -> list[Edge]:
-        """The edges from one node to another that texts state."""
+        """Return the derived edges from one node to another."""
         ends = self._graph.node(source), self._graph.node(target)
         return self._query.store.derived_edges.between(self._query.space, *ends, self._query.as_of)
 
@@ -182,7 +183,7 @@ class PathWriter:
         return None if title < 0 else self._graph.first_entity + title
 
     def node(self, number: int) -> Node:
-        """A node by kind and name."""
+        """Return the kind and name of a node number."""
         if number not in self._names:
             if self._is_chunk(number):
                 node = Node(NodeKind.CHUNK.label, self._chunk(number).id)
@@ -209,7 +210,7 @@ def path_of(
     reliability: float,
     rationale: str,
 ) -> Path:
-    """A path of steps, as sure as all of them together."""
+    """Return a path of steps; its belief is that all of them hold."""
     return Path(
         start=start,
         steps=tuple(steps),
@@ -222,14 +223,14 @@ def path_of(
 
 
 def step_along(edge: Edge, target: Node, *, forward: bool) -> Step:
-    """An edge as a step to one of its ends."""
+    """Return an edge as a step to one of its ends."""
     chunk = edge.provenance.chunk if edge.provenance else ""
     snippet = _shortened(edge.evidence)
     return Step(edge.relation, target, edge.weight, forward, snippet, chunk)
 
 
 def snippet(text: str, name: str) -> str:
-    """A few words of a text around a name; its beginning where the name is not literal."""
+    """Return a few words of a text around a name, or its start if the name is not in it."""
     body = _HEADINGS.sub("", text)
     text = body if name.casefold() in body.casefold() else _HEADING_MARKS.sub("", text)
     found = re.search(re.escape(name), text, re.IGNORECASE)

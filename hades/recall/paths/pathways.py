@@ -1,8 +1,8 @@
 """Pathways: the paths that join the question with the passages that were found.
 
-Paths are sought in the small graph of what was found: the candidates that were ranked, the
-names they share or the question says, their topics, and what is stated between these. There
-the flow of PathRAG tells which paths carry the most; no further document has to be read.
+Paths are searched in a small graph: the ranked candidates, the names that they share or that the
+question has, their topics, and the edges among these. The flow of PathRAG finds the paths that
+carry the most there, without reading further documents.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from hades.recall.plan import ARCS_A_HOP
 from hades.recall.run import Run, Stage
 
 RELATED_AT_MOST = 12
-"""Facts told of what the question names that may become paths, strongest first."""
+"""The most neighbours of named entities that may end paths, strongest first."""
 SOURCES_AT_MOST = 8
 """Names of the question that paths start from, rarest first."""
 FOUND_NODES = 200
-"""Of the small graph at most so many nodes are flown through."""
+"""The most nodes of the small graph that flow passes through."""
 
 
 def find_paths(run: Run, found: Found, ranked: Ints, passages: Sequence[int]) -> list[Path]:
@@ -54,7 +54,7 @@ def find_paths(run: Run, found: Found, ranked: Ints, passages: Sequence[int]) ->
 
 
 def _beam_paths(found: Found, passages: set[int], others: Sequence[Path], limit: int) -> list[Path]:
-    """The beam's paths between passages, best first, without those inside other paths."""
+    """Return the beam's paths between passages, best first, without those inside other paths."""
     writer, kept = PathWriter(found.search.query), list[Path]()
     for beam_path in found.beam.paths:
         ends = {beam_path.nodes[0], beam_path.nodes[-1]}
@@ -74,7 +74,7 @@ class Pathways:
         self._graph, self._named = found.search.query.graph, found.seeds.named
 
     def to(self, passages: Sequence[int]) -> list[Path]:
-        """The best paths to passages, best first."""
+        """Return the best paths to passages, best first."""
         plan, query = self._stage.run.plan, self._found.search.query
         chosen = np.array(passages, np.int64)
         nodes, adjacency = self._found_graph(chosen)
@@ -103,21 +103,21 @@ class Pathways:
         self._stage.found, self._stage.cut = len(kept), len(flows.paths) - len(kept)
         says = {int(self._graph.first_entity + name) for name in self._named}
         writer = PathWriter(query, {*says, *(asked if says else ())})
-        # An edge to the only neighbour has the most: 1 + α.
+        # The highest reliability is 1 + α, that of an edge to an only neighbour.
         most = 1 + plan.graph.decay_rate
         return [
             writer.path(nodes[list(path.nodes)].tolist(), path.reliability / most) for path in kept
         ]
 
     def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:
-        """One path to a passage from a source, without those that add nothing to another:
-        a part of it, or what it states with titles and passages around."""
+        """Return the paths without those that add nothing to a better one: parts of it, or a
+        stated path with titles and passages around it."""
 
         def stated(path: FlowPath) -> bool:
             return int(nodes[list(path.nodes)].min()) >= self._graph.first_topic
 
         kept: list[FlowPath] = []
-        # That a name titles its passage is worth a line only where there is nothing else.
+        # A path from a title to its own passage is shown only if there is no other.
         informative = [path for path in paths if not self._is_title(nodes[list(path.nodes)])]
         for path in informative or paths:
             inside = any(set(path.nodes) <= set(other.nodes) for other in kept)
@@ -129,7 +129,7 @@ class Pathways:
     def _topics(
         self, nodes: Ints, passages: Sequence[int], named: Sequence[int]
     ) -> tuple[list[int], list[int]]:
-        """The topics the question asks about, and all found of which something is stated."""
+        """Return the topics the question asks about, and all topics in the small graph."""
         graph = self._graph
         asked = [one for one in passages if graph.first_entity + graph.title_of[one] in named]
         _, own, _ = graph.adjacency.of(np.array(asked or passages[:1], np.int64))
@@ -157,9 +157,9 @@ class Pathways:
         joins &= (seen >= graph.first_entity) & ~graph.barred[seen]
         others = np.union1d(np.union1d(seen[joins], named), self._related_to(named))
         counts, stated, weight = PathArcs(graph).of(others)
-        # Their arcs to passages are known from the other side, and a frequent name has hundreds.
+        # Skip their arcs to passages: known from the other side, and hundreds for a frequent name.
         among = np.flatnonzero(stated >= graph.first_entity)
-        nodes = np.concatenate([chunks, others])  # all chunks stand before all others
+        nodes = np.concatenate([chunks, others])  # sorted: all chunks come before other nodes
         first = np.concatenate([source, np.repeat(others, counts)[among]])
         second = np.concatenate([targets, stated[among]])
         weight = np.concatenate([weights, weight[among]])
@@ -172,7 +172,7 @@ class Pathways:
         return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight[inside][once])
 
     def _related_to(self, named: Ints) -> Ints:
-        """What is stated of the names in the question: entities and topics next to them."""
+        """Return the entities and topics next to the names in the question, the strongest."""
         graph = self._graph
         _, targets, weights = graph.adjacency.of(named)
         stated = (targets >= graph.first_entity) & ~graph.barred[targets]
@@ -180,7 +180,7 @@ class Pathways:
         return np.unique(targets[np.lexsort((targets, -weights))][:RELATED_AT_MOST])
 
     def _sources(self, passages: Ints) -> list[int]:
-        """Where paths start: the names of the question, rarest first, else the best passage."""
+        """Return where paths start: names in the question, rarest first, or the best passage."""
         graph, named = self._graph, self._named
         rarest = named[np.lexsort((named, graph.frequency[named]))][:SOURCES_AT_MOST]
         return [int(graph.first_entity + name) for name in rarest] or [int(passages[0])]

@@ -1,4 +1,4 @@
-"""What is asked: a question as its words are understood, before the memory is opened."""
+"""The asked question: its words as understood before the memory is opened."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hades.domain.times import AsOf
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question, its kind, and where and when it is asked about."""
+    """A question with its intent, mode, space and moment."""
 
     text: str
     intent: Intent
@@ -18,5 +18,4 @@ class AskedQuestion:
     """The words that decided the intent."""
     mode: Mode
     space: str
-    """The name of the space."""
     as_of: AsOf

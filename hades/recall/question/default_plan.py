@@ -1,4 +1,4 @@
-"""The default plan: how much is looked for, by the kind of question and what it wants."""
+"""The default plan: limits by the intent and the mode of a question."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ document 004."""
 
 _FACTS = {Intent.RELATION: 50}
 _HISTORY = {Intent.RECENT: 10, Intent.WHY: 3, Intent.WHEN: 10}
-"""Earlier versions shown; of other questions none."""
+"""How many earlier versions are shown; 0 for other intents."""
 
 
 def default_plan(intent: Intent, mode: Mode = Mode.EXECUTION) -> Plan:
-    """The plan for that kind of question, when that much is wanted."""
+    """Return the plan for an intent and a mode."""
     passages, paths, tokens, fusion = _AMOUNT[mode]
     return Plan(
         reranker=Reranker(fusion=fusion),

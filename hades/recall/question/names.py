@@ -1,9 +1,9 @@
-"""Names in a question: which entities it speaks of.
+"""Names in a question: which entities it names.
 
-The same rules as for texts: the longest name wins, among all names and again among titles;
-a title of several words counts in any case of letters, every other name needs a capital. A
-question written without capitals is read in any case, but then a name of one word must be
-one that is hardly ever written small.
+The rules are those for texts. The longest name wins, among all names and again among titles. A
+title of several words counts in any case; every other name needs a capital letter. In a question
+without capitals every case counts, but a name of one word must be one that texts nearly always
+write with a capital.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from hades.language.words import words
 WORDS_AT_MOST = 8
 QUESTION_WORDS_AT_MOST = 400
 CAPITAL_SHARE_ASKED_SMALL = 0.9
-"""How often a name of one word is written large that is found in a question without capitals."""
+"""The share of capitalised uses that a one-word name needs in a question without capitals."""
 
 Lookup = Callable[[Sequence[str]], list[tuple[str, int]]]
-"""The entities that go by keys: (key, entity)."""
+"""Returns the (key, entity) pairs of name keys."""
 
 
 def names_in(question: str, graph: GraphView, lookup: Lookup) -> Ints:
-    """The numbers of the entities a question names; hubs and the unheard-of are left out."""
+    """Return the numbers of the entities that a question names, without hubs and isolated ones."""
     own = words(question)[:QUESTION_WORDS_AT_MOST]
     row = [word.casefold() for word in own]
     spans: dict[str, list[tuple[int, int]]] = {}
@@ -51,15 +51,15 @@ def names_in(question: str, graph: GraphView, lookup: Lookup) -> Ints:
 
 
 def _numbers(graph: GraphView, entities: Sequence[int]) -> list[int]:
-    """The entities' numbers; -1 for hubs and for what nothing is said of."""
+    """Return the entities' numbers; -1 for hubs and for entities without mentions and edges."""
     nodes = NodeKind.ENTITY.node(np.array(entities, np.int64))
     numbers = graph.numbers(nodes)
-    there = np.flatnonzero(numbers >= 0)
-    numbers[there] -= graph.first_entity
-    # What nothing mentions may still have something stated of it.
-    quiet = there[graph.frequency[numbers[there]] == 0]
+    known = np.flatnonzero(numbers >= 0)
+    numbers[known] -= graph.first_entity
+    # An entity that no chunk mentions may still have edges.
+    quiet = known[graph.frequency[numbers[known]] == 0]
     alone = quiet[graph.adjacency.degrees(graph.first_entity + numbers[quiet]) == 0]
-    numbers[there[graph.hub[numbers[there]]]] = -1
+    numbers[known[graph.hub[numbers[known]]]] = -1
     numbers[alone] = -1
     return [int(number) for number in numbers]
 
@@ -78,8 +78,8 @@ def _is_usable(
 def _longest(graph: GraphView, found: list[tuple[int, int, int, bool]]) -> Ints:
     if not found:
         return np.zeros(0, np.int64)
-    entity = np.array([one[0] for one in found], np.int64)
-    place = np.array([one[1] << 5 | one[2] << 1 | one[3] for one in found], np.int64)
+    entity = np.array([span[0] for span in found], np.int64)
+    place = np.array([span[1] << 5 | span[2] << 1 | span[3] for span in found], np.int64)
     titled = graph.names.titled[entity]
     kept = [
         chosen[

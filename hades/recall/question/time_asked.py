@@ -1,8 +1,7 @@
-"""The time a question asks about, as it narrows notes and told facts.
+"""The time a question asks about, which narrows notes and told facts.
 
-It comes from the caller (`at`, `since`, `until`), or is read in the words of the question. What
-documents say of their own times ("in 1912") is not narrowed by it: only what was noted and told
-has a time at which it held.
+It comes from the caller (`at`, `since`, `until`) or from the words of the question. It does not
+narrow documents, which speak of other times ("in 1912") than the time at which they were read.
 """
 
 from __future__ import annotations
@@ -26,57 +25,56 @@ class TimeAsked:
     since: int
     until: int
     kind: TimeKind | None = None
-    """None: how it is at the moment of the question."""
+    """None for a question about the moment itself."""
     wants: Wants = Wants.STATE
     words: TimeWords | None = None
-    """How it was said, where the question says it."""
-
+    """The time in the words of the question, if any."""
     timed: bool = False
-    """Whether the caller says the moment."""
+    """Whether the caller gave the moment."""
 
     @property
     def wants_happenings(self) -> bool:
-        """Whether what came to be in a window is asked for."""
+        """Whether the question asks what happened in a window."""
         return self.wants is Wants.HAPPENINGS and self.kind in (TimeKind.DURING, TimeKind.SINCE)
 
     @property
     def is_past(self) -> bool:
-        """Whether what no longer holds is asked for, without saying when it held."""
+        """Whether the question asks for a former version without saying when it held."""
         return self.kind in (TimeKind.ORIGIN, TimeKind.PAST)
 
     @property
     def wants_current(self) -> bool:
-        """Whether the version of a note that holds is wanted: not the past, nor what happened."""
+        """Whether the question wants the version that holds, not the past or what happened."""
         return not self.is_past and not self.wants_happenings
 
     @property
     def is_any(self) -> bool:
-        """Whether a date is asked for: a version of any time may tell it."""
+        """Whether the question asks for a date, which a version of any time may tell."""
         return self.wants is Wants.DATE and self.kind is None
 
     @property
     def is_timed(self) -> bool:
-        """Whether a moment or a window is asked about, other than now."""
+        """Whether the question is about a moment or a window other than now."""
         return self.timed or (self.kind is not None and not self.is_past)
 
     def admits(self, starts: Ints, ends: Ints) -> Flags:
-        """Whether what held from one time to another is of the time asked about."""
+        """Return which facts, held from `starts` to `ends`, belong to the time asked about."""
         if self.wants_happenings:
             began = (starts >= self.since) & (starts < self.until)
-            found: Flags = began | ((ends >= self.since) & (ends < self.until))
-            return found
+            changed: Flags = began | ((ends >= self.since) & (ends < self.until))
+            return changed
         if self.is_past or self.wants is Wants.DATE:
             return starts <= self.until
         return (starts <= self.until) & (ends > self.since)
 
     def candidates(self, starts: Ints) -> Flags:
-        """Whether versions of notes that began then may be shown at all."""
+        """Return which versions of notes, begun at `starts`, may be shown at all."""
         if self.wants_happenings:
             return (starts >= self.since) & (starts < self.until)
         return starts <= self.until
 
     def fits(self, starts: Ints, ends: Ints, first: Flags) -> Any:
-        """1 for versions of notes that held at the time asked about, else 0."""
+        """Return 1 for versions of notes that held at the time asked about, else 0."""
         if self.wants_happenings or self.is_any:
             return np.ones(len(starts))
         if self.kind is TimeKind.ORIGIN:
@@ -86,7 +84,7 @@ class TimeAsked:
         return ((starts <= self.until) & (ends > self.since)).astype(float)
 
     def since_event(self, start: int) -> TimeAsked:
-        """The same from when the event that it speaks of was noted."""
+        """Return this time as starting when its event was noted."""
         words = self.words and replace(self.words, since=from_micros(start))
         return replace(self, since=start, kind=TimeKind.SINCE, words=words)
 
@@ -100,10 +98,10 @@ def time_asked(
     until: datetime | None = None,
     read: bool = True,
 ) -> TimeAsked:
-    """The time a question asks about: `since` and `until` as the caller says, else in its words.
+    """Return the time a question asks about: the caller's `since` and `until`, else its words.
 
-    `valid` is the moment the caller asks about, now unless said. When an event was is left to be
-    looked up: until then the time is that moment.
+    `valid` is the caller's moment, by default now. The time of an event must be looked up later;
+    until then `valid` stands for it.
     """
     if since is not None or until is not None:
         return TimeAsked(
@@ -118,7 +116,7 @@ def time_asked(
     if words is None:
         return at
     if words.event:
-        # Before something happened: what held until then, and holds no more.
+        # "Before" an event asks for what no longer holds.
         return replace(at, kind=TimeKind.PAST) if words.kind is TimeKind.BEFORE else at
     if words.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         return replace(at, kind=words.kind)

@@ -1,4 +1,4 @@
-"""The ladder of baselines: what each system says of every passage, for evaluation."""
+"""The ladder of baselines: the score of every passage by each system, for evaluation."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hades.recall.rank.ranker import fused
 from hades.recall.rank.ranking import Ranking
 
 SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
-"""Each has more of the recipe than the one before."""
+"""Each system adds a part to the one before."""
 
 
 def system_scores(found: Found, ranking: Ranking, system: str) -> Floats:
-    """Return the scores of one system by chunk number; -inf: not retrieved."""
+    """Return the scores of one system by chunk number; -inf if not retrieved."""
     seeds, walked = found.seeds, found.walks.joined
     if system == "full":
-        # The ranked ones first, in their order; then the rest by what the retrievers say.
+        # The ranked candidates come first, in their order; then the rest by prior.
         scores = seeds.prior - 1e6
         scores[ranking.numbers] = ranking.scores
     elif system == "fusion":
@@ -29,7 +29,7 @@ def system_scores(found: Found, ranking: Ranking, system: str) -> Floats:
         plan = default_plan(Intent.LOOKUP, choose_mode(found.search.text))
         scores = fused(seeds.prior, walked, believed, plan.reranker.fusion)
     elif system == "ppr":
-        # A walk reaches few: what it never came to follows by the prior.
+        # A walk reaches few passages; the others follow by prior.
         share = walked / max(1e-12, float(walked.max(initial=0.0)))
         scores = np.where(share > 0, 1 + share, seeds.prior * 1e-3)
     elif system == "hybrid":

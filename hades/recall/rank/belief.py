@@ -1,9 +1,8 @@
 """Belief: how sure we are, from the evidence of single edges up to a whole answer.
 
-An edge holds with a probability that is Beta(a, b): a counts what speaks for it, b what
-speaks against it. What is built of several such beliefs gets the mean and the variance it
-would have if they were independent, and from these two a Beta again (moment matching),
-whose middle nine tenths are the interval. The work is a few products, whatever the graph.
+An edge holds with a probability that is Beta(a, b): a counts evidence for it, b evidence against
+it. A combination of beliefs gets the mean and variance of independent ones, and from these a Beta
+again (moment matching), whose middle 90 % are the interval. The cost is a few products.
 """
 
 from __future__ import annotations
@@ -20,79 +19,80 @@ OUTSIDE = 0.05
 """The share left out on each side of an interval."""
 BEST_FEW_PASSAGES = 5
 RANKER_STRENGTH = 20.0
-"""A ranker's probability counts like so many observed cases: it says how wide its interval is."""
+"""The number of observed cases that a ranker's probability stands for; it sets the interval."""
 QUANTILE_TOLERANCE = 1e-3
-"""Intervals are shown to two digits; finer steps cost twice the time."""
+"""Intervals are shown with two digits; finer steps would double the time."""
 QUANTILE_STEPS_AT_MOST = 40
 NARROW = 1e-9
-"""A variance below this is none: the interval is a point."""
+"""With a variance below this, the interval is a point."""
 LARGE_SHAPE = 2_000.0
-"""From here on a Beta is a normal distribution to four digits, and its fraction slow."""
+"""From this a + b on, a Beta equals a normal distribution to four digits, and the exact
+computation is slow."""
 
 
 class Moments(NamedTuple):
-    """What is known of a probability: its mean and its variance."""
+    """The mean and the variance of a probability."""
 
     mean: float
     variance: float
 
 
 def of_edge(belief: Belief) -> Moments:
-    """The moments of Beta(a, b)."""
+    """Return the moments of Beta(a, b)."""
     total = belief.a + belief.b
     mean = belief.a / total
     return Moments(mean, mean * (1 - mean) / (total + 1))
 
 
 def of_probability(probability: float) -> Moments:
-    """A probability somebody gives, as if it came from RANKER_STRENGTH cases."""
+    """Return the moments of a probability, as if it came from RANKER_STRENGTH cases."""
     mean = min(max(probability, 0.0), 1.0)
     return Moments(mean, mean * (1 - mean) / (RANKER_STRENGTH + 1))
 
 
 def all_of(beliefs: Iterable[Moments]) -> Moments:
-    """That every one holds: the product of the means."""
+    """Return the belief that all hold: the product of the means."""
     mean, second = 1.0, 1.0
-    for one in beliefs:
-        mean *= one.mean
-        second *= one.variance + one.mean**2
+    for belief in beliefs:
+        mean *= belief.mean
+        second *= belief.variance + belief.mean**2
     return Moments(mean, max(second - mean**2, 0.0))
 
 
 def any_of(beliefs: Iterable[Moments]) -> Moments:
-    """That at least one holds: noisy-OR."""
-    none = all_of(Moments(1 - one.mean, one.variance) for one in beliefs)
+    """Return the belief that at least one holds: noisy-OR."""
+    none = all_of(Moments(1 - belief.mean, belief.variance) for belief in beliefs)
     return Moments(1 - none.mean, none.variance)
 
 
 def path_belief(edges: Sequence[Belief]) -> Moments:
-    """How sure a path is: that all its edges hold. A path without edges is certain."""
+    """Return the belief that all edges of a path hold. A path without edges is certain."""
     return all_of(of_edge(belief) for belief in edges)
 
 
 def answer_belief(passages: Iterable[Moments]) -> Moments:
-    """How sure it is that the answer is there: that one of the best few passages has it."""
+    """Return the belief that one of the best few passages has the answer."""
     return any_of(sorted(passages, reverse=True)[:BEST_FEW_PASSAGES])
 
 
 def interval(moments: Moments) -> Interval:
-    """The mean, and where the probability lies nine times of ten."""
+    """Return the mean and the 90 % interval."""
     mean = min(max(moments.mean, 0.0), 1.0)
     spread = mean * (1 - mean)
-    # A probability cannot vary more than a coin that shows it outright.
+    # The variance of a probability is at most mean · (1 - mean).
     variance = min(moments.variance, spread * 0.999)
     if variance < NARROW:
         return Interval(mean, mean, mean)
     total = spread / variance - 1
     a, b = mean * total, (1 - mean) * total
     low, high = _middle(float(f"{a:.3g}"), float(f"{b:.3g}"))
-    # Of a very lopsided Beta the mean lies outside its own middle: it is shown inside.
+    # The mean of a very skewed Beta can lie outside its middle; widen the interval to it.
     return Interval(mean, min(low, mean), max(high, mean))
 
 
 @lru_cache(maxsize=4_096)
 def _middle(a: float, b: float) -> tuple[float, float]:
-    """The middle of Beta(a, b), without its tails."""
+    """Return the ends of the middle of Beta(a, b), without its tails."""
     if a + b > LARGE_SHAPE:
         mean = a / (a + b)
         reach = 1.6449 * math.sqrt(mean * (1 - mean) / (a + b + 1))
@@ -101,7 +101,7 @@ def _middle(a: float, b: float) -> tuple[float, float]:
 
 
 def _quantile(share: float, a: float, b: float) -> float:
-    """Below which that share of Beta(a, b) lies: Newton's steps, held by halving."""
+    """Return the quantile of Beta(a, b) by Newton's method, with bisection as a safeguard."""
     log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
     low, high = 0.0, 1.0
     mean = a / (a + b)
@@ -119,7 +119,7 @@ def _quantile(share: float, a: float, b: float) -> float:
 
 
 def _below(x: float, a: float, b: float, log_beta: float) -> float:
-    """How much of Beta(a, b) lies below x: the continued fraction of the incomplete beta."""
+    """Return the share of Beta(a, b) below x, by the continued fraction of the incomplete beta."""
     if x > (a + 1) / (a + b + 2):
         return 1 - _below(1 - x, b, a, log_beta)
     front = math.exp(a * math.log(x) + b * math.log1p(-x) - log_beta) / a

@@ -1,6 +1,6 @@
-"""Signs that tell which passage of a repository is meant: names of symbols, tests, prose.
+"""Code signs: corrections of the ranking for passages of a repository.
 
-A ranker that learnt from prose does not know that a test says the words of a question more
+The ranker learnt from prose. It does not know that a test contains the words of a question more
 often than the function it tests, nor that the name of a function is made of words.
 """
 
@@ -22,9 +22,9 @@ from hades.language.names import name_parts
 from hades.recall.query_context import QueryContext
 
 NAME, TEST, LOG, PROSE = 3.0, 2.0, 2.0, 2.0
-"""In points of the ranker: what a symbol gains whose whole name the question says, and what a
-test, a log of changes, and prose lose where a question does not ask for them. Chosen on 28
-questions about two repositories, httpx and click."""
+"""In points of the ranker: the gain of a symbol whose whole name is in the question, and the loss
+of a test, a change log, and prose that the question does not ask for. Chosen on 28 questions about
+two repositories, httpx and click."""
 _TEST = re.compile(
     r"(?:^|[/.])(?:tests?|__tests__|spec)[/.]|(?:^|/)(?:test_[^/]*|conftest\.py)$|"
     r"[._-](?:tests?|spec)\.\w+$|Tests?\.(?:java|kt|cs)$"
@@ -36,7 +36,7 @@ _LOG = re.compile(
 
 
 def is_test(topic: str) -> bool:
-    """Whether a file is one of tests, by its path.
+    """Return whether a file has tests, by its path.
 
     >>> is_test("app/tests/test_main.py"), is_test("src/testing.py"), is_test("ui/menu.spec.ts")
     (True, False, True)
@@ -45,12 +45,12 @@ def is_test(topic: str) -> bool:
 
 
 def is_log_of_changes(topic: str) -> bool:
-    """Whether a file tells what changed from release to release, by its name."""
+    """Return whether a file is a change log, by its name."""
     return _LOG.search(topic) is not None
 
 
 def code_signs(query: QueryContext, question: str, numbers: Ints) -> Floats | None:
-    """What candidates gain or lose; None where none of them is code."""
+    """Return the gain or loss of each candidate; None if none of them is code."""
     sources = query.store.chunks.sources(query.graph.chunks[numbers].tolist())
     if not any(kind == "code" for _, kind, _ in sources.values()):
         return None
@@ -58,7 +58,7 @@ def code_signs(query: QueryContext, question: str, numbers: Ints) -> Floats | No
     tests = not ASKS_FOR_TESTS.search(question)
     log = not ASKS_FOR_CHANGES.search(question)
     code = ASKS_FOR_CODE.search(question) is not None
-    name = 0.0 if ASKS_HOW_TO.search(question) else NAME  # that is told by prose
+    name = 0.0 if ASKS_HOW_TO.search(question) else NAME  # prose answers a how-to question
     signs = np.zeros(len(numbers))
     for at, chunk in enumerate(query.graph.chunks[numbers].tolist()):
         topic, kind, heading = sources[chunk]
@@ -71,8 +71,8 @@ def code_signs(query: QueryContext, question: str, numbers: Ints) -> Floats | No
 
 
 def _said(query: QueryContext, heading: str, said: set[str]) -> float:
-    """The share of a symbol's name that a question says, by weight."""
+    """Return the share of a symbol's name that is in the question, by weight."""
     name = re.split(r"[\s(<\[:]", heading, maxsplit=1)[0]
     parts = set(stems(" ".join(name_parts(name) or [name])))
     weights = {part: query.indexes.words.rarity(part) for part in parts}
-    return sum(weights[one] for one in parts & said) / max(1e-9, sum(weights.values()))
+    return sum(weights[word] for word in parts & said) / max(1e-9, sum(weights.values()))

@@ -1,7 +1,7 @@
-"""Features: what the ranker knows of a passage that may answer a question.
+"""Features of candidate passages, for the ranker.
 
-Nothing here depends on a data set, on the order of a file or on how many answers there
-are; every feature is read within the candidates of one question.
+No feature depends on a data set, on the order of a file or on the number of answers; each is
+computed within the candidates of one question.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ FEATURES: tuple[str, ...] = (
     *("following", "following_rank"),
     "turn",
 )
-"""The last only tells which model ranks."""
+"""The last, `turn`, only selects the model."""
 STRONG = 10
-"""Bridges are counted to so many of the strongest candidates."""
+"""The number of strongest candidates to which bridges are counted."""
 SHARED_AT_LEAST = 0.4
 """Two passages that share names of this weight are linked."""
 _LEAST = 1e-4
@@ -79,12 +79,12 @@ def _retriever_features(chosen: dict[str, Any], graph: GraphView, seeds: Seeds, 
 
 
 def _title_coverage(query: QueryContext, numbers: Ints, terms: set[str]) -> Floats:
-    """How much of each candidate's title the question says."""
+    """Return how much of each candidate's title is in the question, by weight."""
     titles = query.graph.title_of[numbers]
     each = np.unique(titles[titles >= 0])
     entities = query.graph.entities[each].tolist()
     weighed = query.indexes.words.weighed(entities, query.store.entities.names)
-    covered = np.zeros(len(each) + 1)  # the last is for those without a title
+    covered = np.zeros(len(each) + 1)  # the last entry is for candidates without a title
     for at, (rarity, total) in enumerate(weighed):
         if not terms.isdisjoint(rarity):
             said = sum(weight for term, weight in rarity.items() if term in terms)
@@ -93,7 +93,7 @@ def _title_coverage(query: QueryContext, numbers: Ints, terms: set[str]) -> Floa
 
 
 class _CandidateGraph:
-    """Who mentions whom among the candidates."""
+    """The mentions among the candidates."""
 
     def __init__(self, graph: GraphView, named: Ints, at: Ints) -> None:
         counts, targets, _ = graph.adjacency.of(at)
@@ -109,7 +109,7 @@ class _CandidateGraph:
         self.shared = self._shared(named, len(at))
 
     def _mentions_title(self, graph: GraphView, m: int) -> Floats32:
-        """[i, j] is 1 where candidate j mentions the title of candidate i, another's."""
+        """Return a matrix: [i, j] is 1 if j mentions the title of i and has another title."""
         usable = self.title >= 0
         usable[usable] = ~graph.hub[self.title[usable]]
         titles, place = np.unique(self.title[usable], return_inverse=True)
@@ -126,7 +126,7 @@ class _CandidateGraph:
         return joined
 
     def _shared(self, named: Ints, m: int) -> Floats32:
-        """The weight of the names two candidates share, beyond those of the question."""
+        """Return the weight of the names that two candidates share, without the question's."""
         asked = np.isin(self.entity, named)
         names, place, count = np.unique(
             self.entity[~asked], return_inverse=True, return_counts=True
@@ -134,8 +134,7 @@ class _CandidateGraph:
         twice = count[place] > 1
         order = np.argsort(place[twice], kind="stable")
         row, of = self.row[~asked][twice][order], place[twice][order]
-        # Every two candidates that have a name in common: few have, so a product of whole
-        # matrices would be mostly zeros.
+        # Few pairs have a name in common, so list these pairs: a matrix would be mostly zeros.
         others = count[of]
         first = np.searchsorted(of, of)
         ends = np.cumsum(others)
@@ -176,7 +175,7 @@ def _bridge_features(
     capped = np.minimum(shared, 2)
     chosen["shared"] = (capped * strength).max(1)
     chosen["shared_prior"] = (capped * prior).max(1)
-    # What two linked passages say of the question together.
+    # The terms of the question that two linked passages contain together.
     has, weight = said
     cover = chosen["coverage"]
     lacked = np.maximum(has[:, None, :] - has[None, good, :], 0) @ weight
@@ -199,7 +198,7 @@ def _second_hop_features(
 
 
 def log_ranks(scores: Floats) -> Floats:
-    """The logarithm of each one's rank, from the best down."""
+    """Return log(1 + rank) of each score, where the best has rank 0."""
     ranks = np.empty(len(scores))
     ranks[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
     return np.log1p(ranks)

@@ -1,8 +1,8 @@
 """Notes among the candidates: their versions, sentences, times and names.
 
-A note has a name, a few sentences and earlier versions. A later version seldom repeats all of
-an earlier one: what it does not say again still holds. So every version is a candidate, and
-one that a later version says in other words counts for less.
+A note has a name, a few sentences and earlier versions. A later version seldom repeats all of an
+earlier one, and sentences that it does not repeat still hold. So every version is a candidate; a
+version that a later one restates counts for less.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hades.recall.query_context import QueryContext
 from hades.store.records import PlacedChunk
 
 LATER_AT_MOST = 32
-"""Of the chunks of later versions, the newest that are compared."""
+"""The most chunks of later versions, the newest, that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +33,24 @@ class NoteCandidates:
     numbers: Ints
     """Chunk numbers."""
     rows: Mapping[int, int]
-    """By chunk number, the row."""
+    """The row of each chunk number."""
     placed: Sequence[PlacedChunk]
     vectors: Sequence[Floats32]
-    """The vectors of each one's sentences; of a note of one sentence, its own."""
+    """The vectors of the sentences of each row; for one sentence, the vector of the note."""
     starts: Ints
     ends: Ints
-    """From when until when each held."""
+    """The time for which each row held."""
     later: Sequence[Ints]
-    """By row, the numbers of chunks of later versions of its topic."""
+    """For each row, the chunk numbers of later versions of its topic."""
     first: Flags
-    """Whether nothing of its topic is older."""
+    """Whether each row is of the first version of its topic."""
 
     def later_rows(self, row: int) -> list[int]:
         """Return the rows of later versions of the same note."""
         return [self.rows[number] for number in self.later[row].tolist() if number in self.rows]
 
     def sentences(self, row: int) -> Sequence[str]:
-        """Return the sentences of a version; a text without any is one."""
+        """Return the sentences of a version; if there are none, its whole text."""
         text = self.placed[row].chunk.text
         return note_sentences(text) or (text,)
 
@@ -93,7 +93,7 @@ def _sentence_vectors(query: QueryContext, ids: Sequence[int]) -> list[Floats32]
 
 
 class TopicName:
-    """The words of a topic's name, each as it is written and in its parts."""
+    """The words of a topic's name, each as written and in its parts."""
 
     def __init__(self, topic: str) -> None:
         self._words = name_words(topic)
@@ -102,17 +102,17 @@ class TopicName:
         self.numbers = {term for term in self._words if DIGITS.search(term)}
 
     def share_said(self, query: QueryContext, terms: set[str]) -> float:
-        """Return the share of the name that a question with these terms says, by weight."""
+        """Return the share of the name's words that are among these terms, by weight."""
         weights = {term: query.indexes.words.rarity(term) for term in self._words}
         said = sum(weight for term, weight in weights.items() if self.is_said(term, terms))
         return said / max(1e-9, sum(weights.values()))
 
     def is_said(self, word: str, terms: set[str]) -> bool:
-        """Whether a question says a word of the name, as it is written or in its parts."""
+        """Return whether a word of the name, as written or in its parts, is among the terms."""
         return is_said(word, self._words[word], terms)
 
     def is_named_by_number(self, terms: set[str]) -> bool:
-        """Whether the name has numbers and a question says all of them."""
+        """Return whether the name has numbers and all of them are among the terms."""
         return bool(self.numbers) and all(self.is_said(number, terms) for number in self.numbers)
 
 

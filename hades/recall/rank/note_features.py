@@ -1,4 +1,4 @@
-"""Features of notes: what the ranker knows of a short text that somebody noted down."""
+"""Features of candidate notes, for the ranker."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ NOTE_FEATURES: tuple[str, ...] = (
     *("name_coverage", "name_said", "holds", "repeated", "past_repeated", "first"),
     *("near", "missing"),
 )
-"""The last two only tell how sure we are."""
+"""The last two are only used for the belief."""
 SURELY = 30.0
+"""The bound of logits, against overflow."""
 
 
 def note_features(
@@ -69,9 +70,9 @@ def note_features(
 def _sentence_features(
     search: SearchQuery, notes: NoteCandidates, cosine: Floats
 ) -> tuple[Floats, Floats]:
-    """How near each note's best sentence is, and its best one of the kind asked for.
+    """Return the cosine of each note's best sentence, and of its best one of the kind asked for.
 
-    Without vectors of sentences, a note is as near as its `cosine`.
+    A note without vectors of sentences gets its own `cosine`.
     """
     best, cued, asked = cosine.copy(), np.zeros(len(cosine)), terms_of(search.text)
     for row, vectors in enumerate(notes.vectors):
@@ -87,7 +88,7 @@ def _sentence_features(
 
 
 def _repeated(query: QueryContext, notes: NoteCandidates) -> Floats:
-    """How much of each candidate a later version says again, in its words or in others."""
+    """Return the cosine of each candidate with the most similar chunk of a later version."""
     repeated = np.zeros(len(notes.numbers))
     own = query.indexes.vectors_of(notes.numbers)
     for row, later in enumerate(notes.later):
@@ -97,12 +98,13 @@ def _repeated(query: QueryContext, notes: NoteCandidates) -> Floats:
 
 
 def _holds(notes: NoteCandidates, time: TimeAsked, succession: Succession) -> Floats:
-    """How surely each held at the time asked about.
+    """Return the probability that each version held at the time asked about.
 
-    In a note of many versions each holds until one says anew what it says; in others the last.
+    In a note of many versions, a version holds until a later one restates it. In other notes only
+    the last version holds.
     """
     ends = notes.ends
-    if time.kind is TimeKind.DURING:  # an entry of a diary tells of its day alone
+    if time.kind is TimeKind.DURING:  # a diary entry is about its day only
         named = (DATE.search(placed.chunk.topic) for placed in notes.placed)
         dated = [date is not None and date[3] is not None for date in named]
         ends = np.where(dated, np.minimum(ends, notes.starts + DAY_MICROSECONDS), ends)

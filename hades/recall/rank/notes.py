@@ -1,4 +1,4 @@
-"""Ranking versions of notes: by the ranker, by their topic, and by what they say anew."""
+"""Ranking versions of notes: by the ranker, by topic, and by which version restates another."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hades.recall.rank.topic_order import (
 from hades.store.records import PlacedChunk
 
 CONFIDENCE_LEAST = 0.05
-"""A confidence below this counts like it."""
+"""The least confidence that counts, since its logarithm is added to the score."""
 
 
 def rank_notes(
@@ -66,15 +66,15 @@ def rank_notes(
 
 
 def _weight_of_state(note: PlacedChunk) -> float:
-    """What a state's own importance and confidence add to its score; by default nothing."""
+    """Return what a state's importance and confidence add to its score: 0 for the defaults."""
     sure = math.log(max(note.confidence, CONFIDENCE_LEAST))
     return sure + note.importance - DEFAULT_IMPORTANCE
 
 
 def _gains_of_topics(query: QueryContext, placed: Sequence[PlacedChunk]) -> Floats:
-    """What uses and importance add to notes: all versions of a topic gain alike.
+    """Return what uses and importance add to each note: the same for all versions of a topic.
 
-    Which version is wanted is a matter of time: an earlier one was asked for more often.
+    Uses must not decide between versions, since an earlier one had more time to be used.
     """
     now, best = from_micros(query.valid), dict[str, float]()
     for note in placed:

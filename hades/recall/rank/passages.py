@@ -18,17 +18,17 @@ from hades.recall.rank.ranking import RECENT_WEIGHT, Ranking, recency_of
 from hades.recall.run import Stage
 
 RANKED_FROM_CANDIDATES = 20
-"""The ranker compares candidates by their deviations, and learned with about 120 of them; with
-four, one word more or less turns its order around."""
+"""The least candidates for the models. They use deviations among candidates and learned with about
+120 of them; with four, one word more or less would reverse the order."""
 SAME_TITLE = 2.0
-"""What a passage loses for each better one under its own title, where the graph speaks: five
-passages then hold 1 to 1.5 points more of the gold of four sets (2Wiki 97.4 → 98.1)."""
+"""The loss of a passage for each better one under the same title, in linked questions. Five
+passages then have 1 to 1.5 points more of the gold of four sets (2Wiki 97.4 → 98.1)."""
 
 
 def rank_passages(
     stage: Stage, found: Found, candidates: Candidates, ranker: Ranker, *, recent: bool
 ) -> Ranking:
-    """Rank passages; with few of them, or late, by fusion instead of the models."""
+    """Rank passages by the models, or by fusion if they are few, late or switched off."""
     plan, query, seeds = stage.run.plan.reranker, found.search.query, found.seeds
     numbers, features, recency = candidates.numbers, None, None
     few = len(numbers) < RANKED_FROM_CANDIDATES
@@ -53,7 +53,7 @@ def rank_passages(
 
 
 def _with_gains(query: QueryContext, plan: Reranker, numbers: Ints, scores: Floats) -> Floats:
-    """Add to the scores of the best passages what uses and importance are worth."""
+    """Add the gain from uses and importance to the scores of the best passages."""
     if not plan.strength:
         return scores
     gained, now = scores.copy(), from_micros(query.valid)
@@ -67,7 +67,7 @@ def _with_gains(query: QueryContext, plan: Reranker, numbers: Ints, scores: Floa
 
 
 def _better_of_title(query: QueryContext, numbers: Ints, scores: Floats) -> Floats:
-    """How many better candidates each has under its own title."""
+    """Return how many better candidates there are under each one's title."""
     title = query.graph.title_of[numbers]
     order = np.lexsort((numbers, -scores, title))
     head = np.concatenate([[True], title[order][1:] != title[order][:-1]])

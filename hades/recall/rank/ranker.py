@@ -1,11 +1,11 @@
 """The ranker: four small logistic models, chosen by what the candidates are.
 
-`notes`: notes, which have features of their own. `turns`: most candidates are turns
-of conversations. `linked`: the question names a title, or candidates mention each other's
-titles: all features count. `plain`: neither: the order of meaning and words, corrected by a
-second hop. `turns` and `plain` are shrunk towards the order of meaning and words. Features are
-standardised within the candidates of one question, so a model learned on one corpus reads
-another. The weights are a readable file (`ranker.json`); `hades train-ranker` makes it.
+`notes` ranks notes, by their own features. `turns` is for candidates that are mostly turns of
+conversations. `linked` uses all features, if the question names a title or candidates mention each
+other's titles. `plain`, for the rest, is the order of meaning and words, corrected by a second hop.
+`turns` and `plain` are shrunk towards the order of meaning and words. Features are standardised
+within one question, so a model learned on one corpus works on another. The weights are a readable
+file, `ranker.json`, made by `hades train-ranker`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from hades.recall.rank.note_features import NOTE_FEATURES
 Table = Floats32
 FusionWeights = tuple[float, float, float]
 WALK_ROOT = 0.25
-"""A few passages hold most of a walk: by its fourth root the others count beside the prior (R@5
-of the fusion on half 0: 2Wiki 65 → 71, MuSiQue 55 → 56, HotpotQA 81 → 84, LoCoMo 59 → 60)."""
+"""The power of walk scores in the fusion. A few passages have most of a walk; with its fourth root
+the others count, too (R@5 of the fusion on half 0: 2Wiki 65 → 71, MuSiQue 55 → 56, HotpotQA 81 →
+84, LoCoMo 59 → 60)."""
 LITTLE_PRIOR = 1e-6
 
 PLAIN: tuple[str, ...] = ("prior", "second_hop", "second_hop_rank")
@@ -38,23 +39,23 @@ TURNS: tuple[str, ...] = (
     *("words", "meaning", "coverage", "named_weight"),
 )
 BELIEF: tuple[str, ...] = ("score", "cosine", "coverage", "rank", "linked")
-"""What a passage's probability is read from: not standardised, so that questions compare."""
+"""Features of a passage's probability; not standardised, so that questions can be compared."""
 NOTE_BELIEF: tuple[str, ...] = ("score", "near", "coverage", "name_said", "missing", "rank")
-"""The same of a note; `missing`: a number or id of the question that it lacks."""
+"""Features of a note's probability; `missing` is a number or id of the question that it lacks."""
 SHIPPED = Path(__file__).with_name("ranker.json")
 
 SPREAD = 0.05
-"""Added to the deviation: a feature that hardly varies says little."""
+"""Added to the deviation, so that a feature that hardly varies counts little."""
 LINKED_SHARE = 0.02
-"""Of the candidates whose title another candidate mentions, for a question to be linked."""
+"""The share of candidates whose title another one mentions that makes a question linked."""
 TURNS_SHARE = 0.5
-"""Of the candidates that are turns, for a question to be about conversations."""
+"""The share of turns among the candidates that makes a question one about conversations."""
 
 _TITLE_NAMED, _BRIDGE_IN = FEATURES.index("title_named"), FEATURES.index("bridge_in")
 _COSINE, _COVERAGE = FEATURES.index("cosine"), FEATURES.index("coverage")
 _TURN = FEATURES.index("turn")
 PRIOR_BELIEF: tuple[str, ...] = ("cosine", "rank")
-"""The same where nothing was ranked: too few candidates, switched off, or too late."""
+"""Features of the probability without the models: few candidates, switched off, or late."""
 _NAMES = {"linked": FEATURES[:-1], "plain": PLAIN, "turns": TURNS, "notes": NOTE_FEATURES[:-2]}
 COLUMNS = {
     kind: [(NOTE_FEATURES if kind == "notes" else FEATURES).index(name) for name in names]
@@ -66,7 +67,7 @@ _NOTE_BELIEF_COLUMNS = [NOTE_FEATURES.index(name) for name in NOTE_BELIEF[1:-1]]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The candidates' scores and the probability that each is wanted."""
+    """The candidates' scores and the probability of each that it answers."""
 
     scores: Floats
     belief: Floats
@@ -74,16 +75,16 @@ class Ranked:
 
 
 class Ranker:
-    """Weights, and what they make of features."""
+    """The weights of the models, and the scores they give."""
 
     def __init__(self, weights: Mapping[str, Any], beliefs: Mapping[str, Any]) -> None:
-        self.weights = {kind: np.asarray(one, float) for kind, one in weights.items()}
-        """By kind of question (`linked`, `plain`, `turns`, `notes`), one for each feature."""
-        self.beliefs = {name: np.asarray(one, float) for name, one in beliefs.items()}
-        """One weight for each of BELIEF, and last a constant; those of notes by themselves."""
+        self.weights = {kind: np.asarray(values, float) for kind, values in weights.items()}
+        """One weight for each feature, by model: `linked`, `plain`, `turns`, `notes`."""
+        self.beliefs = {name: np.asarray(values, float) for name, values in beliefs.items()}
+        """One weight for each feature of a belief, and last a constant, by name in BELIEFS."""
 
     def rank(self, features: Table) -> Ranked:
-        """Scores of one question's candidates."""
+        """Score the candidates of one question."""
         kind = kind_of(features)
         scores = self.scores(features, kind)
         belief = "notes_belief" if kind == "notes" else "belief"
@@ -105,7 +106,7 @@ class Ranker:
         return np.asarray(1 / (1 + np.exp(-(x @ weights[:-1] + weights[-1]))), float)
 
     def scores(self, features: Table, kind: str) -> Floats:
-        """Return the scores one of the models gives."""
+        """Return the scores of one model."""
         columns = features[:, COLUMNS[kind]]
         return np.asarray(standardised(columns) @ self.weights[kind], float)
 
@@ -139,19 +140,19 @@ class Ranker:
 
 @cache
 def shipped_ranker() -> Ranker:
-    """The ranker in the package."""
+    """Return the ranker of the package."""
     return Ranker.load(SHIPPED)
 
 
 def fused(prior: Floats, walked: Floats, belief: Floats, weights: FusionWeights) -> Floats:
-    """Weigh prior, walk and belief; where no walk came, the prior decides."""
+    """Return the weighted sum of prior, walk and belief; the prior breaks ties."""
     walked = (walked / max(1e-12, float(walked.max(initial=0.0)))) ** WALK_ROOT
     joined: Floats = weights[0] * prior + weights[1] * walked + weights[2] * belief
     return joined + LITTLE_PRIOR * prior
 
 
 def kind_of(features: Table) -> str:
-    """Which model ranks these candidates."""
+    """Return which model ranks these candidates."""
     if features.shape[1] == len(NOTE_FEATURES):
         return "notes"
     if len(features) and float(features[:, _TURN].mean()) >= TURNS_SHARE:
@@ -162,13 +163,13 @@ def kind_of(features: Table) -> str:
 
 
 def standardised(features: Table) -> Table:
-    """Each feature in deviations from its mean among the candidates."""
+    """Return each feature in deviations from its mean among the candidates."""
     spread: Table = (features - features.mean(0)) / (features.std(0) + SPREAD)
     return spread
 
 
 def belief_features(features: Table, scores: Floats, kind: str) -> Floats:
-    """What a passage's probability is read from."""
+    """Return the features of the candidates' probabilities."""
     rank = log_ranks(scores)
     if kind == "notes":
         own = features[:, _NOTE_BELIEF_COLUMNS].T

@@ -1,4 +1,4 @@
-"""Rankings: candidates in their order, one result type for passages and notes alike."""
+"""Rankings: candidates in order, the result type of passages and notes."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from hades.graph.arrays import Floats, Floats32, Ints
 from hades.recall.query_context import QueryContext
 
 RECENT_WEIGHT = 1.0
-"""What the newest candidate gains over the oldest when a question asks for what is recent, in
-points of the ranker, whose scores lie some three apart; without it, as much as all the rest
-together. A judgement: no set of questions asks for that."""
+"""The gain of the newest candidate over the oldest when a question asks for recent things, in
+points of the ranker, whose scores spread over about three; in a fusion it outweighs all the rest. A
+judgement: no set has such questions."""
 NEAR_LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Candidates in their order, best first."""
+    """Candidates in order, best first."""
 
     numbers: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     """Chunk numbers."""
     scores: Floats = field(default_factory=lambda: np.zeros(0))
     belief: Floats = field(default_factory=lambda: np.zeros(0))
-    """How likely each is wanted."""
+    """The probability of each that it answers."""
     near: Floats = field(default_factory=lambda: np.zeros(0))
-    """How near each is in meaning."""
+    """The cosine of each with the question."""
     features: Floats32 | None = None
     """A row for each candidate; None when the ranker was off, or two rankings were merged."""
     recency: Floats | None = None
-    """0 to 1; None when the question does not ask for what is recent."""
+    """0 to 1; None when the question does not ask for recent things."""
     are_notes: bool = False
     """Whether the best candidate is a note."""
     superseded: frozenset[int] = frozenset()
-    """The versions of notes that a later one says anew, by chunk number."""
+    """The chunk numbers of versions of notes that a later version restates."""
     held: Mapping[int, str] = field(default_factory=dict)
-    """By chunk number of an earlier version of a note: what no later one says again."""
+    """The sentences of earlier versions that no later version restates, by chunk number."""
     current: Mapping[int, int] = field(default_factory=dict)
     """Maps versions of changed notes to the version that holds; both are chunk numbers."""
 
@@ -102,7 +102,7 @@ def best_of(
 
 
 def recency_of(query: QueryContext, numbers: Ints) -> Floats:
-    """What changed on the newest day is 1, on the oldest 0, in between by the order of days."""
+    """Return 1 for candidates of the newest day, 0 for the oldest, and between by order of days."""
     days = query.indexes.spans(numbers, query.as_of)[0] // DAY_MICROSECONDS
     known, place = np.unique(days, return_inverse=True)
     return place / max(1, len(known) - 1)

@@ -1,4 +1,7 @@
-"""Succession: which later versions of a note say anew what an earlier one says of the question."""
+"""Succession: which later versions of a note restate what an earlier one says on the question.
+
+To restate is to say the same thing again or with another value.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,13 @@ from hades.recall.find.results import SearchQuery
 from hades.recall.rank.note_candidates import NoteCandidates, topic_name
 
 SAID_AGAIN = 0.7
-"""Two sentences of one note this near say the same, or one says the other anew: a judgement."""
+"""The cosine from which one sentence of a note restates another. A judgement."""
 LONG_FROM_VERSIONS = 4
-"""From so many versions on, what each of them says is told from what all of them say."""
+"""From this many versions on, sentences are compared by clusters over all versions."""
 
 
 class _AnewWeights(NamedTuple):
-    """Weights of the signs that a later version says anew what an earlier one says."""
+    """Weights of the signs that a later version restates an earlier one."""
 
     nearer: float
     alike: float
@@ -35,34 +38,34 @@ class _AnewWeights(NamedTuple):
 
 
 ANEW = _AnewWeights(8.1, 3.1, 2.2, -1.2, 0.8, 1.5, -1.2)
-"""Learnt on 1,155 pairs of versions of four sets of notes; on each set, learnt on the others, 82
-to 86 % of the pairs are told right. `timed` is a judgement: a question with a time in it wants
-the version of that time."""
+"""Learnt on 1,155 pairs of versions of four sets of notes. Tested on each set after learning on the
+others, 82 to 86 % of the pairs are right. `timed` is a judgement: a question with a time wants the
+version of that time."""
 ANEW_PAST = -0.6
 SAME_CLUSTER = 0.05
-"""In a note of many versions, groups of sentences whose vectors, less what all of them share, are
-nearer than this on average are about the same thing. Chosen on a generated world of 740 versions
-of 40 notes, where `ask` then told 86 % of what holds; comparing two at a time told 75 %."""
+"""In a note of many versions, groups of sentences with a higher mean cosine, after subtracting the
+mean vector, are about the same thing. Chosen on a generated world of 740 versions of 40 notes:
+`ask` then finds 86 % of what holds; comparing versions in pairs finds 75 %."""
 SURE = 3.0
-"""Of a note of many versions: how surely a later sentence on the same thing says it anew."""
+"""The logit that a later sentence on the same thing restates an earlier one."""
 COMPARED_AT_MOST = 128
-"""Sentences of a note of many versions: the nearest to the question."""
+"""The sentences of a note of many versions, nearest to the question, that are compared."""
 
 
 class VersionSentences:
-    """The sentences of one version of a note, as a question sees them."""
+    """The sentences of one version of a note, compared with a question."""
 
     def __init__(self, notes: NoteCandidates, row: int, vector: Floats32, terms: set[str]) -> None:
         self.vectors = notes.vectors[row]
         self.near = product(self.vectors, vector)
-        """How near each sentence is to the question."""
+        """The cosine of each sentence with the question."""
         self._notes, self._row = notes, row
         self._terms = terms - topic_name(notes.placed[row].chunk.topic).terms
         """The question's stems, except those of the topic's name."""
 
     def said_anew(self, later: VersionSentences, *, newest: bool) -> float:
-        """How surely a later version says something else, or again, of what is asked."""
-        if not len(self.near) or not len(later.near):  # without vectors, its words must tell
+        """Return the logit that a later version restates what this one says on the question."""
+        if not len(self.near) or not len(later.near):  # without vectors, compare the words
             own = self._has(None)
             return SURE if own and own <= later._has(None) else -SURE
         best = int(self.near.argmax())
@@ -80,7 +83,7 @@ class VersionSentences:
         )
 
     def alone_says(self, later: VersionSentences) -> bool:
-        """Whether it says words of the question, and a later version none and nothing like it."""
+        """Return whether only this version, not the later one, says something on the question."""
         if not len(self.near) or not len(later.near) or self.near.max() <= later.near.max():
             return False
         best = int(self.near.argmax())
@@ -98,14 +101,14 @@ class VersionSentences:
 
 @dataclass(frozen=True, slots=True)
 class Succession:
-    """How surely versions of notes are said anew by later ones."""
+    """The logits that later versions of notes restate earlier ones."""
 
     said: Sequence[VersionSentences]
-    """By row, what it says; empty where that is not known, or not asked for."""
+    """The sentences of each row; empty without vectors, or if the question asks what happened."""
     logits: Floats
-    """By row and row of a later version: above 0 the later one likely says it anew."""
+    """[row, row of a later version]: above 0, the later one likely restates the earlier one."""
     clusters: Mapping[int, Sequence[int]]
-    """By row of a note of many versions: what each of its sentences is about, a number."""
+    """For rows of a note of many versions, the cluster of each sentence."""
 
 
 def find_succession(notes: NoteCandidates, search: SearchQuery) -> Succession:
@@ -135,9 +138,9 @@ def find_succession(notes: NoteCandidates, search: SearchQuery) -> Succession:
 
 
 def _clusters(said: Mapping[int, VersionSentences]) -> dict[int, list[int]]:
-    """Tell what the sentences of a note's versions are about: by row and sentence, a number.
+    """Cluster the sentences of a note's versions; return the cluster of each sentence, by row.
 
-    Groups grow by joining the two that are nearest on average, until none are near enough.
+    The two clusters with the highest mean cosine are joined until none are near enough.
     """
     vectors = np.concatenate([version.vectors for version in said.values()])
     vectors = vectors - vectors.sum(0) / max(1, len(vectors))
@@ -156,7 +159,7 @@ def _clusters(said: Mapping[int, VersionSentences]) -> dict[int, list[int]]:
         sizes[first], both = sizes[pair].sum(), sizes[pair] @ average[pair]
         average[first] = average[:, first] = both / sizes[first]
         average[second] = average[:, second] = -np.inf
-    numbers = -1 - np.arange(len(vectors))  # of those not compared: each is about another thing
+    numbers = -1 - np.arange(len(vectors))  # a sentence not compared is a cluster of its own
     numbers[kept] = group
     numbered = iter(numbers.tolist())
-    return {row: list(islice(numbered, len(one.near))) for row, one in said.items()}
+    return {row: list(islice(numbered, len(sentences.near))) for row, sentences in said.items()}

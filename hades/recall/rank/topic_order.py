@@ -14,13 +14,13 @@ from hades.recall.rank.note_candidates import NoteCandidates, topic_name
 from hades.recall.rank.succession import SAID_AGAIN, Succession
 
 SUPERSEDING_AT_MOST = 256
-"""Edges `supersedes` that a question looks at: the newest."""
+"""The most edges `supersedes`, the newest, that a question reads."""
 LITTLE = 1e-3
-"""By so little a note is put above another."""
+"""The difference of scores that puts a note above another."""
 
 
 def with_numbers_apart(notes: NoteCandidates, scores: Floats, terms: list[str]) -> Floats:
-    """Return scores in which bug 103 is not above bug 102 when 102 is asked for."""
+    """Lower the scores of names with another number: bug 103 is below bug 102 if 102 is asked."""
     asked = set(terms)
     names = [topic_name(placed.chunk.topic) for placed in notes.placed]
     is_named = [name.is_named_by_number(asked) for name in names]
@@ -39,12 +39,11 @@ def with_numbers_apart(notes: NoteCandidates, scores: Floats, terms: list[str]) 
 def in_topic_order(
     notes: NoteCandidates, scores: Floats, time: TimeAsked, succession: Succession
 ) -> tuple[Floats, set[int]]:
-    """Put a later version above the earlier one that it says anew.
+    """Put a later version above the earlier one that it restates.
 
-    Returns the new scores, and the chunk numbers of these earlier versions. The earlier
-    version's best sentence is compared with the later one's that is nearest to it and to the
-    question. Where the past is asked for, the earlier version stands above; of what happened in
-    a window both are wanted.
+    Returns the new scores, and the chunk numbers of these earlier versions. If the question asks
+    for the past, the earlier version is put above. If it asks what happened in a window, both are
+    wanted and nothing changes.
     """
     anew: set[int] = set()
     if not succession.said:
@@ -64,7 +63,7 @@ def in_topic_order(
                 ordered[later] = max(ordered[later], ordered[row] + LITTLE)
             elif newest or time.kind is TimeKind.ORIGIN:
                 ordered[row] = max(ordered[row], ordered[later] + LITTLE)
-    if time.kind is TimeKind.PAST:  # of equals, what held last
+    if time.kind is TimeKind.PAST:  # among equals, the version that held last is first
         count = len(oldest_first)
         ordered[oldest_first] += np.arange(count) * LITTLE / count / 2
     return ordered, anew
@@ -75,8 +74,8 @@ def below_superseding(
 ) -> tuple[Floats, set[int]]:
     """Put a note above another one that it `supersedes`.
 
-    Returns the new scores, and the chunk numbers of the notes below. This holds only where the
-    sentence that is said otherwise is what the other note says of the question.
+    Returns the new scores, and the chunk numbers of the notes below. Only an edge whose superseded
+    sentence is the one nearest to the question counts.
     """
     below: set[int] = set()
     query, time = search.query, search.time
@@ -104,7 +103,7 @@ def below_superseding(
 
 
 def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]:
-    """Return what no later version says again or otherwise, by number of an earlier version."""
+    """Return the sentences that no later version restates, by chunk number of the earlier one."""
     held, clusters = {}, succession.clusters
     for row, own in enumerate(notes.vectors):
         after, sentences = notes.later_rows(row), notes.sentences(row)
@@ -116,6 +115,6 @@ def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]
         else:
             vectors = np.concatenate([notes.vectors[other] for other in after])
             holds = (product(own, vectors).max(1, initial=0.0) < SAID_AGAIN).tolist()
-        kept = [one for one, is_held in zip(sentences, holds, strict=True) if is_held]
+        kept = [text for text, is_held in zip(sentences, holds, strict=True) if is_held]
         held[int(notes.numbers[row])] = " ".join(" ".join(kept).split())
     return held
