@@ -1,7 +1,7 @@
-"""The prompt people start a conversation with.
+"""The prompt with which a user can start a conversation.
 
-`answer_from_paths` is the contract of source document 002, appendix B: only what the paths say, and
-every claim cited by path and node.
+`answer_from_paths` follows source document 002, appendix B: the model may use only what the paths
+say, and cites path and node for every claim.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ async def answer_from_paths(
 ) -> str:
     """Asks for an answer from what is recalled alone, citing path numbers and node ids."""
     call = AgentCall.of(ctx, space, as_of)
-    found = await call.ask(lambda view: view.recall(question, budget=BUDGET_TOKENS))
-    paths = answers.recalled_paths(found)
-    passages = [f"[{one_line(one.id)}]\n{indented(one.chunk.text)}" for one in found.passages]
+    recall = await call.ask(lambda view: view.recall(question, budget=BUDGET_TOKENS))
+    paths = answers.recalled_paths(recall)
+    passages = [
+        f"[{one_line(passage.id)}]\n{indented(passage.chunk.text)}" for passage in recall.passages
+    ]
     parts = [
         "Facts:",
-        *(answers.cited_facts(found) or ["none"]),
+        *(answers.cited_facts(recall) or ["none"]),
         "",
         "Passages:",
         *(passages or ["none"]),
