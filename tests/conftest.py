@@ -2,34 +2,108 @@
 
 The contract of `Memory` is tested three times: on a file of this process, on a database of a
 real PostgreSQL, and on a `Client` of a real server over the file.
+
+Tests marked `slow` run in `make test-all` only. A test that uses a fixture of `SLOW_FIXTURES` is
+slow without a mark of its own. Disks are not waited for, except in tests marked `durable`. Files
+are read in this process, except in tests marked `workers`. The built-in encoder computes the vector
+of a text once in a process, except in tests marked `encoder`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import hades
 from hades.domain.times import to_micros
+from hades.ingest import pipeline
+from hades.ingest.workers import Workers
+from hades.models.onnx_encoder import Vectors, _Session
+from hades.store.sqlite import database as sqlite_database
 
 if TYPE_CHECKING:
+    from postgres_template import PostgresTemplate
     from serving import Server
 
 settings.register_profile(
     "hades", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
 )
 settings.load_profile("hades")
+
+
+SLOW_FIXTURES = frozenset({"chat_server", "ray", "standby"})
+"""Servers that take seconds to start: a language model, a Ray cluster, a second PostgreSQL."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, help="run the tests in a random order with this seed")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that use a slow fixture; with `--shuffle`, shuffle files and their tests."""
+    for item in items:
+        if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+    seed = config.getoption("--shuffle")
+    if seed is not None:
+        chance = random.Random(seed)
+        files = {item.path: chance.random() for item in items}
+        items.sort(key=lambda item: (files[item.path], str(item.path), chance.random()))
+
+
+@pytest.fixture(autouse=True)
+def _disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let SQLite leave its writes to the operating system: only a power cut would lose them."""
+    if not request.node.get_closest_marker("durable"):
+        monkeypatch.setattr(sqlite_database, "SYNCHRONOUS", "OFF")
+
+
+def _remembered(run: Callable[[_Session, list[int]], Vectors]) -> Any:
+    """Give each text its vector once in this process: many tests remember the same notes."""
+    vectors: WeakKeyDictionary[_Session, dict[tuple[int, ...], Vectors]] = WeakKeyDictionary()
+
+    def vector_of(session: _Session, ids: list[int]) -> Vectors:
+        known, key = vectors.setdefault(session, {}), tuple(ids)
+        if key not in known:
+            known[key] = run(session, ids)
+        return known[key].copy()
+
+    return vector_of
+
+
+_vector_of = _remembered(_Session.run)
+
+
+@pytest.fixture(autouse=True)
+def _encoding(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not request.node.get_closest_marker("encoder"):
+        monkeypatch.setattr(_Session, "run", _vector_of)
+
+
+class _ReadsHere(Workers):
+    """Reads files in this process: a process of its own for each test takes longer than most."""
+
+    def __init__(self, still_wanted: Callable[[], None], *, in_process: bool = False) -> None:
+        super().__init__(still_wanted, in_process=True)
+
+
+@pytest.fixture(autouse=True)
+def _reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not request.node.get_closest_marker("workers"):
+        monkeypatch.setattr(pipeline, "Workers", _ReadsHere)
 
 
 class HeldClock:
@@ -94,6 +168,14 @@ def postgres_server() -> Iterator[str]:
     server.cleanup()
 
 
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: str) -> PostgresTemplate:
+    """A database of this process that has the tables of an empty memory already."""
+    from postgres_template import PostgresTemplate
+
+    return PostgresTemplate(postgres_server, f"t{os.getpid()}", HeldClock())
+
+
 @pytest.fixture(scope="module")
 def server_folder() -> Iterator[Path]:
     """A folder for a PostgreSQL server, which never runs as root.
@@ -133,11 +215,16 @@ CITUS = os.environ.get("HADES_TEST_CITUS", "")
 
 
 @pytest.fixture
-def postgres(postgres_server: str) -> str:
-    """The address of an empty memory in PostgreSQL."""
-    schema = f"t{os.getpid()}_{next(_schemas)}"
-    sign = "&" if "?" in postgres_server else "?"
-    return f"{postgres_server}{sign}schema={schema}"
+def postgres(postgres_template: PostgresTemplate) -> Iterator[str]:
+    """The address of an empty memory in PostgreSQL, which is dropped after the test."""
+    with postgres_template.copied() as address:
+        yield address
+
+
+@pytest.fixture
+def new_postgres(postgres: str) -> str:
+    """The address of a schema that does not exist yet."""
+    return f"{postgres}_new"
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ from hades.cli import app
 from hades.store import schema
 from hades.store.sqlite import opening
 
+pytestmark = pytest.mark.durable
+
 
 def _filled(path: Path) -> dict[str, str]:
     contents = {}
@@ -91,6 +93,7 @@ def test_a_truncated_file(path: Path, share: float) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_flipped_bits_are_noticed_or_harmless(path: Path, tmp_path: Path) -> None:
     """Whatever bit flips: the right content, or a HadesError; never a wrong content."""
     contents = _filled(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import urlsplit
 
 from typer.testing import CliRunner
 
@@ -24,29 +25,31 @@ def _refused(*words: str) -> str:
     return result.stderr
 
 
-def test_init_makes_a_memory_once(postgres: str) -> None:
-    assert json.loads(_db("init", postgres, "--json"))["made"]
-    assert not json.loads(_db("init", postgres, "--json"))["made"]
-    assert "made" in _db("init", postgres, "--schema", postgres.rpartition("=")[2] + "_other")
+def test_init_makes_a_memory_once(new_postgres: str) -> None:
+    assert json.loads(_db("init", new_postgres, "--json"))["made"]
+    assert not json.loads(_db("init", new_postgres, "--json"))["made"]
+    other = new_postgres.rpartition("=")[2] + "_other"
+    assert "made" in _db("init", new_postgres, "--schema", other)
 
 
-def test_init_says_what_is_wrong(postgres: str) -> None:
+def test_init_says_what_is_wrong(new_postgres: str) -> None:
     import psycopg
 
     from hades.store.postgres.address import read_server_address
 
-    found = read_server_address(postgres)
+    found = read_server_address(new_postgres)
     role = f"{found.schema}_nobody"
     with psycopg.connect(found.conninfo, autocommit=True) as admin:
         admin.execute(f"CREATE ROLE {role} LOGIN")
         try:
-            told = _refused("init", postgres.replace("postgres:@", f"{role}:@"))
+            told = _refused("init", new_postgres.replace("postgres:@", f"{role}:@"))
         finally:
             admin.execute(f"DROP ROLE {role}")
     assert "permission denied" in told
-    assert "does not exist" in _refused("init", postgres.replace("/postgres?", "/nowhere?"))
+    nowhere = urlsplit(new_postgres)._replace(path="/nowhere").geturl()
+    assert "does not exist" in _refused("init", nowhere)
     assert "not the address" in _refused("init", "notes.hades")
-    assert "cannot be a schema" in _refused("init", postgres, "--schema", "pg_x")
+    assert "cannot be a schema" in _refused("init", new_postgres, "--schema", "pg_x")
     assert "cannot be reached" in _refused("init", "postgresql://u@127.0.0.1:1/x")
 
 

@@ -82,6 +82,7 @@ def _run(command: str) -> None:
     assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_every_shown_command_works(page: Path, folder: Path) -> None:
     """Commands run in the order shown, in one folder; `python` blocks share one script.
@@ -101,7 +102,14 @@ def test_every_shown_command_works(page: Path, folder: Path) -> None:
         runpy.run_path(str(folder / "script.py"), run_name="__main__")
 
 
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.name)
+QUICK = {"approach_x.py", "first_search.py", "recall.py"}
+EXAMPLES = [
+    pytest.param(path, id=path.name, marks=[] if path.name in QUICK else pytest.mark.slow)
+    for path in sorted((ROOT / "examples").glob("*.py"))
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_every_example_runs(
     example: Path, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

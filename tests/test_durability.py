@@ -16,6 +16,8 @@ import pytest
 
 import hades
 
+pytestmark = pytest.mark.durable
+
 WRITER = """
 import sys
 import hades
@@ -47,6 +49,7 @@ def _lines(writer: subprocess.Popen[str], count: int) -> str:
     return "".join(writer.stdout.readline() for _ in range(count))
 
 
+@pytest.mark.slow
 def test_acknowledged_writes_survive_kill_9(path: Path) -> None:
     """Two writers at a time are killed in the midst of their work, again and again."""
     generator = random.Random(20240101)
@@ -222,3 +225,8 @@ def test_two_processes_may_make_the_memory_at_once(path: Path) -> None:
 def _make(path: Path, number: int) -> None:
     with hades.open(path) as memory:
         memory.remember(str(number), "here")
+
+
+def test_a_commit_waits_for_the_disk(memory: hades.Memory) -> None:
+    """SQLite calls this level FULL."""
+    assert memory._store.database.value("PRAGMA synchronous") == 2

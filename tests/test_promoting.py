@@ -454,7 +454,7 @@ def test_where_nothing_is_supported_it_is_extractive_and_says_why(
         use(monkeypatch, server.url)
         done = story.promote(X, reason=WHY, model="m")
     assert (done.by, done.dropped) == ("extractive", 2)
-    assert done.why.startswith("none of its 2 sentences holds")
+    assert done.why.startswith("none of its 2 sentences is supported")
     assert done.state.content.startswith("Approach X is viable")
 
 

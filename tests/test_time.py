@@ -193,3 +193,11 @@ def test_a_clock_that_tells_no_microseconds_is_refused(path: Path, clock: Any) -
     with pytest.raises(hades.InvalidInput, match="microseconds since 1970"):
         hades.open(path, clock=clock)
     assert not list(path.parent.glob("*.hades*"))
+
+
+def test_of_two_versions_of_one_moment_the_older_one_never_holds(memory: hades.Memory) -> None:
+    for content, since in (("one", "2024-01-01"), ("two", "2024-01-01"), ("three", "2024-02-01")):
+        memory.remember("a", content, valid_from=since)
+    one, two, three = memory.history("a")
+    assert [one.valid_to, two.valid_to, three.valid_to] == [two.valid_from, three.valid_from, None]
+    assert memory.at("2024-01-01").get("a").content == "two"

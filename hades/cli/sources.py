@@ -80,7 +80,7 @@ def ingest(
 
     The exit code is 1 if a file you named, or a line in it, was skipped.
     """
-    from hades.cli.render import summary as show_summary
+    from hades.cli.render import show_lines, summary_lines
 
     phases = tuple(phase) if phase else PHASES
     if not edges:
@@ -113,7 +113,8 @@ def ingest(
                 )
             news = summary.added + summary.changed + summary.renamed + summary.removed
             if known is None or news or summary.skipped != known:
-                invocation.show(summary, partial(show_summary, done=summary, verbose=verbose))
+                lines = summary_lines(summary, verbose=verbose)
+                invocation.show(summary, partial(show_lines, lines=lines))
                 sys.stdout.flush()
             known = summary.skipped
             if not watch:

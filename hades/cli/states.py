@@ -42,13 +42,14 @@ def remember(
         made = memory.proposals("all", since=state.recorded_at) if is_news else []
         found = [one for one in made if one.why.startswith(f"{state.id} says ")]
     from hades.cli import render
+    from hades.context.text.reports import proposal_lines
 
     def show(out: Console) -> None:
         news = "remembered" if is_news else "nothing new in"
         out.print(f"{news} [bold]{render.clean(state.id)}[/]")
         if found:
             out.print("what changed with it, or may have changed (see `hades review`):")
-            render.proposals(out, found)
+            render.show_lines(out, proposal_lines(found))
 
     invocation.show({**plain(state), "proposals": found} if found else state, show)
 
@@ -82,12 +83,14 @@ def recall(
     """Collect facts, passages and paths about a question."""
     with invocation.asked() as (view, progress):
         found = call(_RECALL, view, given, progress)
-    from hades.cli import answers, render
+    from hades.cli import render
+    from hades.context.text.answers import recall_lines
 
     if context and not invocation.json:
         sys.stdout.write(render.printable(found.context) + "\n")
     else:
-        invocation.show(found, lambda out: answers.recall(out, found, explain=explain))
+        lines = recall_lines(found, explain=explain)
+        invocation.show(found, lambda out: render.show_lines(out, lines))
 
 
 def _content(content: str | None, file: Path | None) -> str:

@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 from hades.errors import InvalidInput, Unavailable
@@ -43,9 +42,10 @@ class TokenFamily:
 
     name: str
     count: Callable[[Sequence[str]], list[int]]
-    """How many tokens each text has, without the marks a model puts around it."""
-    additive: bool = True
-    """Whether parts that each end with an empty line add up to the whole."""
+    """How many tokens each text has, without the marks a model puts around it.
+
+    Parts that each end with an empty line have as many tokens as their whole, or a few more.
+    """
 
     def cut(self, text: str, at_most: int) -> str:
         """As much of a text as fits: whole sentences where one fits, else words and an ellipsis.
@@ -67,21 +67,6 @@ class TokenFamily:
         kept = self._longest(text, ends, at_most, " " + ELLIPSIS)
         # One word alone may be too long: a line of base64, a language without spaces.
         return kept or self._longest(text, range(1, len(text)), at_most, ELLIPSIS)
-
-    def fit(self, text: str, at_most: int, size: Callable[[str], int], least: int = 1) -> str:
-        """As much of a text as fits where it is shown: `size` tells how many tokens that has.
-
-        Empty where not even `least` tokens of the text fit.
-        """
-        if size(text) <= at_most:
-            return text
-        room = at_most - size("")
-        while room >= least:
-            part = self.cut(text, room)
-            if size(part) <= at_most:
-                return part
-            room = room * 3 // 4
-        return ""
 
     def _longest(self, text: str, ends: Sequence[int], at_most: int, tail: str) -> str:
         """The longest beginning that fits, by halving; empty when none does."""
@@ -178,19 +163,13 @@ same name."""
 FAMILIES = ("minilm", "cl100k", "o200k", "claude", "llama3", "qwen")
 
 
-def token_family(name: str = "minilm", *, files: bool = True) -> TokenFamily:
-    """The family of a name: one of `FAMILIES`, a model such as gpt-4o, or file:/tokenizer.json.
-
-    Without `files` no file is read: a caller from outside must not name files of this machine.
-    """
-    if files and name.startswith("file:"):
-        return _of_file(str(Path(name.removeprefix("file:")).expanduser()))
+def token_family(name: str = "minilm") -> TokenFamily:
+    """Return the family of a name: one of `FAMILIES`, or a model such as gpt-4o."""
     model = name.lower().rpartition("/")[2]
     if model not in FAMILIES:
         begins = next((one for one in _MODELS if model.startswith(one)), None)
         if begins is None:
-            own = " or file:/path/tokenizer.json" if files else ""
-            known = f"{', '.join(FAMILIES)}, a model such as gpt-4o{own}"
+            known = f"{', '.join(FAMILIES)} or a model such as gpt-4o"
             raise InvalidInput(f"Tokens of {name!r} cannot be counted: use {known}.")
         model = _MODELS[begins] or begins
     return _named(model)
@@ -203,23 +182,3 @@ def _named(family: str) -> TokenFamily:
     if family in TENTHS:
         return TokenFamily(family, partial(_estimated, family))
     return TokenFamily(family, _BytePairs(f"{family}_base"))
-
-
-@cache
-def _of_file(path: str) -> TokenFamily:
-    from tokenizers import Tokenizer
-
-    try:
-        tokenizer = Tokenizer.from_file(path)
-    except Exception as error:  # the library raises nothing narrower
-        raise InvalidInput(f"{path} is not a tokenizer.json that can be read: {error}.") from error
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    tokenizer.encode_special_tokens = True
-
-    def counts(texts: Sequence[str]) -> list[int]:
-        readable = [text.encode("utf-8", "replace").decode() for text in texts]
-        found = tokenizer.encode_batch_fast(readable, add_special_tokens=False)
-        return [len(encoding) for encoding in found]
-
-    return TokenFamily(f"file:{path}", counts, additive=False)

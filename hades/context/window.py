@@ -2,12 +2,12 @@
 
 It follows MemGPT and source document 000, §4.
 
-Five sections in this order: core blocks, what was paged out (in short), the working set, evidence
-with the best at both ends, and the conversation. Above 90 % the window is compacted: what has the
-lowest priority and is least reliable goes first, the oldest of equals; what has high priority goes
-only where the rest is not enough; core blocks and the last turns never go. What goes is first
-written into the memory as a conversation, unless it came from there, and the window keeps a short
-summary of it. So nothing that went is lost.
+Five sections in this order: core blocks, what was paged out (in short), the working context,
+evidence with the best at both ends, and the conversation. Above 90 % the window is compacted: the
+blocks with the lowest priority and reliability go first, the oldest of equals. Blocks of high
+priority go only where the rest is not enough; core blocks and the last turns never go. What goes
+is first written into the memory as a conversation, unless it came from there, and the window keeps
+a short summary of it. So nothing is lost.
 """
 
 from __future__ import annotations
@@ -18,13 +18,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from hades.context.key_sentences import key_sentences
-from hades.context.pack import (
-    PART_TOKENS_AT_LEAST,
-    both_ends,
-    indented,
-    read_cite,
-    shown_cite,
-)
+from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, both_ends, fitted, size
+from hades.context.text.layout import read_cite, shown, shown_cite
 from hades.context.tokens import TokenFamily, token_family
 from hades.domain.answer import Recall
 from hades.domain.context import CORE_PREFIX, CoreBlock, WindowBlock, WindowEvent
@@ -46,7 +41,7 @@ PRIORITIES = ("low", "medium", "high")
 TITLES = {
     "core": "# Core memory",
     "archive": "# Paged out",
-    "working": "# Working set",
+    "working": "# Working context",
     "recall": "# Evidence",
     "conversation": "# Conversation",
 }
@@ -94,7 +89,7 @@ class ContextWindow:
         self.family: TokenFamily = token_family(tokens)
         self._memory, self._kept_turns, self._model = memory, kept_turns, model
         self._warned = False
-        self._titles = {one: self.family.count([f"{text}\n\n"])[0] for one, text in TITLES.items()}
+        self._titles = {one: size(self.family, text) for one, text in TITLES.items()}
         self._summary_tokens = min(int(limit * SUMMARY_SHARE), SUMMARY_TOKENS_AT_MOST)
         self._blocks: list[WindowBlock] = []
         self._pages = len(memory.topics(f"{name}/*"))
@@ -132,7 +127,7 @@ class ContextWindow:
         priority: str = "medium",
         reliability: float = 0.5,
     ) -> None:
-        """Set a block of the working set or of the evidence; one of that name is replaced."""
+        """Set a block of the working context or of the evidence; one of that name is replaced."""
         if section not in ("working", "recall"):
             raise InvalidInput(f"A block is put into working or recall, not {section!r}.")
         if priority not in PRIORITIES:
@@ -184,7 +179,7 @@ class ContextWindow:
         self._set(WindowBlock("working", cite, text, 0, source=source))
 
     def drop(self, name: str) -> None:
-        """Take a block out of the working set and the evidence; the memory is left as it is."""
+        """Take a block out of the working context and the evidence; the memory is left as it is."""
         gone = [("working", name), ("recall", name)]
         kept = [one for one in self._blocks if (one.section, one.name) not in gone]
         if len(kept) == len(self._blocks):
@@ -292,16 +287,11 @@ class ContextWindow:
         least: int = 1,
         end: str = "",
     ) -> WindowBlock | None:
-        """A block with as much of its text as keeps the whole within `most` tokens, if any."""
-
-        def made(part: str) -> WindowBlock:
-            return self._sized(replace(block, text=part + end))
-
-        def size(part: str) -> int:
-            return self._total([*others, made(part)])
-
-        part = self.family.fit(block.text, most, size, least)
-        return made(part) if part else None
+        """Cut a block so that it and the others have at most `most` tokens; None if it cannot."""
+        room = most - self._total([*others, replace(block, tokens=0)])
+        draft = BlockDraft(block, block.name, _head(block), block.text, least=least, end=end)
+        part = fitted(draft, room, self.family)
+        return replace(block, text=part.text, tokens=part.tokens) if part else None
 
     def _write(self, blocks: Sequence[WindowBlock]) -> str:
         """Write what goes into the memory; the topic it is in.
@@ -353,12 +343,10 @@ class ContextWindow:
     # Counting
 
     def _sized(self, block: WindowBlock) -> WindowBlock:
-        return replace(block, tokens=self.family.count([_shown(block)])[0])
+        return replace(block, tokens=size(self.family, _head(block), block.text))
 
     def _total(self, blocks: Sequence[WindowBlock]) -> int:
-        """The tokens of a window of these blocks: those of its parts, where they add up."""
-        if not self.family.additive:
-            return self.family.count([_rendered(blocks)])[0]
+        """Count the tokens of a window of these blocks: those of its parts."""
         titles = sum(self._titles[one] for one in {block.section for block in blocks})
         return sum(block.tokens for block in blocks) + titles
 
@@ -369,15 +357,14 @@ _CUT = "\n[cut here: the memory has the whole]"
 
 def _core(block: CoreBlock, family: TokenFamily) -> WindowBlock:
     """A core block, cut where it is longer than its limit: a state can be written without."""
-    text = family.fit(block.text, block.limit, lambda part: family.count([indented(part)])[0])
+    part = fitted(BlockDraft(block, block.topic, "", block.text, least=1), block.limit, family)
     cite = f"{block.topic}@{block.version}"
-    return WindowBlock("core", block.topic, text, 0, "high", 1.0, cite)
+    return WindowBlock("core", block.topic, part.text if part else "", 0, "high", 1.0, cite)
 
 
-def _shown(block: WindowBlock) -> str:
-    """A block as a model reads it. It ends with an empty line, so that parts add up."""
+def _head(block: WindowBlock) -> str:
     when = f", {block.said.astimezone(UTC):%Y-%m-%d %H:%M}" if block.said else ""
-    return f"[{shown_cite(block.name)}{when}]\n{indented(block.text)}\n\n"
+    return f"[{shown_cite(block.name)}{when}]"
 
 
 def _rendered(blocks: Sequence[WindowBlock]) -> str:
@@ -389,7 +376,8 @@ def _rendered(blocks: Sequence[WindowBlock]) -> str:
             inside.sort(key=lambda one: (ranks(one.priority), one.reliability), reverse=True)
             inside = both_ends(inside)
         if inside:
-            text += f"{title}\n\n" + "".join(map(_shown, inside))
+            blocks_shown = [shown(_head(one), one.text) for one in inside]
+            text += "".join(f"{part}\n\n" for part in (title, *blocks_shown))
     return text
 
 

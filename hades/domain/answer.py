@@ -319,28 +319,6 @@ class Diagnostic:
     def __str__(self) -> str:
         return f"{self.stage}: {self.reason.value}" + (f" ({self.detail})" if self.detail else "")
 
-    @property
-    def plain(self) -> str:
-        """What a user should know, in plain words; empty when the answer is not affected."""
-        return _PLAIN.get(self.reason, "").format(detail=self.detail).removesuffix(": ")
-
-
-_PLAIN = {
-    Reason.TIMEOUT: "stopped {detail}",
-    Reason.BUDGET_EXHAUSTED: "limited by the budget: {detail}",
-    Reason.EVICTED: "left out for want of room: {detail}",
-    Reason.CLAMPED: "outside the allowed range: {detail}",
-    Reason.NO_EMBEDDINGS: "{detail}, and are found by words and names only",
-    Reason.ENCODER_FAILED: "found by words and names only, the encoder failed: {detail}",
-    Reason.NOT_INDEXED: "not everything is indexed yet: {detail}",
-    Reason.NOTHING_KNOWN: "{detail}",
-    Reason.NOTHING_NOTED: "{detail}",
-    Reason.CUT_QUESTION: "the question was shortened: {detail}",
-    Reason.NO_HIERARCHY: "{detail}",
-    Reason.ARCHIVE_LOST: "without what lies in the archive: {detail}",
-}
-"""By reason, for users: something is missing or was changed. Other reasons are details."""
-
 
 @dataclass(frozen=True, slots=True)
 class StageReport:

@@ -1,12 +1,12 @@
-"""The focus: what one works on, held in memory and answered from there.
+"""A focus: the topics somebody works on, held in memory and answered from there.
 
     with memory.focus("project/alpha") as focus:
         focus.get("project/alpha")
         focus.recall("What does Alpha cost?")
 
-It begins with a topic and those the graph joins with it (source document 003, §7). What it cannot
-answer goes on to the memory, and the topics found there join the set. When its bytes are full, the
-topics that were not used for longest leave.
+It begins with a topic and those the graph joins with it (source document 003, §7). A question
+that it cannot answer goes on to the memory, and the topics found there join the focus. When its
+bytes are full, the topics that were not used for longest leave.
 
 It is keyed by the number of the memory's last change: after a write the topics that changed are
 read again, so it is never stale. Only the counts of uses, which are written without a change, may
@@ -28,11 +28,12 @@ from functools import cache, lru_cache
 from typing import Any
 
 from hades.context.pack import pack
+from hades.context.working_memory import recent_and_important
 from hades.domain.answer import Fact, Intent, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.statement import statement
 from hades.domain.times import NOW, from_micros
-from hades.domain.topics import Hit, State
+from hades.domain.topics import State
 from hades.errors import NotFound
 from hades.language.english.intent import asks_for_list, choose_mode, is_past_tense, read_intent
 from hades.language.english.terms import said, terms_of
@@ -45,7 +46,6 @@ from hades.recall.question.default_plan import default_plan
 from hades.recall.question.time_asked import time_asked
 from hades.recall.rank import belief
 from hades.recall.run import Run
-from hades.recall.working import recent_and_important
 from hades.store.archive import LOST
 from hades.store.byte_cache import ByteCache
 from hades.store.records import EdgeFilter
@@ -60,29 +60,27 @@ WORD_BYTES = 120
 ANSWERED = 0.9
 """How likely the answer stands there: 20 of 22 such questions of four everyday sets."""
 HERE = "focus"
-"""How answers from here are marked."""
+"""How answers from a focus are marked."""
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
 _intent, _plan = lru_cache(maxsize=256)(read_intent), cache(default_plan)
 
 
 @dataclass(slots=True)
 class _Loaded:
-    """A topic in the set."""
+    """A topic in a focus."""
 
     stamp: tuple[int, ...]
     """Differs after every write to the topic."""
     states: dict[int, State]
     latest: State | None
     """None: that depends on the time, or it was forgotten."""
-    is_whole: bool
-    """Whether all its states are here."""
     said: frozenset[str]
     """What the latest state says, its topic's name included."""
     name: frozenset[str]
 
 
 class Focus:
-    """What one works on, held in memory. Threads may share it."""
+    """The topics somebody works on. Threads may share it."""
 
     def __init__(
         self,
@@ -92,13 +90,13 @@ class Focus:
         topics: Iterable[str],
         bytes_at_most: int,
     ) -> None:
-        """A set over `memory`, the view that looks at this space as it is now."""
+        """Load `topics` of `memory`, the view that looks at this space as it is now."""
         self._store, self._space, self._memory = store, space, memory
         self._topics = ByteCache[str, _Loaded](bytes_at_most)
         self._lock = threading.RLock()
         self._revision = store.changefeed.revision()
         self.answered = {HERE: 0, "memory": 0}
-        """How many answers came from the set, and how many from the memory."""
+        """How many answers came from the focus, and how many from the memory."""
         self._load(topics)
 
     def __enter__(self) -> Focus:
@@ -109,12 +107,12 @@ class Focus:
 
     @property
     def topics(self) -> list[str]:
-        """What is in the set, the topic that was used last first."""
+        """The topics it holds, the one that was used last first."""
         return [name for name, _ in reversed(self._topics.items())]
 
     @property
     def bytes(self) -> int:
-        """How much the set holds."""
+        """How many bytes it holds."""
         return self._topics.bytes
 
     # Asking
@@ -130,28 +128,8 @@ class Focus:
             self._load([topic])
         return found
 
-    def history(self, topic: str) -> list[State]:
-        """Every state of a topic, as `Memory.history` gives it."""
-        kept = self._kept(topic)
-        found = [*kept.states.values()] if kept and kept.is_whole else []
-        self._count(found)
-        if not found:
-            found = self._memory.history(topic)
-            self._load([topic])
-        return found
-
-    def search(self, question: str, limit: int = 10) -> list[Hit]:
-        """Passages, best first; those from here have the retriever `focus`."""
-        passages = self._passages(question)[:limit]
-        self._count(passages)
-        if passages:
-            return [Hit(one.chunk, one.score, {HERE: one.score}, one.line) for one in passages]
-        hits: list[Hit] = self._memory.search(question, limit)
-        self._load(hit.chunk.topic for hit in hits)
-        return hits
-
     def recall(self, question: str, **how: Any) -> Recall:
-        """Passages for a question, packed; one from here has `focus` among its reasons.
+        """Passages for a question, packed; an answer from here has `focus` among its reasons.
 
         With options of `Memory.recall` the memory is asked.
         """
@@ -191,7 +169,7 @@ class Focus:
         """The passages of the topic that a question is about; none where that is not certain.
 
         It is a plain question about how things are. It says a word of one topic's name that no
-        other topic of the set has in its name, and all its words but stop words stand in the
+        other topic of the focus has in its name, and all its words but stop words stand in the
         latest state of that topic.
         """
         if not isinstance(question, str) or len(question) > QUESTION_CHARACTERS_AT_MOST:
@@ -287,7 +265,7 @@ class Focus:
         told = name | said(latest.content) if latest and is_read else frozenset()
         by_version = {one.version: one for one in states}
         taken = sum(sys.getsizeof(one.content) + STATE_BYTES for one in states)
-        loaded = _Loaded(stamp, by_version, latest, len(states) == recent[-1].version, told, name)
+        loaded = _Loaded(stamp, by_version, latest, told, name)
         return loaded, taken + WORD_BYTES * len(told)
 
 

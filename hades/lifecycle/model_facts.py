@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from pydantic import BaseModel, Field
 
-from hades.context.pack import indented, shown_name
+from hades.context.text.layout import indented, shown_name
 from hades.domain.topics import State
 from hades.language.english.prose_facts import ProseFact
 from hades.language.names import name_key, says

@@ -31,7 +31,7 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
         self._at_most = at_most
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        # Packed, a few bytes could become many.
+        # A small compressed reply could become a large one.
         request.headers["accept-encoding"] = "identity"
         response = await super().handle_async_request(request)
         response.headers.pop("content-encoding", None)

@@ -1,8 +1,8 @@
 """Language models behind OpenAI-compatible endpoints: vLLM, OpenRouter, Ollama, llama.cpp.
 
-Nothing calls one unless it was asked to. What a model says is hostile and weak: a reply is
-bounded in time and in bytes, and JSON is validated here whatever the server promised. Keys come
-from the environment alone, and stand in no message.
+A model is called only on request. Its replies are not trusted: they are limited in time and bytes,
+and JSON is validated here even if the server promises a schema. Keys come only from the
+environment and appear in no message.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ T = TypeVar("T", bound="BaseModel")
 Result = TypeVar("Result")
 
 REPLY_BYTES_AT_MOST = 2**20
-"""Of the body of an answer: a reply of 100,000 tokens fits."""
+"""The most bytes of a reply: 100,000 tokens fit."""
 TOKEN_CHARACTERS_AT_MOST = 32
-"""A server that writes more than it was asked to is cut off."""
+"""The most characters per requested token. The rest of a longer reply is cut off."""
 QUOTED_CHARACTERS = 200
 MESSAGE_TOKENS = 8
-"""Marks that a chat template puts around a message, about."""
+"""Approximate tokens that a chat template adds to a message."""
 OUR_TOKENS = 0.75
-"""Of our tokens to a model's, at least: SmolLM2 has 1.1 to 1.2 for one of ours in English."""
+"""Our tokens per token of a model, at least. SmolLM2 has 1.1 to 1.2 per token of ours."""
 DEFAULT = "default"
 
 
 class UnusableReply(Unavailable):
-    """What the model answered failed the checks, also after the retry."""
+    """The reply of the model failed the checks, also after the retry."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelTotals:
-    """What one model did for this process so far."""
+    """The calls, tokens and cost of one model in this process."""
 
     calls: int = 0
     failures: int = 0
-    """Calls that got no reply, or one that was of no use."""
+    """Calls without a usable reply."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float = 0.0
@@ -59,20 +59,20 @@ class ModelTotals:
 
 @dataclass(frozen=True, slots=True)
 class ModelReport:
-    """A model of the settings, and what it did for this process so far."""
+    """A model of the settings, with its totals in this process."""
 
     name: str
     model: str
-    """What its server calls it."""
+    """Its name at the server."""
     input_price: float | None
     output_price: float | None
-    """Of a million tokens."""
+    """Both prices are per million tokens."""
     context_tokens: int
     totals: ModelTotals
     answers: bool | None = None
-    """Whether it answers; None: nobody asked it."""
+    """Whether it answers, or None if it was not tried."""
     why: str = ""
-    """What is wrong where it does not."""
+    """The reason why it does not answer."""
 
 
 _totals: dict[str, ModelTotals] = {}
@@ -80,7 +80,7 @@ _adding = Lock()
 
 
 def totals() -> dict[str, ModelTotals]:
-    """What each model did for this process so far, by its name."""
+    """Return the totals of each model in this process, by name."""
     with _adding:
         return dict(_totals)
 
@@ -93,55 +93,55 @@ def _count(name: str, **more: Any) -> None:
 
 
 def open_chat_model(name: str = DEFAULT) -> ChatModel:
-    """The model of a name; `default` is the first of the settings, then the others in order.
+    """Return the model of a name. `default` tries all models of the settings in order.
 
-    Nothing is sent before it is asked something.
+    No request is sent yet.
     """
     from hades.settings import load_settings
 
     known = load_settings().all_models()
-    chosen = known if name == DEFAULT else tuple(one for one in known if one.name == name)
+    chosen = known if name == DEFAULT else tuple(model for model in known if model.name == name)
     if not known:
         raise Unavailable("No language model is set: name one with HADES_MODEL or `models:`.")
     if not chosen:
-        names = ", ".join(one.name for one in known)
+        names = ", ".join(model.name for model in known)
         raise InvalidInput(f"No model is called {name!r}: use default, {names}.")
     return ChatModel(chosen)
 
 
 class ChatModel:
-    """A model, and those that take its place when it is unavailable or of no use."""
+    """A model, and others to try if it is unavailable or gives no usable reply."""
 
     def __init__(self, models: Sequence[ModelSetting]) -> None:
         self._models = tuple(models)
 
     @property
     def name(self) -> str:
-        """The name of the one that is asked first."""
+        """The name of the first model."""
         return self._models[0].name
 
     def room(self, instructions: str, *, max_tokens: int) -> int:
-        """How many tokens of a text the first model has room for, by our counting."""
+        """Return how many of our tokens of text fit into the first model's window."""
         taken = self.estimate(instructions, "", max_tokens=max_tokens)
         left = self._models[0].context_tokens - taken.prompt_tokens - max_tokens
         return int(left * OUR_TOKENS)
 
     def estimate(self, instructions: str, text: str, *, max_tokens: int) -> Usage:
-        """The tokens and the cost of a call at most, if the first model answers at once."""
+        """Return the most tokens and cost of a call, if the first model answers without a retry."""
         prompt = sum(count([instructions, text])) + 2 * MESSAGE_TOKENS
         return _usage(self._models[0], prompt, max_tokens, 0.0)
 
     def complete(self, instructions: str, text: str, *, max_tokens: int) -> tuple[str, Usage]:
-        """What the model says to a text."""
+        """Return the reply to a text."""
         sent = instructions, text, max_tokens
-        return self._first(*sent, lambda one: one.ask(instructions, [text], max_tokens))
+        return self._first(*sent, lambda endpoint: endpoint.ask(instructions, [text], max_tokens))
 
     def complete_json(
         self, instructions: str, text: str, schema: type[T], *, max_tokens: int
     ) -> tuple[T, Usage]:
-        """An object of a schema; a reply that is none is asked for once more, with the fault."""
+        """Return a reply as an object of a schema. An invalid reply is asked for once more."""
         sent = instructions, text, max_tokens
-        return self._first(*sent, lambda one: one.ask_json(*sent, schema))
+        return self._first(*sent, lambda endpoint: endpoint.ask_json(*sent, schema))
 
     def _first(
         self,
@@ -150,7 +150,7 @@ class ChatModel:
         max_tokens: int,
         ask: Callable[[_Endpoint], tuple[Result, Usage]],
     ) -> tuple[Result, Usage]:
-        """The reply of the first model that gives one; of the last fault where none does."""
+        """Return the reply of the first model that gives one, or raise the error of the last."""
         needed = self.estimate(instructions, text, max_tokens=max_tokens)
         tokens = needed.prompt_tokens + max_tokens
         faults: list[HadesError] = []
@@ -181,7 +181,7 @@ class _Endpoint:
     def ask(
         self, instructions: str, texts: Sequence[str], max_tokens: int, **more: Any
     ) -> tuple[str, Usage]:
-        """The reply to a conversation: `texts` are the user's and the model's in turn."""
+        """Return the reply to a conversation. `texts` are the user's and the model's in turn."""
         roles = ("user", "assistant")
         messages = [{"role": "system", "content": _encodable(instructions)}]
         for at, text in enumerate(texts):
@@ -205,7 +205,7 @@ class _Endpoint:
                 except (openai.BadRequestError, openai.UnprocessableEntityError):
                     if more:
                         raise
-                    # Models that think take neither.
+                    # Reasoning models accept neither max_tokens nor temperature.
                     return await send(**body, max_completion_tokens=max_tokens)
 
         try:
@@ -213,7 +213,7 @@ class _Endpoint:
         except TimeoutError:
             within = f"within {self._setting.timeout_s:g} seconds"
             raise Unavailable(f"{self._address} did not answer {within}.") from None
-        # Errors of the client quote what a server sent, and servers quote keys.
+        # Errors of the client quote the server, and servers quote keys.
         except openai.APIStatusError as error:
             raise self._refused(error) from None
         except openai.OpenAIError as error:
@@ -230,7 +230,7 @@ class _Endpoint:
     def ask_json(
         self, instructions: str, text: str, max_tokens: int, schema: type[T]
     ) -> tuple[T, Usage]:
-        """An object of a schema, however the server was brought to say it."""
+        """Return an object of a schema, by the server's schema support or by instructions."""
         from pydantic import ValidationError
 
         form = schema.model_json_schema()
@@ -241,13 +241,13 @@ class _Endpoint:
         for _ in range(2):
             try:
                 said, took = self.ask(instructions, texts, max_tokens, response_format=asked_for)
-            except InvalidInput:  # it knows no schemas, or not this one
+            except InvalidInput:  # the server does not support schemas, or not this one
                 said, took = self.ask(in_words, texts, max_tokens)
             usage = took if usage is None else usage + took
             try:
-                # Models like to put the object in a fence, or between words.
-                found = said[max(said.find("{"), 0) : said.rfind("}") + 1]
-                return schema.model_validate_json(found), usage
+                # Models may put the object in a fence or between words.
+                json_text = said[max(said.find("{"), 0) : said.rfind("}") + 1]
+                return schema.model_validate_json(json_text), usage
             except ValidationError as error:
                 first = error.errors(include_url=False, include_input=False)[0]
                 where = ".".join(str(part) for part in first["loc"])
@@ -272,12 +272,12 @@ class _Endpoint:
             max_retries=self._setting.retries,
             http_client=bounded_client(REPLY_BYTES_AT_MOST),
         )
-        # These are read from the environment, and meant for another server.
+        # The client reads these from the environment, where they are meant for OpenAI.
         client.organization = client.project = None
         return client
 
     def _refused(self, error: openai.APIStatusError) -> HadesError:
-        # The text of the library would be a Python dictionary.
+        # The error's own text would be a Python dictionary.
         said = str(error.body.get("message", error) if isinstance(error.body, dict) else error)
         if self._key:
             said = said.replace(self._key, "(key)")
@@ -289,10 +289,10 @@ class _Endpoint:
         return InvalidInput(f"{self._address} refused the request: {trouble}")
 
     def _used(self, done: Any, sent: Sequence[str], text: str, seconds: float) -> Usage:
-        """Count the tokens as the server did, else as they are counted here."""
-        told = getattr(done, "usage", None)
-        prompt = getattr(told, "prompt_tokens", None)
-        completion = getattr(told, "completion_tokens", None)
+        """Record and return the tokens as the server counted them, or by our count."""
+        counted = getattr(done, "usage", None)
+        prompt = getattr(counted, "prompt_tokens", None)
+        completion = getattr(counted, "completion_tokens", None)
         if not isinstance(prompt, int) or not isinstance(completion, int):
             prompt, completion = sum(count(sent)), count([text])[0]
         prompt, completion = max(prompt, 0), max(completion, 0)
@@ -303,7 +303,7 @@ class _Endpoint:
 
 
 def _text_of(done: Any) -> str:
-    """The text of a reply; empty where a server sent another thing than it should."""
+    """Return the text of a reply, or "" if the reply has another form."""
     try:
         text = done.choices[0].message.content
     except (AttributeError, IndexError, KeyError, TypeError):
@@ -312,7 +312,7 @@ def _text_of(done: Any) -> str:
 
 
 def _encodable(text: str) -> str:
-    """A text without half characters, which no server could be sent and no store would take."""
+    """Return a text without lone surrogates, which cannot be sent or stored."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

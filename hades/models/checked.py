@@ -1,18 +1,18 @@
-"""Checked replies: what a model says of texts, as far as the texts it cites support it.
+"""Checked replies: sentences of a model, each checked against the text that it cites.
 
-Answers, promotions, summaries and the context window all ask in this way. What a model is given
-is data: stored text is indented by one space. What it says counts where it cites a text and stands
-in it; where nothing does, `why` says so and the caller answers without the model.
+Answers, promotions, summaries and the context window ask models in this way. Stored text is data
+for the model and is indented by one space. A sentence counts if it cites a text that supports it.
+If none does, `why` says so and the caller answers without the model.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from hades.context.pack import indented
+from hades.context.text.layout import indented
 from hades.context.tokens import count
 from hades.domain.answer import Usage
 from hades.errors import Denied, InvalidInput, Unavailable
@@ -25,29 +25,29 @@ CITE = (
     "sentence with the number of the text it is taken from, like [2]."
 )
 _HEAD = re.compile(r"\S{1,200}@\d+, lines? [\d–]+, \d{4}-\d\d-\d\d(?: to \d{4}-\d\d-\d\d)?")
-"""The head of a passage: repeating it says nothing."""
+"""The header of a passage, which a model may repeat in its reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedReply:
-    """The sentences of a model, each checked, and what they took."""
+    """The checked sentences of a model, and the tokens used."""
 
     sentences: tuple[CheckedSentence, ...] = ()
     usage: Usage | None = None
     why: str = ""
-    """Why none of them can be used."""
+    """Why no sentence can be used; else empty."""
     answered: bool = True
-    """False: no model could be reached."""
+    """False if no model replied."""
 
     @property
     def held(self) -> list[CheckedSentence]:
-        """The sentences that cite something and stand in it."""
-        return [one for one in self.sentences if one.supported and one.cited]
+        """The sentences that cite a text that supports them."""
+        return [sentence for sentence in self.sentences if sentence.supported and sentence.cited]
 
     @property
     def dropped(self) -> int:
-        """How many sentences are not supported."""
-        return sum(not one.supported for one in self.sentences)
+        """The number of unsupported sentences."""
+        return sum(not sentence.supported for sentence in self.sentences)
 
 
 def checked_reply(
@@ -59,30 +59,30 @@ def checked_reply(
     max_tokens: int,
     dry_run: bool = False,
 ) -> CheckedReply:
-    """What a model says to a text, checked; in a dry run nothing is sent."""
+    """Return the checked reply of a model to a text. A dry run only estimates the tokens."""
     if dry_run:
         usage = model.estimate(instructions, text, max_tokens=max_tokens)
-        return CheckedReply(usage=usage, why="a dry run asks no model")
+        return CheckedReply(usage=usage, why="a dry run does not ask the model")
     try:
         text, usage = model.complete(instructions, text, max_tokens=max_tokens)
     except (Unavailable, Denied, InvalidInput) as error:
         return CheckedReply(why=str(error), answered=isinstance(error, UnusableReply))
-    # A weak model says the same again and again.
-    said = tuple(dict.fromkeys(check_sentences(_HEAD.sub("", text), sources)))
-    why = ""
-    if not any(one.supported and one.cited for one in said):
-        wrong = next((one.why for one in said if not one.supported), "")
-        why = f"none of its {len(said)} sentences holds; of the first: {wrong}."
-        why = why if wrong else "it found no answer there."
-    return CheckedReply(said, usage, why)
+    # A weak model repeats sentences.
+    sentences = tuple(dict.fromkeys(check_sentences(_HEAD.sub("", text), sources)))
+    reply = CheckedReply(sentences, usage)
+    if reply.held:
+        return reply
+    wrong = next((sentence.why for sentence in sentences if not sentence.supported), "")
+    why = f"none of its {len(sentences)} sentences is supported; of the first: {wrong}."
+    return replace(reply, why=why if wrong else "it found no answer there.")
 
 
 def cited_sentences(
     model: ChatModel, task: str, texts: Sequence[str], *, max_tokens: int, dry_run: bool = False
 ) -> CheckedReply:
-    """What a model makes of texts, which it cites by their numbers, from 1 on.
+    """Return the checked reply of a model to a task about texts, which it cites by number.
 
-    Where its window is too small, the last texts are left out.
+    Numbers start at 1. If the model's window is too small, the last texts are left out.
     """
     instructions = f"{task} {CITE}"
     shown = [f"[{number}]\n{indented(text)}" for number, text in enumerate(texts, 1)]

@@ -1,8 +1,8 @@
-"""The encoder: text in, unit vectors out.
+"""Encoders, which make unit vectors of texts.
 
-HADES carries its own, MiniLM, so that meaning can be searched at once and offline. Any
-other can take its place by a setting; nothing outside this module knows which one runs.
-A text gets the same vector whoever its neighbours are: local models run texts one by one.
+HADES includes one, MiniLM, so that search by meaning works at once and offline. A setting chooses
+another; nothing outside this module knows which one runs. The vector of a text does not depend on
+other texts: local models run texts one by one.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ MINILM_MAX_TOKENS = 256
 
 
 class Encoder(Protocol):
-    """What HADES asks of an encoder."""
+    """The interface of an encoder."""
 
     @property
     def model(self) -> str:
-        """Names the vectors: two encoders with one name give comparable vectors."""
+        """The name of its vectors. Encoders with the same name give comparable vectors."""
 
     @property
     def dims(self) -> int:
@@ -35,10 +35,10 @@ class Encoder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """The longest text read whole, the model's own marks included; the rest is cut off."""
+        """The most tokens of a text, including the model's special tokens; the rest is cut off."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """A unit vector per text, in order."""
+        """Return a unit vector per text, in order."""
 
 
 class MiniLM(FolderEncoder):
@@ -54,12 +54,12 @@ def _minilm() -> MiniLM:
 
 
 def count_tokens(texts: Sequence[str]) -> list[int]:
-    """How many tokens of the built-in encoder each text has, its two marks not counted."""
+    """Return the tokens of each text for the built-in encoder, without special tokens."""
     return _minilm().count_tokens(texts)
 
 
 def load_encoder(setting: str = "minilm") -> Encoder:
-    """The encoder a setting names.
+    """Return the encoder that a setting names.
 
     minilm                             the built-in one
     folder:/path                       an ONNX sentence encoder on disk
@@ -74,18 +74,18 @@ def load_encoder(setting: str = "minilm") -> Encoder:
 
 
 def hop_encoder(encoder: Encoder) -> Encoder | None:
-    """What reads a question together with a passage, where the encoder has such a companion."""
+    """Return the encoder's companion that reads a question with a passage, or None."""
     return encoder.hop if isinstance(encoder, FolderEncoder) else None
 
 
 def wait_until_loaded(encoder: Encoder) -> None:
-    """Wait for a model on disk, which is loaded once in a process; others are always ready."""
+    """Wait until a model on disk is loaded. Other encoders are always ready."""
     if isinstance(encoder, FolderEncoder):
         encoder.load()
 
 
 _in_use: WeakValueDictionary[str, Encoder] = WeakValueDictionary()
-"""Encoders somebody holds: two memories of one process share one."""
+"""Encoders in use, so that the memories of a process share them."""
 
 
 def _load(setting: str) -> Encoder:

@@ -1,8 +1,7 @@
-"""The extractor: texts in, the names they introduce out.
+"""Extractors, which find the names that texts introduce.
 
-The built-in one goes by the shape of words. Another can take its place by a setting;
-nothing outside this module knows which one runs. What it finds in a text depends on that
-text alone.
+The built-in one looks at the shape of words. A setting chooses another; nothing outside this module
+knows which one runs. The names of a text depend on that text alone.
 """
 
 from __future__ import annotations
@@ -19,25 +18,25 @@ DEFAULT_EXTRACTOR = "names"
 
 
 class Extractor(Protocol):
-    """What HADES asks of an extractor."""
+    """The interface of an extractor."""
 
     def names(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
-        """For each text the names it introduces, each once, as (name, kind).
+        """Return the names that each text introduces, each once, as (name, kind).
 
         Kinds: concept, person, organisation, place, product, event.
         """
 
 
 class NamesExtractor:
-    """Names by shape; it tells their kind where a word of the name says it."""
+    """Finds names by their shape, and their kind if a word of the name tells it."""
 
     def names(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
-        """The names each text introduces, as (name, kind)."""
+        """Return the names that each text introduces, as (name, kind)."""
         return [list(extract_names(text).items()) for text in texts]
 
 
 def known_extractor(setting: str) -> str:
-    """The setting, if there is such an extractor; nothing is loaded."""
+    """Return the setting. Raise InvalidInput if there is no such extractor."""
     if setting not in EXTRACTORS:
         raise InvalidInput(f"There is no extractor {setting!r}: {', '.join(EXTRACTORS)}.")
     return setting
@@ -45,7 +44,7 @@ def known_extractor(setting: str) -> str:
 
 @cache
 def load_extractor(setting: str = DEFAULT_EXTRACTOR) -> Extractor:
-    """The extractor a setting names.
+    """Return the extractor that a setting names.
 
     names    by the shape of words, built in
     spacy    spaCy's small English recogniser: the extra `spacy`

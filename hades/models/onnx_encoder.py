@@ -1,10 +1,9 @@
-"""A sentence encoder from a folder: an ONNX graph and its tokenizer, on this machine's cores.
+"""A sentence encoder from a folder: an ONNX graph and its tokenizer, run on the CPU.
 
-Texts run one at a time and never share a batch. A dynamically quantised graph gives a text
-another vector in other company; alone it is always the same, and needs no padding. Speed is
-not lost: passages run faster than in batches, also of like length (docs/lab/benchmarks.md), short
-texts 5 to 10 % slower. Many texts run side by side on one thread each, which uses all cores
-best; one alone, such as a question, gets several cores, which answers soonest.
+Texts never share a batch: with a dynamically quantised graph the vector of a text would depend on
+the rest of the batch. Passages run faster than in batches, even of equal length, and short texts 5
+to 10 % slower (docs/lab/benchmarks.md). Many texts run in parallel on one thread each, which uses
+the cores best. A single text, such as a question, gets several threads, which answers soonest.
 """
 
 from __future__ import annotations
@@ -38,20 +37,19 @@ HOP_GRAPH = "hop.onnx"
 DEFAULT_MAX_TOKENS = 512
 POOLINGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 
-# Fewer texts than this go through the session that gives each text several cores: two texts of
-# 87 tokens take half the time side by side when another process holds a core, and no more else.
+# Fewer texts than this run one by one on several threads. In parallel, two texts of 87 tokens take
+# half the time when another process uses a core, and no longer otherwise.
 BULK_TEXTS = 2
-# Two threads answer a short question a quarter sooner than one; a short text feeds few more.
-# One core is left to what is looked up meanwhile.
+# Two threads answer a short question a quarter sooner than one; more help little.
 MAX_THREADS_PER_TEXT = 4
-# Texts tokenised at once: bounds memory.
+# Texts tokenised at once, to bound memory.
 SLICE_TEXTS = 64
 
 
 class FolderEncoder:
     """Any BERT-like sentence encoder with model.onnx and tokenizer.json in a folder.
 
-    What the graph leaves out is done here: mean pooling (or the first token's vector where
+    Steps that the graph lacks are done here: mean pooling (or the first token's vector, if
     1_Pooling/config.json says so) and the L2 norm.
     """
 
@@ -82,7 +80,7 @@ class FolderEncoder:
 
     @cached_property
     def hop(self) -> FolderEncoder | None:
-        """Its companion that reads a question together with a passage, where there is one."""
+        """Its companion that reads a question together with a passage, or None."""
         graph = self._folder / HOP_GRAPH
         if not graph.is_file():
             return None
@@ -97,12 +95,12 @@ class FolderEncoder:
         return self._max_tokens or _read_max_tokens(self._folder)
 
     def load(self) -> None:
-        """Load what a question needs, or wait for who does: the first takes no longer then."""
+        """Load what a question needs, or wait until another thread has loaded it."""
         self._tokenise([""])
         self._session(_threads_per_text())
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """A unit vector per text, in order."""
+        """Return a unit vector per text, in order."""
         vectors = np.empty((len(texts), self.dims), np.float32)
         for start in range(0, len(texts), SLICE_TEXTS):
             tokens = self._tokenise(texts[start : start + SLICE_TEXTS])
@@ -111,30 +109,30 @@ class FolderEncoder:
         return vectors
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text has, without the marks the model puts around it.
+        """Return the number of tokens of each text, without special tokens.
 
-        What the vocabulary does not know, an emoji or a word of over 100 letters, is one token
-        for this model but many for another: it counts a token for each byte.
+        An unknown word, such as an emoji or one of over 100 letters, is one token for this model
+        but many for others, so each of its bytes counts as a token.
         """
         readable = [_readable(text) for text in texts]
-        found = self._tokenizer.encode_batch_fast(readable, add_special_tokens=False)
+        encodings = self._tokenizer.encode_batch_fast(readable, add_special_tokens=False)
         unknown = self._tokenizer.token_to_id("[UNK]")
-        counts = [len(encoding) for encoding in found]
-        for at, encoding in enumerate(found):
+        counts = [len(encoding) for encoding in encodings]
+        for at, encoding in enumerate(encodings):
             if unknown in encoding.ids:
                 whole = self._tokenizer.encode(readable[at], add_special_tokens=False)
                 places = zip(whole.ids, whole.offsets, strict=True)
-                words = [readable[at][slice(*place)] for one, place in places if one == unknown]
+                words = [readable[at][slice(*place)] for token, place in places if token == unknown]
                 counts[at] += sum(len(word.encode()) - 1 for word in words)
         return counts
 
     def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
-        found = self._tokenizer.encode_batch_fast([_readable(text) for text in texts])
+        encodings = self._tokenizer.encode_batch_fast([_readable(text) for text in texts])
         limit = self.max_tokens
-        # A text that is cut keeps the closing mark.
+        # A text that is cut keeps its last special token.
         return [
             ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]]
-            for ids in (encoding.ids for encoding in found)
+            for ids in (encoding.ids for encoding in encodings)
         ]
 
     @cached_property
@@ -160,7 +158,7 @@ class FolderEncoder:
             return self._sessions[threads]
 
     def _digest(self) -> str:
-        """Of all that shapes a vector: graph, outside weights, tokenizer, pooling, length."""
+        """Return a hash of what determines vectors: graph, weights, tokenizer, pooling, length."""
         digest = hashlib.sha256(f"{self._pooling} {self.max_tokens}".encode())
         for path in [*sorted(self._graph.parent.glob("*.onnx*")), self._tokenizer_file]:
             if path.name.startswith(self._graph.name) or path == self._tokenizer_file:
@@ -174,7 +172,7 @@ def _threads_per_text() -> int:
 
 
 class _Session:
-    """A loaded graph: what it wants to be fed, and how its answer becomes a unit vector."""
+    """A loaded graph, with its inputs and the step from its output to a unit vector."""
 
     def __init__(self, graph: Path, pooling: str, threads: int) -> None:
         import onnxruntime  # type: ignore[import-untyped]
@@ -183,11 +181,11 @@ class _Session:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        # Threads that wait busily for the next text answer 1 ms sooner, and cost 12 ms of
-        # processor time after every question (two ARM cores).
+        # Threads that spin answer 1 ms sooner, but cost 12 ms of processor time after each question
+        # (two ARM cores). So they spin during a run only.
         options.add_session_config_entry("session.intra_op.allow_spinning", "1")
         options.add_session_config_entry("session.force_spinning_stop", "1")
-        # Int8 sums overflow on x86 without VNNI unless asked not to; no effect elsewhere.
+        # Prevents overflow of int8 sums on x86 without VNNI; no effect elsewhere.
         options.add_session_config_entry("session.x64quantprecision", "1")
         self._session: Any = onnxruntime.InferenceSession(
             graph, options, providers=["CPUExecutionProvider"]
@@ -205,7 +203,7 @@ class _Session:
             )
 
     def run(self, ids: list[int]) -> Vectors:
-        """The unit vector of one text, given its token ids."""
+        """Return the unit vector of one text, given its token ids."""
         values = {"input_ids": [ids], "attention_mask": [[1] * len(ids)]}
         feed = {
             name: np.array(values.get(name, [[0] * len(ids)]), kind)
@@ -218,7 +216,7 @@ class _Session:
         return unit
 
     def _choose_output(self) -> tuple[str, bool]:
-        """The output to read and whether it is pooled. BERT's own pooler is no sentence vector."""
+        """Return the output to read, and whether it is pooled. BERT's own pooler is not usable."""
         outputs = [o for o in self._session.get_outputs() if o.name != "pooler_output"]
         for output in outputs:
             if len(output.shape) == 2:
@@ -257,5 +255,5 @@ def _read_max_tokens(folder: Path) -> int:
 
 
 def _readable(text: str) -> str:
-    """Half a surrogate pair is not text; the tokenizer would refuse it."""
+    """Return a text without lone surrogates, which the tokenizer refuses."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,7 +1,6 @@
 """An encoder behind an OpenAI-compatible endpoint: vLLM, Ollama, llama.cpp, OpenAI itself.
 
-The key, where one is needed, comes from the environment alone, so that it is never written
-with the settings.
+A key comes only from the environment, so that it is never written with the settings.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ REPLY_BYTES_AT_MOST = 64 * 2**20
 ATTEMPTS = 5
 FIRST_WAIT_SECONDS = 0.5
 LONGEST_WAIT_SECONDS = 30.0
-# An endpoint does not say what its model reads; nearly all read this much.
+# Endpoints do not tell the limit of their model; nearly all models read this much.
 MAX_TOKENS = 512
 QUOTED_CHARACTERS = 200
 
 
 class OpenAIEncoder:
-    """Vectors from POST {url}/embeddings; waits and tries again when the server is busy."""
+    """Vectors from POST {url}/embeddings, with retries while the server is busy."""
 
     def __init__(
         self, url: str, model: str, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -55,7 +54,7 @@ class OpenAIEncoder:
         return int(self._encode(["dimensions"]).shape[1])
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """A unit vector per text, in order."""
+        """Return a unit vector per text, in order."""
         if not texts:
             return np.empty((0, self.dims), np.float32)
         vectors = self._encode(texts)
@@ -78,7 +77,7 @@ class OpenAIEncoder:
         return np.concatenate(run_async(batches))
 
     async def _ask(self, client: httpx.AsyncClient, texts: Sequence[str]) -> Vectors:
-        # An empty text is refused by OpenAI; a blank one is not.
+        # OpenAI refuses an empty text, but not a blank one.
         inputs = [text.encode("utf-8", "replace").decode("utf-8") or " " for text in texts]
         body = {"model": self._name, "input": inputs, "encoding_format": "float"}
         try:
@@ -138,6 +137,6 @@ class OpenAIEncoder:
 
 
 def _asked_wait(response: httpx.Response) -> float | None:
-    """Retry-After in seconds, where the server sends it so."""
+    """Return the Retry-After header in seconds, or None if it is missing or a date."""
     asked = response.headers.get("retry-after", "")
     return min(float(asked), LONGEST_WAIT_SECONDS) if asked.isdigit() else None

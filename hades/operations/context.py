@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hades.context.pack import PART_TOKENS_AT_LEAST, held_days, indented, read_cite, shown_cite
+from hades.context.sections import TITLES, Sections
+from hades.context.text.layout import held_days
 from hades.context.tokens import TokenFamily, count, token_family
 from hades.domain.answer import Diagnostic, Intent, Recall, unlabelled
 from hades.domain.context import (
     CORE_PREFIX,
     BudgetedContext,
     ContextItem,
-    ContextSection,
     CoreBlock,
 )
 from hades.domain.graph import Reason
@@ -37,9 +36,7 @@ from hades.store.records import Progress
 if TYPE_CHECKING:
     from hades.memory import Memory, View
 
-STAGE = "context"
 SHARES = {"latest": 0.3, "summaries": 0.3, "details": 0.3, "reserve": 0.1}
-TITLES = {"latest": "Latest states:", "summaries": "Summaries:", "details": "Details:"}
 LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
 LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION), 0)
 """Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (source document
@@ -101,18 +98,17 @@ def retrieve_within_budget(
     `tokens` is a family (minilm, cl100k, o200k, claude, llama3, qwen) or the name of a model.
     """
     clean_number(max_tokens, "budget", least=CONTEXT_TOKENS_AT_LEAST)
-    family = token_family(tokens, files=False)
+    family = token_family(tokens)
     shares = _shares(sections)
     reserve = int(max_tokens * shares["reserve"])
     budget = max(50, min(max_tokens - reserve, RECALL_TOKENS_AT_MOST))
     found = view.recall(question, budget=budget, on_progress=on_progress)
     level = found.level or LEVELS.get(found.intent, OTHER_LEVEL)
     allowed = {name: int(max_tokens * shares[name]) for name in TITLES}
-    packing = _Sections(family, max_tokens - reserve, question)
+    packing = Sections(question, max_tokens - reserve, family)
     packing.fill("latest", allowed, _latest(view, found, family, allowed["latest"]))
     packing.fill("summaries", allowed, _summaries(view, found, level, packing.diagnostics))
     packing.fill("details", allowed, _details(view, found, budget))
-    text = "".join(packing.parts)
     return BudgetedContext(
         question=question,
         intent=found.intent,
@@ -120,9 +116,9 @@ def retrieve_within_budget(
         family=family.name,
         max_tokens=max_tokens,
         reserve=reserve,
-        tokens=family.count([text])[0],
+        tokens=family.count([packing.text])[0],
         sections=tuple(packing.sections),
-        text=text,
+        text=packing.text,
         reasons=(*(one for one in found.reasons if one.stage != "pack"), *packing.diagnostics),
     )
 
@@ -210,72 +206,6 @@ def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:
             for item in view.working_memory(topic, budget=budget).items:
                 if item.why != "latest":
                     yield ContextItem(item.state.id, item.why, held_days(item.state), item.text)
-
-
-class _Sections:
-    """A context as its sections fill up. Every part ends with an empty line, so they add up."""
-
-    def __init__(self, family: TokenFamily, room: int, question: str) -> None:
-        self._family = family
-        asked = family.cut_words(f"Question: {' '.join(question.split())}", room // 4)
-        self.parts = [f"{asked}\n\n"]
-        self._room = room - family.count(self.parts)[0]
-        self._spare = self._numbers = 0
-        self._shown: dict[tuple[str, int | None], str] = {}
-        self.sections: list[ContextSection] = []
-        self.diagnostics: list[Diagnostic] = []
-
-    def fill(self, name: str, shares: Mapping[str, int], drafts: Iterator[ContextItem]) -> None:
-        """Put in what fits, best first; of what does not, the beginning where it is worth it."""
-        allowed = max(0, min(shares[name] + self._spare, self._room))
-        title = f"{TITLES[name]}\n\n"
-        title_tokens = self._family.count([title])[0]
-        room, items, left_out = allowed - title_tokens, list[ContextItem](), 0
-        for draft in drafts:
-            state = read_cite(draft.cite)[:2]
-            if draft.text.strip() in self._shown.get(state, ""):
-                continue  # a passage of a state that is shown, or the state of a passage
-            if room < PART_TOKENS_AT_LEAST:
-                self.diagnostics.append(
-                    Diagnostic(Reason.BUDGET_EXHAUSTED, name, f"from {draft.cite} on")
-                )
-                break
-            item = self._item(draft, room)
-            if item is None:
-                left_out += 1
-                continue
-            self._numbers += 1
-            self.parts += [] if items else [title]
-            self.parts.append(_shown_item(self._numbers, item))
-            items.append(item)
-            self._shown[state] = f"{self._shown.get(state, '')}\n\n{item.text}"
-            room -= item.tokens
-        if left_out:
-            self.diagnostics.append(Diagnostic(Reason.EVICTED, name, f"{left_out} did not fit"))
-        used = title_tokens + sum(one.tokens for one in items) if items else 0
-        self._spare, self._room = allowed - used, self._room - used
-        self.sections.append(ContextSection(name, allowed, used, tuple(items)))
-
-    def _item(self, draft: ContextItem, room: int) -> ContextItem | None:
-        whole = replace(draft, text=draft.text.strip())
-
-        def tokens(part: str) -> int:
-            shown = _shown_item(self._numbers + 1, replace(whole, text=part))
-            return self._family.count([shown])[0]
-
-        part = self._family.fit(whole.text, room, tokens, PART_TOKENS_AT_LEAST)
-        if not part:
-            return None
-        if part != whole.text:
-            self.diagnostics.append(
-                Diagnostic(Reason.BUDGET_EXHAUSTED, STAGE, f"{draft.cite} was cut")
-            )
-        return replace(whole, text=part, tokens=tokens(part))
-
-
-def _shown_item(number: int, item: ContextItem) -> str:
-    held = f", {item.held}" if item.held else ""
-    return f"[{number}] {shown_cite(item.cite)}{held} ({item.why})\n{indented(item.text)}\n\n"
 
 
 @operation("GET", "/core", command="core list", timed=True)

@@ -159,20 +159,20 @@ def working_memory(
     """
     clean_name(topic)
     clean_number(budget, "budget", least=BUDGET_TOKENS_AT_LEAST)
-    from hades.recall.working import gather
+    from hades.context.working_memory import gather
 
     near = _near(view, topic)
     with view._store.snapshot():
-        return gather(view._store, view._scope(), topic, near, budget)
+        return gather(view._store, view._space_id, view.as_of, topic, near, budget)
 
 
 def focus(view: View, topic: str, *, bytes_at_most: int | None = None) -> Focus:
     """A focus on a topic: `with memory.focus("project/alpha") as focus:`.
 
-    What `working_memory` shows is loaded into memory: the topic with its last and important
-    states, and the topics the graph joins it with. `get`, `history`, `search` and `recall` of
-    the focus answer from there where they can, else from the memory, and what was found joins
-    it; see `docs/strength.md`. It holds `bytes_at_most` (16 MiB).
+    It holds in memory what `working_memory` shows: the topic with its last and important states,
+    and the topics the graph joins it with. Its `get` and `recall` answer from there where they
+    can, else from the memory, and the topics found there join the focus; see `docs/strength.md`.
+    It holds `bytes_at_most` (16 MiB).
     """
     from hades.lifecycle.focus import BYTES_AT_MOST, Focus
 
@@ -188,8 +188,8 @@ def focus(view: View, topic: str, *, bytes_at_most: int | None = None) -> Focus:
 def _near(view: View, topic: str) -> list[tuple[str, Path]]:
     """The topics that the graph joins with one, nearest first."""
     view._bring_up_to_date(None)
+    from hades.context.working_memory import RELATED_AT_MOST
     from hades.recall.paths import neighbourhood
-    from hades.recall.working import RELATED_AT_MOST
 
     node = view._named_node(topic)
     with view._engine.query_context(view._scope(), nodes=[node]) as query:

@@ -1,4 +1,4 @@
-"""Archiving: which versions go into the archive, in which objects, and which lie there."""
+"""Choose the versions that go into the archive, and group them into objects."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ ORDER BY t.name, s.version
 def old_versions(
     database: Database, space: int, before: int, keep: int
 ) -> dict[str, dict[int, int]]:
-    """By topic, the versions that may go: with their length where they are stored now.
+    """Return the versions to archive, by topic, each with the length of its stored body.
 
-    What is latest, current, among the last `keep` versions, or still to be indexed stays.
+    A state stays in the store if it is the latest, holds now, is among the last `keep` versions,
+    or waits to be indexed.
     """
-    found: dict[str, dict[int, int]] = {}
+    versions: dict[str, dict[int, int]] = {}
     for topic, version, length in database.rows(
         _OLD,
         space=space,
@@ -36,12 +37,12 @@ def old_versions(
         valid=database.now(),
         known=FOREVER,
     ):
-        found.setdefault(topic, {})[version] = length
-    return found
+        versions.setdefault(topic, {})[version] = length
+    return versions
 
 
 def runs(topics: Topics, space: int, topic: str, versions: Iterable[int]) -> Iterator[VersionRun]:
-    """The contents of versions, as they go into objects."""
+    """Yield runs of consecutive versions with their contents, one run per object."""
     wanted, number = set(versions), topics.id(space, topic)
     run = VersionRun(number, {})
     for state in topics.history(space, topic, NOW, archived=False):
@@ -57,7 +58,7 @@ def runs(topics: Topics, space: int, topic: str, versions: Iterable[int]) -> Ite
 
 
 def objects_of(database: Database, space: int) -> dict[str, int]:
-    """The objects of a space's topics, each with how many states lie in it."""
+    """Return the archive objects of a space, each with the number of its states."""
     rows = database.rows(
         "SELECT a.object, count(*) FROM archived a JOIN states s ON s.id = a.state "
         "JOIN topics t ON t.id = s.topic WHERE t.space = ? GROUP BY a.object ORDER BY a.object",

@@ -1,4 +1,4 @@
-"""A cache bounded in bytes: what was not used for longest leaves."""
+"""A cache bounded in bytes, which drops the least recently used value first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 
 
 class ByteCache(Generic[Key, Value]):
-    """Values by key, and how often one was found. Threads may share it."""
+    """Values by key, with counts of hits and misses. Threads may share it."""
 
     def __init__(self, bound: int) -> None:
         self.bound, self.bytes = bound, 0
@@ -23,18 +23,18 @@ class ByteCache(Generic[Key, Value]):
         self._kept: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
 
     def get(self, key: Key) -> Value | None:
-        """What is kept under a key, which is then the one used last."""
+        """Return the value of a key, or None, and count this as a use of it."""
         with self._lock:
-            found = self._kept.get(key)
-            if found is None:
+            entry = self._kept.get(key)
+            if entry is None:
                 self.misses += 1
                 return None
             self.hits += 1
             self._kept.move_to_end(key)
-            return found[0]
+            return entry[0]
 
     def put(self, key: Key, value: Value, size: int) -> None:
-        """Keep a value of so many bytes, unless it is larger than all there may be."""
+        """Keep a value of `size` bytes, unless it is larger than the whole cache."""
         with self._lock:
             self.bytes -= self._kept.pop(key, (None, 0))[1]
             if size <= self.bound:
@@ -44,21 +44,21 @@ class ByteCache(Generic[Key, Value]):
                 self.bytes -= self._kept.popitem(last=False)[1][1]
 
     def drop(self, key: Key) -> None:
-        """Let go of one."""
+        """Drop the value of a key."""
         with self._lock:
             self.bytes -= self._kept.pop(key, (None, 0))[1]
 
     def clear(self) -> None:
-        """Let go of all."""
+        """Drop all values."""
         with self._lock:
             self._kept, self.bytes = OrderedDict(), 0
 
     def items(self) -> list[tuple[Key, Value]]:
-        """All that is kept, the one used last at the end; counts as no use."""
+        """Return all keys and values, the last used at the end, without counting a use."""
         with self._lock:
             return [(key, value) for key, (value, _) in self._kept.items()]
 
     def tier(self, name: str) -> Tier:
-        """How much it holds, and how well it does."""
+        """Return its size and its hits and misses."""
         held = (len(self._kept), self.bytes, self.bound)
         return Tier(name, "memory", *held, self.hits, self.misses)

@@ -1,6 +1,6 @@
-"""The changefeed: what derived indexes read, the rows written since a change number.
+"""The changefeed: the rows written since a change number, for derived indexes.
 
-Rows are plain tuples; an open end is FOREVER, so that it can be compared as a number.
+Rows are plain tuples. An open end is FOREVER, so that it can be compared as a number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SINCE = {
     "merges": "SELECT id, space, entity, target, recorded_at, coalesce(retired_at, {end}) "
     "FROM merges WHERE {which} ORDER BY id",
     "subjects": "SELECT id, entity FROM topics WHERE entity IS NOT NULL AND ? >= 0 ORDER BY id",
-    # Of a topic with a plan, both what holds and what is planned: what is there decides.
+    # For a topic with a planned state, all its states: the index chooses by the presences.
     "order": "WITH changed AS (SELECT topic FROM chunks WHERE change > ?1 UNION "
     "SELECT c.topic FROM presences q JOIN chunks c ON c.id = q.chunk WHERE q.change > ?1), "
     "chosen AS (SELECT id AS topic, latest AS state FROM topics "
@@ -47,31 +47,36 @@ _STAND = (
 
 
 class Changefeed:
-    """The rows derived indexes are made of."""
+    """The rows that derived indexes are built from."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def revision(self) -> tuple[str, int]:
-        """Which file this is, and the number of its last change."""
+        """Return the generation of the memory and the number of its last change."""
         generation, change = self._database.row(_STAND)
         return generation or "", change or 0
 
     def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
-        """The rows of a kind written after a change."""
-        # Left to itself an engine may read all rows in their order rather than sort the new ones.
+        """Return the rows of one kind that were written after a change."""
+        # Without the hint an engine may read all rows in order instead of sorting the new ones.
         by = f"INDEXED BY {what}_change" if change else ""
         return self._database.rows(
             SINCE[what].format(end=FOREVER, by=by, which="change > ?"), change
         )
 
     def frequency(self, entities: Sequence[int]) -> tuple[dict[int, int], int] | None:
-        """Of a part of a memory: by entity how many mentions it has in the whole memory, and how
-        many chunks that has; None: this is the whole."""
+        """Return the mentions of each entity in the whole memory, and the number of its chunks.
+
+        Only an excerpt needs to ask: this feed has the whole memory and returns None.
+        """
         return None
 
     def said(self, space: int, change: int, at_once: int) -> Iterator[list[tuple[Any, ...]]]:
-        """Presences of a space written after a change: id, chunk, topic, a note?, four times."""
+        """Yield presences of a space written after a change, `at_once` rows at a time.
+
+        A row is: id, chunk, topic, is it a note, and the four times.
+        """
         by = "INDEXED BY presences_change" if change else ""
         return self._database.batches(
             at_once,
@@ -85,7 +90,7 @@ class Changefeed:
     def mentions(
         self, change: int, after: tuple[int, int], limit: int
     ) -> list[tuple[int, int, int | None, bytes | None]]:
-        """(chunk, entity, introduces, positions) written after a change, a page at a time."""
+        """Return a page of (chunk, entity, introduces, positions) written after a change."""
         return self._database.rows(
             "SELECT chunk, entity, introduces, positions FROM mentions "
             "WHERE (chunk, entity) > (?2, ?3) AND change > ?1 ORDER BY chunk, entity LIMIT ?4"
@@ -97,7 +102,7 @@ class Changefeed:
         )
 
     def order(self, space: int, valid: int, known: int) -> list[tuple[int, int, int, int]]:
-        """(chunk, topic, ordinal, is a turn) of the states that hold at a moment."""
+        """Return (chunk, topic, ordinal, is it a turn) for the states that hold at a moment."""
         return self._database.rows(
             "SELECT p.chunk, t.id, min(p.ordinal), t.kind = 'conversation' "
             f"FROM topics t JOIN placements p ON p.state = {STATE_THEN} "
@@ -108,7 +113,7 @@ class Changefeed:
         )
 
     def vectors(self, encoder: str, change: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
-        """(node, vector) of an encoder, written after a change, so many at once."""
+        """Yield (node, vector) of an encoder written after a change, `at_once` at a time."""
         return self._database.batches(
             at_once,
             "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
@@ -117,7 +122,7 @@ class Changefeed:
         )
 
     def tagged(self, space: int, tag: str, valid: int, known: int) -> list[int]:
-        """The topics whose state at a moment has a tag."""
+        """Return the topics whose state at a moment has a tag."""
         return self._database.column(
             f"SELECT t.id FROM topics t JOIN states s ON s.id = {STATE_THEN} "
             "WHERE t.space = :space "
@@ -129,7 +134,7 @@ class Changefeed:
         )
 
     def topics_like(self, space: int, glob: str | None, kind: str | None) -> list[int]:
-        """The topics of a kind or with a name like that."""
+        """Return the topics whose name matches a glob and whose kind is this; None allows any."""
         return self._database.column(
             "SELECT id FROM topics WHERE space = ?1 AND (name GLOB ?2 OR ?2 IS NULL) "
             "AND (kind = ?3 OR ?3 IS NULL)",

@@ -1,7 +1,7 @@
-"""Integrity: is everything in the file as it was written, and if not, what to do.
+"""Integrity: find what is damaged, and repair what can be derived again.
 
-Pointers and heads are derived and can be repaired in place; a damaged content cannot,
-and is named together with the way out.
+Pointers and heads are derived, so they are repaired in place. A damaged text cannot be repaired:
+the problem names what the user can do instead.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _RESTORE = "restore a backup (`hades restore`)"
 _REPAIR = "run `hades check --repair`"
 
 _OWED = {
-    REWRITE: "the file is still to be written anew",
-    LOG: "its log is still to be emptied, when nobody reads",
-    INDEXES: "the indexes beside it are still to be removed",
+    REWRITE: "the file still has to be rewritten",
+    LOG: "its log still has to be emptied, once nobody reads",
+    INDEXES: "the indexes beside it still have to be removed",
 }
 _LATEST_STATE = (
     "(SELECT id FROM states s WHERE s.topic = t.id AND s.retired_at IS NULL "
@@ -46,7 +46,7 @@ _EDGE_FAULTS = {
     "GROUP BY id HAVING count(*) > 1",
     "it ends before it begins": "SELECT id FROM edges WHERE valid_to < valid_from",
 }
-"""What only somebody who knows the edge can put right."""
+"""Faults of edges that only the user can correct, with the statement that finds them."""
 
 _SPACE_GONE = "NOT EXISTS (SELECT 1 FROM spaces s WHERE s.id = p.space)"
 _STRAY = (
@@ -59,7 +59,7 @@ _STRAY = (
     ),
     (
         "proposal",
-        "what it proposes cannot be read",
+        "the change that it proposes cannot be read",
         "proposals AS p",
         "p.kind NOT IN ('relate', 'unrelate', 'remember', 'alias', 'kind')",
     ),
@@ -73,7 +73,7 @@ _STRAY = (
     ("proposal", "its space is gone", "proposals AS p", _SPACE_GONE),
     ("space", "an answer is kept for it though it is gone", "idempotency AS p", _SPACE_GONE),
 )
-"""Rows that say nothing any more, and that `--repair` deletes."""
+"""Rows without meaning, which `--repair` deletes: kind, fault, table, condition."""
 
 _SUPERSEDED_BY_NOTHING = (
     "superseded_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM edges o WHERE o.id = e.superseded_by)"
@@ -83,7 +83,7 @@ _SUPERSEDED_BY_NOTHING = (
 def find_problems(
     database: Database, topics: Topics, on_progress: Progress | None
 ) -> list[Problem]:
-    """Everything that is not as it should be."""
+    """Return everything stored that is damaged or contradictory."""
     return database.damage() or [
         *_damaged_states(database, topics, on_progress),
         *_stray_pointers(database),
@@ -93,32 +93,32 @@ def find_problems(
 
 
 def find_left(database: Database) -> list[Problem]:
-    """Erased text that may still be on the disk, and what killed processes left beside it."""
-    path = database.place
+    """Return erased text that may still be on the disk, and files left by killed processes."""
+    place = database.place
     return [
         *(
-            Problem(f"erased text may still be there: {_owed_in_words(one)}", path, _REPAIR)
-            for one in owed(database)
-            if one != LEFTOVERS
+            Problem(f"erased text may still be there: {_owed_in_words(work)}", place, _REPAIR)
+            for work in owed(database)
+            if work != LEFTOVERS
         ),
         *(
             Problem(
                 "it was left by a restore, backup, export or upload that was killed",
-                str(one),
+                str(path),
                 _REPAIR,
             )
-            for one in leftovers(database.files)
+            for path in leftovers(database.files)
         ),
     ]
 
 
 def _owed_in_words(what: str) -> str:
     start = what.removeprefix(ARCHIVE)
-    return _OWED.get(what, f"the archive's objects {start} are still to be removed")
+    return _OWED.get(what, f"the archive's objects {start} still have to be removed")
 
 
 def faulty_records(database: Database) -> list[Problem]:
-    """Edges, merges and proposals that lead nowhere or contradict themselves."""
+    """Return edges, merges and proposals that refer to nothing or contradict themselves."""
     return [
         *(
             Problem(what, f"edge {edge}", f"`hades unrelate {edge} --mistake`")
@@ -130,7 +130,7 @@ def faulty_records(database: Database) -> list[Problem]:
             for (edge,) in database.rows(f"SELECT id FROM edges e WHERE {_SUPERSEDED_BY_NOTHING}")
         ),
         *(
-            Problem("what it proposes cannot be read", f"proposal {number}", _REPAIR)
+            Problem("the change that it proposes cannot be read", f"proposal {number}", _REPAIR)
             for number in _unreadable_proposals(database)
         ),
         *(
@@ -154,12 +154,12 @@ def _unreadable_proposals(database: Database) -> list[int]:
 
 
 def find_clock_problems(database: Database) -> list[Problem]:
-    """Name a clock and a last write that are too far apart for both to be right."""
+    """Return a problem if the clock and the last write are too far apart for both to be right."""
     return clock_problems(database.place, database.clock(), _last_write(database))
 
 
 def _accept_clock(database: Database) -> None:
-    """Log a change dated now when the clock is long after the last write, so that writes go on."""
+    """If the clock is far ahead of the last write, log a change dated now: writes then go on."""
     now, last = database.clock(), _last_write(database)
     if last and has_jumped(now, last):
         database.run(
@@ -174,7 +174,7 @@ def _last_write(database: Database) -> int:
 
 
 def repair(database: Database, topics: Topics) -> None:
-    """Derive again what is derived, and drop what refers to nothing; inside a transaction."""
+    """Derive pointers and heads again, and delete stray rows. Call it inside a transaction."""
     _accept_clock(database)
     repair_pointers(database)
     repair_heads(database, topics)
@@ -185,7 +185,7 @@ def repair(database: Database, topics: Topics) -> None:
 
 
 def repair_pointers(database: Database) -> None:
-    """Point every topic at its latest state again, and note whether that one is planned."""
+    """Point every topic at its latest state, and record whether that state is planned."""
     database.run(
         f"UPDATE topics AS t SET latest = {_LATEST_STATE}, "
         "versions = coalesce((SELECT max(version) FROM states s WHERE s.topic = t.id), 0)"
@@ -194,7 +194,7 @@ def repair_pointers(database: Database) -> None:
 
 
 def repair_heads(database: Database, topics: Topics) -> None:
-    """Write the whole content of every latest state that is stored as a delta."""
+    """Write the head of every topic whose latest state is stored as a delta."""
     database.run("DELETE FROM heads")
     for topic, space, name, version in _latest_deltas(database):
         try:
@@ -224,7 +224,7 @@ def _damaged_states(
             continue
         if seen != versions:
             found.append(
-                Problem(f"it has {seen} versions where {versions} were counted", name, _REPAIR)
+                Problem(f"it has {seen} versions, but {versions} were counted", name, _REPAIR)
             )
     if on_progress is not None:
         on_progress("checking topics", len(rows), len(rows))
@@ -236,7 +236,7 @@ def _stray_pointers(database: Database) -> list[Problem]:
         f"SELECT name FROM topics t WHERE coalesce(latest, 0) <> coalesce({_LATEST_STATE}, 0) "
         f"OR planned <> {_PLANNED}"
     )
-    return [Problem("its pointer is not at its latest state", name, _REPAIR) for (name,) in rows]
+    return [Problem("it does not point at its latest state", name, _REPAIR) for (name,) in rows]
 
 
 def _stray_heads(database: Database, topics: Topics) -> list[Problem]:
@@ -261,7 +261,7 @@ def _stray_heads(database: Database, topics: Topics) -> list[Problem]:
 
 
 def _latest_deltas(database: Database) -> list[tuple[int, int, str, int]]:
-    """(topic, space, name, version) of the latest states that are stored as deltas."""
+    """Return (topic, space, name, version) of each latest state that is stored as a delta."""
     return database.rows(
         "SELECT t.id, t.space, t.name, s.version FROM topics t JOIN states s ON s.id = t.latest "
         "WHERE s.encoding IN (2, 3)"

@@ -1,8 +1,8 @@
-"""Chunks: where they stand, when they are there, and their vectors.
+"""Chunks: their place in states, their times, and their vectors.
 
-A chunk belongs to a topic and is known by its heading and text, so a version that leaves
-a passage alone leaves its chunk alone. Its times follow from the states: placing one
-changes the chunks of one stretch of valid time, from its own start to the next state's.
+A chunk belongs to a topic and is identified by its heading and text, so a new version keeps the
+chunks of unchanged passages. The times of a chunk follow from the states. Placing a state changes
+the chunks of one stretch of valid time: from the start of that state to the start of the next.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from hades.store.topics import NEXT, Topics
 
 _DIGEST_BYTES = 16
 _AT_ONCE = 32
-"""Contents of states that are read in one statement, and held at once."""
+"""The most contents of states that one statement reads."""
 KEPT_BYTES_AT_MOST = 8 << 20
-"""Contents of states kept decoded, so that reading many chunks of one text decodes it once."""
+"""Size of the cache of decoded contents, so that many chunks of one text decode it once."""
 
 _BEFORE = (
     "topic = s.topic AND version < s.version AND (retired_at IS NULL OR retired_at > s.recorded_at)"
@@ -60,7 +60,7 @@ FROM (
     AND s.valid_from <= :valid AND s.recorded_at <= :known
 ) s LEFT JOIN uses u ON u.state = s.state WHERE s.choice = 1
 """
-"""Of the states known then that have a chunk, the one that began last."""
+"""For each chunk, the state that has it and began last, of those known at the moment."""
 
 _PHASE = f"CASE p.phase WHEN {Phase.LARGE} THEN {Phase.CHUNKS} ELSE p.phase END"
 """The `Phase` of a waiting state, with CHUNKS for LARGE."""
@@ -72,7 +72,7 @@ FROM chunks c JOIN topics t ON t.id = c.topic WHERE c.id > ?1 AND (t.space = ?4 
 
 
 class Chunks:
-    """Chunks of states with their times, and vectors of them."""
+    """Chunks of states, with their times and vectors."""
 
     def __init__(self, database: Database, topics: Topics) -> None:
         self._database = database
@@ -80,10 +80,10 @@ class Chunks:
         self.kept = ByteCache[int, str](KEPT_BYTES_AT_MOST)
         database.on_undo.append(self.kept.clear)
 
-    # What still has to be done
+    # Indexing that still has to be done
 
     def pending(self, phase: int, space: int | None, limit: int, after: int = 0) -> list[Pending]:
-        """States that wait for a phase, oldest first."""
+        """Return states that wait for a phase, oldest first."""
         rows = self._database.rows(
             "SELECT p.state, t.space, t.name, s.version, p.phase, p.outline FROM pending p "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
@@ -94,7 +94,7 @@ class Chunks:
         return [Pending(*row) for row in rows]
 
     def pending_count(self, space: int | None, phase: int | None = None) -> int:
-        """How many states still wait for something, or for one phase."""
+        """Return how many states wait to be indexed, or wait for one phase."""
         count: int = self._database.value(
             "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
             "JOIN topics t ON t.id = s.topic "
@@ -104,19 +104,19 @@ class Chunks:
         return count
 
     def is_pending(self, pending: Pending) -> bool:
-        """Whether a state still waits for what it waited for when it was read."""
+        """Return whether a state still waits for the same phase as when it was read."""
         phase = self._database.value("SELECT phase FROM pending WHERE state = ?", pending.state)
         return bool(phase == pending.phase)
 
     def advance(self, state: int, phase: int | None, outline: bytes | None = None) -> None:
-        """Note that a state waits for this phase now; None: it is done."""
+        """Record the phase that a state waits for now. With None, its indexing is done."""
         if phase is None:
             self._database.run("DELETE FROM pending WHERE state = ?", state)
         else:
             self._database.upsert("pending", ("state",), state=state, phase=phase, outline=outline)
 
     def outline(self, space: int, topic: str, version: int, outline: bytes) -> None:
-        """Keep what a reader said of a state until it is cut and linked, again if it was."""
+        """Store a reader's outline of a state, and have the state cut and linked (again)."""
         self._database.run(
             "INSERT INTO pending SELECT s.id, 1, ? FROM states s "
             "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ? "
@@ -126,14 +126,14 @@ class Chunks:
         )
 
     def is_forgotten(self, state: int) -> bool:
-        """Whether a state is the mark that forgetting leaves."""
+        """Return whether a state is the empty one that records a forgetting."""
         row = self._database.row("SELECT encoding FROM states WHERE id = ?", state)
         return row is not None and row[0] is None
 
     # Placing
 
     def place(self, write: Write, state: int, cuts: Sequence[ChunkDraft]) -> list[tuple[int, bool]]:
-        """Place the chunks of a state; each chunk's id, and whether it is new."""
+        """Place the chunks of a state. Return the id of each chunk and whether it is new."""
         row = self._database.row("SELECT topic, valid_from FROM states WHERE id = ?", state)
         if row is None:
             raise NotFound(f"There is no state {state}.")
@@ -153,11 +153,11 @@ class Chunks:
 
     def _chunk(self, write: Write, topic: int, cut: ChunkDraft) -> tuple[int, bool]:
         digest = blake2b(f"{cut.heading}\0{cut.text}".encode(), digest_size=_DIGEST_BYTES).digest()
-        found = self._database.value(
+        known = self._database.value(
             "SELECT id FROM chunks WHERE topic = ? AND digest = ?", topic, digest
         )
-        if found is not None:
-            return found, False
+        if known is not None:
+            return known, False
         chunk = self._database.insert(
             "chunks",
             topic=topic,
@@ -169,39 +169,39 @@ class Chunks:
         return chunk, True
 
     def _settle(
-        self, write: Write, state: int, valid_from: int, before: set[int], now_there: set[int]
+        self, write: Write, state: int, valid_from: int, before: set[int], after: set[int]
     ) -> None:
-        """Bring the times of the chunks up to date: those that came, and those that went.
+        """Update the presences of the chunks that a state adds or drops.
 
-        `before` are those of an earlier cutting of this very state.
+        `after` are the chunks of the state now, `before` those of an earlier cut of the same state.
         """
         previous, valid_to = self._database.row(_STATE_BEFORE, state)
         recorded_at, encoding = self._database.row(
             "SELECT recorded_at, encoding FROM states WHERE id = ?", state
         )
         if encoding is None and valid_from == recorded_at:
-            # Forgotten: whatever was there or planned is gone from here on.
-            there = self._database.column(_THERE_AFTER, state, valid_from)
-            before, valid_to = before.union(there), None
+            # Forgotten: current and planned chunks end here.
+            dropped = self._database.column(_THERE_AFTER, state, valid_from)
+            before, valid_to = before.union(dropped), None
         elif previous is not None:
             order = self.placed(previous)
-            stayed = [c for c in order if c in now_there]
+            stayed = [c for c in order if c in after]
             self._note_moves(write, stayed, state, set(order))
             self._note_tags(write, stayed, state, previous)
             before = before | set(order)
-        for chunk in sorted(before - now_there):
+        for chunk in sorted(before - after):
             self._take_out(write, chunk, valid_from, valid_to, recorded_at)
-        self._put_presences(write, sorted(now_there - before), valid_from, valid_to, recorded_at)
+        self._put_presences(write, sorted(after - before), valid_from, valid_to, recorded_at)
 
     def _note_moves(
         self, write: Write, stayed: Sequence[int], state: int, before: set[int]
     ) -> None:
-        """Chunks that only changed places have no new times: the index must hear of it."""
+        """Mark a chunk as changed if the order changed. New times would not tell the index so."""
         if stayed != [c for c in self.placed(state) if c in before]:
             self._database.run("UPDATE chunks SET change = ? WHERE id = ?", write.change, stayed[0])
 
     def _note_tags(self, write: Write, stayed: Sequence[int], state: int, previous: int) -> None:
-        """Chunks are found by the tags of their states: the index must hear of other tags."""
+        """Mark presences as changed if the tags of the state changed: the index has the tags."""
         tags = self._database.column(
             "SELECT coalesce(tags, '') FROM states WHERE id IN (?, ?)", state, previous
         )
@@ -214,7 +214,7 @@ class Chunks:
     def _take_out(
         self, write: Write, chunk: int, valid_from: int, valid_to: int | None, recorded_at: int
     ) -> None:
-        """Cut a stretch of valid time out of what is believed of a chunk."""
+        """Cut a stretch of valid time out of the current presences of a chunk."""
         rows = self._database.rows(
             "SELECT id, valid_from, valid_to FROM presences WHERE chunk = ? "
             "AND retired_at IS NULL AND (valid_to IS NULL OR valid_to > ?)",
@@ -250,11 +250,11 @@ class Chunks:
         )
 
     def ever_of(self, topic: int) -> list[int]:
-        """The chunks a topic ever had."""
+        """Return all chunks that a topic ever had."""
         return self._database.column("SELECT id FROM chunks WHERE topic = ? ORDER BY id", topic)
 
     def of_topic(self, space: int, topic: str) -> list[int]:
-        """The chunks of a topic's latest state, in order; none when there is no such topic."""
+        """Return the chunks of a topic's latest state, in order. An unknown topic has none."""
         return self._database.column(
             "SELECT p.chunk FROM topics t JOIN placements p ON p.state = t.latest "
             "WHERE t.space = ? AND t.name = ? ORDER BY p.ordinal",
@@ -276,29 +276,25 @@ class Chunks:
         ]
 
     def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, PlacedChunk]:
-        """Chunks by id, each as it stands in the state that holds at that moment.
-
-        One that is gone by then stands in the last state that had it.
-        """
-        found = {}
+        """Return chunks by id, each with its place in the last state that had it by that moment."""
         rows = self._placed(chunks, *self._database.moment(as_of))
-        for row, content in self._with_contents(rows, 1):
-            found[row[0]] = _placed_chunk(row, content)
-        return found
+        return {
+            row[0]: _placed_chunk(row, content) for row, content in self._with_contents(rows, 1)
+        }
 
     def without_text(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, PlacedChunk]:
-        """The same of where and when they stand, without their texts, which take longest."""
+        """Return the same as `find` without texts, which take longest to read."""
         rows = self._placed(chunks, *self._database.moment(as_of))
         return {row[0]: _placed_chunk(row, "") for row in rows}
 
     def texts(self, chunks: Sequence[int], *, lost_ok: bool = False) -> dict[int, str]:
         """Return the texts of chunks of any time. With `lost_ok`, leave out unreadable ones."""
         rows = self._placed(chunks, FOREVER, FOREVER)
-        found = self._with_contents(rows, 1, lost_ok=lost_ok)
-        return {row[0]: text[row[3] : row[4]] for row, text in found}
+        contents = self._with_contents(rows, 1, lost_ok=lost_ok)
+        return {row[0]: text[row[3] : row[4]] for row, text in contents}
 
     def archived(self, as_of: AsOf) -> list[int]:
-        """The chunks whose text at a moment lies in the archive."""
+        """Return the chunks whose text at a moment is in the archive."""
         chunks = self._database.column(
             "SELECT DISTINCT p.chunk FROM archived a JOIN placements p ON p.state = a.state"
         )
@@ -307,18 +303,17 @@ class Chunks:
         return [row[0] for row in rows if row[1] in states]
 
     def labels(self, chunks: Iterable[int], valid: int, known: int) -> dict[int, str]:
-        """How chunks are cited at a moment: `docs/guide.md@3#0`."""
+        """Return the citation of each chunk at a moment, such as `docs/guide.md@3#0`."""
         rows = self._placed(sorted(set(chunks)), valid, known)
         return {row[0]: f"{row[7]}@{row[8]}#{row[2]}" for row in rows}
 
     def _placed(self, chunks: Sequence[int], valid: int, known: int) -> list[Any]:
-        wanted = list(chunks)
-        return self._database.rows(_PLACED, chunks=wanted, valid=valid, known=known)
+        return self._database.rows(_PLACED, chunks=list(chunks), valid=valid, known=known)
 
     def _with_contents(
         self, rows: Sequence[Any], column: int, *, lost_ok: bool = False
     ) -> Iterator[tuple[Any, str]]:
-        """Rows, each with the content of the state in a column of it."""
+        """Yield rows with the content of the state whose id is in `column` of the row."""
         of_state: dict[int, list[Any]] = {}
         for row in rows:
             of_state.setdefault(row[column], []).append(row)
@@ -326,14 +321,15 @@ class Chunks:
         while states := order[:_AT_ONCE]:
             del order[:_AT_ONCE]
             kept = {state: self.kept.get(state) for state in states}
-            found = {state: text for state, text in kept.items() if text is not None}
-            if new := [state for state in states if state not in found]:
+            texts = {state: text for state, text in kept.items() if text is not None}
+            if new := [state for state in states if state not in texts]:
                 read = self._topics.contents(new, lost_ok=lost_ok)
                 for state, text in read.items():
                     self.kept.put(state, text, sys.getsizeof(text))
-                found |= read
-            there = (state for state in states if state in found)
-            yield from ((row, found[state]) for state in there for row in of_state[state])
+                texts |= read
+            for state in states:
+                if state in texts:
+                    yield from ((row, texts[state]) for row in of_state[state])
 
     def headings(self, chunks: Sequence[int]) -> dict[int, str]:
         """The headings of chunks."""
@@ -344,7 +340,7 @@ class Chunks:
         return {chunk: heading or "" for chunk, heading in rows}
 
     def sources(self, chunks: Sequence[int]) -> dict[int, tuple[str, str, str]]:
-        """Of chunks: the topic, its kind, and the heading."""
+        """Return topic, kind of the topic, and heading of each chunk."""
         rows = self._database.rows(
             "SELECT c.id, t.name, t.kind, coalesce(c.heading, '') FROM chunks c "
             "JOIN topics t ON t.id = c.topic WHERE c.id = ANY(?)",
@@ -364,22 +360,22 @@ class Chunks:
         )
 
     def tags(self, chunks: Sequence[int]) -> dict[int, str]:
-        """The tags of the states that chunks stand in, as words."""
+        """Return the tags of all states that have a chunk, joined by spaces."""
         rows = self._database.rows(
             "SELECT DISTINCT p.chunk, s.tags FROM placements p JOIN states s ON s.id = p.state "
             "WHERE p.chunk = ANY(?) AND s.tags IS NOT NULL",
             list(chunks),
         )
-        found: dict[int, set[str]] = {}
+        of_chunk: dict[int, set[str]] = {}
         for chunk, tags in rows:
-            with suppress(ValueError, TypeError):  # damaged, as `check` tells: no words of it
-                found.setdefault(chunk, set()).update(map(str, json.loads(tags)))
-        return {chunk: " ".join(sorted(tags)) for chunk, tags in found.items()}
+            with suppress(ValueError, TypeError):  # `check` reports damaged tags
+                of_chunk.setdefault(chunk, set()).update(map(str, json.loads(tags)))
+        return {chunk: " ".join(sorted(tags)) for chunk, tags in of_chunk.items()}
 
     # Vectors
 
     def vectors(self, encoder: str, nodes: Sequence[int]) -> dict[int, bytes]:
-        """What an encoder made of nodes; of a chunk the whole, then each of its sentences."""
+        """Return the vectors of nodes. For a chunk: one of the whole, then one per sentence."""
         rows = self._database.rows(
             "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE e.name = ? AND v.node = ANY(?)",
@@ -390,14 +386,14 @@ class Chunks:
     def unembedded(
         self, encoder: str, after: int, limit: int, space: int | None = None
     ) -> list[int]:
-        """Chunks without a vector of an encoder, by id; of one space, or of all."""
+        """Return chunks without a vector of an encoder, by id, in one space or in all."""
         return self._database.column(
             f"SELECT c.id {_UNEMBEDDED} ORDER BY c.id LIMIT ?5",
             *(after, int(NodeKind.CHUNK), encoder, space, limit),
         )
 
     def unembedded_count(self, encoder: str, space: int | None) -> int:
-        """How many these are."""
+        """Return the number of chunks without a vector of an encoder."""
         count: int = self._database.value(
             f"SELECT count(*) {_UNEMBEDDED}",
             *(self.embedded(encoder), int(NodeKind.CHUNK), encoder, space),
@@ -405,13 +401,13 @@ class Chunks:
         return count
 
     def embedded(self, encoder: str) -> int:
-        """All chunks up to this one have a vector of an encoder."""
+        """Return the number up to which all chunks have a vector of an encoder."""
         return int(self._database.meta(self._database.embedded + encoder) or 0)
 
     def set_embedded(self, encoder: str) -> None:
-        """Note how far vectors go now, so that nobody looks through older chunks again.
+        """Record up to which number all chunks have vectors, so that those are not read again.
 
-        To be called within a transaction: no chunk may come between the look and the note.
+        Call it inside a transaction: no chunk may be added between the query and the record.
         """
         mark = self.embedded(encoder)
         missing = self.unembedded(encoder, mark, 1)
@@ -422,9 +418,9 @@ class Chunks:
     def put_vectors(
         self, write: Write, encoder: str, dims: int, vectors: Iterable[tuple[int, bytes]]
     ) -> None:
-        """Write vectors of nodes made by a named encoder; another encoder's stay beside them.
+        """Write vectors of nodes; vectors of other encoders stay.
 
-        What was purged while it was encoded gets none.
+        Nodes that were purged while their text was encoded are skipped.
         """
         number = encoder_id(self._database, encoder, dims)
         self._database.run_many(
@@ -455,10 +451,10 @@ def _placed_chunk(row: Any, content: str) -> PlacedChunk:
 
 
 def encoder_id(database: Database, encoder: str, dims: int) -> int:
-    """The small number that stands for an encoder; Conflict when its vectors had another size."""
+    """Return the number of an encoder, adding it if needed. Raise Conflict if `dims` differs."""
     row = database.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
     if row is None:
         return database.insert("encoders", name=encoder, dims=dims)
     if row[1] != dims:
-        raise Conflict(f"The encoder {encoder!r} gives {row[1]} numbers a vector, not {dims}.")
+        raise Conflict(f"Vectors of the encoder {encoder!r} have {row[1]} dimensions, not {dims}.")
     return int(row[0])

@@ -1,7 +1,7 @@
-"""Clocks: times of writes only grow, so a wrong clock carries all later writes along.
+"""Detect a wrong clock. Times of writes only grow, so one wrong time shifts all later writes.
 
-A write long after the last one is refused until somebody says that the clock is right.
-`check` names a memory whose last write is later than the clock.
+A write long after the last one is refused until `hades check --repair` confirms the clock.
+`hades check` reports a memory whose last write is later than the clock.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _YEAR_MICROSECONDS = 365 * DAY_MICROSECONDS
 
 
 def has_jumped(now: int, last: int) -> bool:
-    """Whether a write now would be too long after the last one to be believed."""
+    """Return whether a write now would be too long after the last one to be plausible."""
     return now - last > JUMP_AT_MOST_YEARS * _YEAR_MICROSECONDS
 
 
@@ -27,7 +27,7 @@ def jump(now: int, last: int) -> str:
 
 
 def clock_problems(place: str, now: int, last: int) -> list[Problem]:
-    """Name a clock and a last write that are too far apart for both to be right."""
+    """Return a problem if the clock and the last write are too far apart for both to be right."""
     if last > now + DAY_MICROSECONDS:
         what = f"the last write is dated {from_micros(last):%Y-%m-%d}, later than the clock"
         return [Problem(what, place, _SET_OR_RESTORE)]

@@ -1,8 +1,8 @@
-"""Copying a whole memory to another place, whichever engines keep the two.
+"""Copy a whole memory to another place, between any two engines.
 
-Rows are copied table by table in the order of their keys, with the numbers they have, a batch
-a commit. Until all is there and compared, the copy is marked as unfinished: then nothing opens
-it but a copy of the same memory, which goes on behind the rows that are there.
+Rows are copied table by table in the order of their keys and keep their numbers. Each batch is a
+commit. The copy is marked as unfinished until all rows are there and compared. An unfinished copy
+cannot be opened; copying the same memory again continues after the rows that it has.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from hades.store.records import ANSWERS_SECRET, Progress
 from hades.store.schema import COLUMNS, COUNTED
 
 _TABLES = [table for table in COLUMNS if table not in ("migrations", "owed", "archived")]
-"""What is copied: how its tables came about and what it owes is each place's own matter. What
-lies in the archive comes along as if it were in the store."""
+"""The tables to copy. Migrations and `owed` belong to each place. Archived texts are copied into
+the rows of `states`, so `archived` stays empty."""
 _ITS_OWN = ("generation", "schema", UNFINISHED, ANSWERS_SECRET, *OWN_FACTS)
 _BUT_ITS_OWN = f"WHERE key NOT IN {_ITS_OWN}"
 _AT_ONCE = 1_000
@@ -40,16 +40,15 @@ def copy(
     clock: Clock = system_clock,
     on_progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Copy a whole memory, as of one moment, to a new place; how many rows of each table.
+    """Copy a whole memory, as of one moment, to a new place. Return the rows of each table.
 
-    Both are a file or an address of PostgreSQL. Numbers and times stay as they are, and all
-    rows are compared at the end. A copy that was stopped goes on when it is called again; it
-    begins anew where the memory has changed meanwhile. A place that holds something is refused.
+    Both places are a file or an address of PostgreSQL. Numbers and times stay as they are, and all
+    rows are compared at the end. Call it again to continue a copy that was stopped; it starts over
+    if the memory has changed meanwhile. A place that holds another memory is refused.
     """
-
     opened = partial(open_database, busy_timeout_s=_WAIT_S, clock=clock)
     with closing(opened(source, create=False, read_only=True)) as old:
-        old.last_id("spaces", "id")  # Denied to who sees a part only, before anything is made
+        old.last_id("spaces", "id")  # raises Denied for a role limited to some spaces
         with closing(opened(target, create=True, read_only=False, unfinished=True)) as new:
             return _copied(old, new, on_progress)
 
@@ -68,7 +67,7 @@ def _copied(old: Database, new: Database, on_progress: Progress | None) -> dict[
                 on_progress(what, done, total)
 
         if not _copy_rows(old, new, tell):
-            # Somebody wrote, to either of them, what no change number tells of.
+            # One of them was written to without a change number, for example by `uses`.
             _begin(old, new)
             if not _copy_rows(old, new, tell):
                 raise Unavailable(
@@ -78,7 +77,7 @@ def _copied(old: Database, new: Database, on_progress: Progress | None) -> dict[
 
 
 def _goes_on(old: Database, new: Database) -> bool:
-    """Whether the copy of this memory, as it is, was begun there; Conflict where it cannot be."""
+    """Return whether a copy of this revision was begun there. Raise Conflict if none can be."""
     begun = new.meta(UNFINISHED)
     if begun is None:
         if new.change() or new.meta("generation") == old.meta("generation"):
@@ -92,7 +91,7 @@ def _goes_on(old: Database, new: Database) -> bool:
 
 
 def _begin(old: Database, new: Database) -> None:
-    """Empty the place, and mark it as the copy of this memory as it is."""
+    """Empty the place, and mark it as an unfinished copy of this revision."""
     with new.transaction():
         for table in _TABLES:
             new.run(f"DELETE {_from(table)}")
@@ -101,7 +100,7 @@ def _begin(old: Database, new: Database) -> None:
 
 
 def _copy_rows(old: Database, new: Database, tell: _Tell) -> bool:
-    """Copy what is not there yet, and take the mark away if all is the same; whether it is."""
+    """Copy the missing rows and compare. If all are equal, remove the mark and return True."""
     for table, rows, done in _rows(old, _count(new)):
         try:
             with new.transaction():
@@ -110,7 +109,7 @@ def _copy_rows(old: Database, new: Database, tell: _Tell) -> bool:
             raise InvalidInput(f"{new.place} cannot hold a row of {table}: {error}") from error
         tell("copying", done)
     wanted = _digest(old, tell)
-    with new.transaction():  # nobody writes between the look and the end
+    with new.transaction():  # so that nobody writes between comparing and unmarking
         if _digest(new, tell) != wanted:
             return False
         new.keep_ids({table: old.last_id(table, column) for table, column in COUNTED.items()})
@@ -124,7 +123,7 @@ def _digest(database: Database, tell: _Tell) -> bytes:
     for table, rows, done in _rows(database, {}):
         tell("comparing", done)
         digest.update(table.encode())
-        for row in rows:  # many bytes take long to be written as text
+        for row in rows:  # repr of long bytes is slow
             blobs = [value for value in row if isinstance(value, bytes)]
             digest.update(repr([v for v in row if not isinstance(v, bytes)]).encode())
             digest.update(b"".join([b"%d " % len(blob) + blob for blob in blobs]))
@@ -132,9 +131,9 @@ def _digest(database: Database, tell: _Tell) -> bytes:
 
 
 def _rows(database: Database, there: dict[str, int]) -> Iterator[tuple[str, list[Any], int]]:
-    """(table, rows, how many of all) behind those that are there already.
+    """Yield (table, rows, count so far), skipping the first `there` rows of each table.
 
-    They are in the order of their keys: none has more than three columns, and they come first.
+    Rows come in the order of their keys: a key is at most the first three columns of a table.
     """
     done, archive = 0, Archive(database)
     for table in _TABLES:

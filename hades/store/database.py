@@ -1,12 +1,12 @@
-"""Database: the seam between what is remembered and the engine that keeps it.
+"""Database: the interface between the store and a database engine.
 
-Everything in this package is written once, as SQL that both engines understand, over the
-members of this class. A statement's values stand as `?`, `?1` or `:name`; a list is one value,
-tested by `= ANY(?1)` or `<> ALL(?1)`; a pattern is a `Glob`, tested by `GLOB`. `json_has(a, b)`
-says that a JSON list has a text. Flags are the numbers 0 and 1 in tables.
+This package is written once, in SQL that both engines understand, using the members of this class.
+Values of a statement are `?`, `?1` or `:name`. A list is one value, tested by `= ANY(?1)` or
+`<> ALL(?1)`; a pattern is a `Glob`, tested by `GLOB`. `json_has(a, b)` tests whether a JSON list
+contains a text. Flags in tables are the numbers 0 and 1.
 
-Whatever the engine, writers come one after another, so that change numbers become visible in
-their order: an index that has read up to one never misses a lower one.
+In both engines writers run one at a time, so change numbers become visible in order: an index that
+has read up to a number never misses a lower one.
 """
 
 from __future__ import annotations
@@ -27,45 +27,45 @@ from hades.store.schema import COLUMNS
 
 _LAST_CHANGE = "SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
 NO_LIMIT = 1 << 40
-"""A limit that none of our tables reaches."""
+"""A limit larger than any table."""
 
 
 def believed(row: str, known: str) -> str:
-    """That a row is believed at a known time: it was recorded, and not retired."""
+    """Return the SQL condition that a row is believed at a known time."""
     return (
         f"{row}.recorded_at <= {known} AND ({row}.retired_at IS NULL OR {row}.retired_at > {known})"
     )
 
 
 def holds(row: str, valid: str) -> str:
-    """That what a row says is true at a valid time."""
+    """Return the SQL condition that a row holds at a valid time."""
     return f"{row}.valid_from <= {valid} AND ({row}.valid_to IS NULL OR {row}.valid_to > {valid})"
 
 
 @lru_cache(maxsize=256)
 def inserting(table: str, columns: tuple[str, ...]) -> str:
-    """The statement that inserts a row."""
+    """Return the statement that inserts a row."""
     names = ", ".join(f'"{name}"' for name in columns)
     return f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
 
 
 class Glob(str):
-    """A pattern of names, as shells have it: `*`, `?` and `[a-z]`."""
+    """A shell pattern for names: `*`, `?` and `[a-z]`."""
 
     __slots__ = ()
 
 
 class _Cancelled(Exception):
-    """Undoes a write that has nothing to say."""
+    """Raised to undo a write that would change nothing."""
 
 
 class Local(threading.local):
-    """What is under way in one thread."""
+    """The state of a thread's transaction."""
 
     def __init__(self) -> None:
         self.reading = False
         self.kept: dict[Any, Any] | None = None
-        """What was looked up in the transaction under way, where nobody else can change it."""
+        """Cache of `once` for the current transaction. Nobody else can change these rows."""
         self.afterwards: list[Callable[[], object]] = []
 
 
@@ -73,7 +73,7 @@ class Database(ABC):
     """The tables of one memory, and the transactions on them."""
 
     place: str
-    """How messages call it: a path, or an address without its password."""
+    """Its name in messages: a path, or an address without the password."""
     embedded = EMBEDDED
     """Key prefix for the embedding progress in `meta`. A role that sees fewer rows has its own."""
 
@@ -88,93 +88,95 @@ class Database(ABC):
         """Called when a transaction, or a part of one, is undone."""
         self._local = Local()
 
-    # What an engine does its own way
+    # Implemented by each engine
 
     @abstractmethod
     def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
-        """All rows of a statement, its values given in order or by name."""
+        """Return all rows of a query. Pass its values in order or by name."""
 
     @abstractmethod
     def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
-        """The rows of a statement as they are read, so many at once."""
+        """Yield the rows of a query, `at_once` rows at a time."""
 
     @abstractmethod
     def run(self, sql: str, *values: Any) -> int:
-        """A statement that changes something, inside a transaction; how many rows."""
+        """Run a statement that writes, inside a transaction. Return the number of rows."""
 
     @abstractmethod
     def run_many(self, sql: str, values: list[tuple[Any, ...]]) -> None:
-        """The same statement with many values."""
+        """Run a statement once for each tuple of values."""
 
     @abstractmethod
     def insert(self, table: str, **values: Any) -> int:
-        """Insert a row, its values given by column; its id, where the table gives one."""
+        """Insert a row, given by column. Return its id, or 0 if the table assigns none."""
 
     @property
     @abstractmethod
     def in_transaction(self) -> bool:
-        """Whether this thread is inside a write or a snapshot."""
+        """Whether this thread is inside a transaction or a snapshot."""
 
     @abstractmethod
     def _begin(self, *, writing: bool) -> None:
-        """Begin a transaction; one for writing waits until no other writer is left."""
+        """Begin a transaction. One for writing waits until no other writer is active."""
 
     @abstractmethod
     def _end(self, word: str) -> None:
-        """COMMIT or ROLLBACK, or the same of a part."""
+        """Run COMMIT or ROLLBACK, or the corresponding statement for a savepoint."""
 
     @abstractmethod
     def patient(self, seconds: float) -> AbstractContextManager[None]:
-        """Inside, this thread's writes wait so long for another's end."""
+        """Within the block, writes of this thread wait at most this long for other writers."""
 
     @abstractmethod
     def close(self) -> None:
-        """Close the connections of all threads; what was written stays written."""
+        """Close the connections of all threads."""
 
     @abstractmethod
     def last_id(self, table: str, column: str) -> int:
-        """The highest number a table ever gave to a row."""
+        """Return the highest number that a table ever assigned to a row."""
 
     @abstractmethod
     def keep_ids(self, given: Mapping[str, int] | None = None) -> None:
-        """After rows came with numbers of their own: give none of these out again, nor those
-        up to the one `given` for a table."""
+        """Never assign again the numbers of rows that were inserted with their own.
+
+        `given` maps a table to a number up to which none may be assigned either.
+        """
 
     @abstractmethod
     def size(self) -> int:
-        """The bytes all of it takes."""
+        """Return the size of the memory in bytes."""
 
     @abstractmethod
     def damage(self) -> list[Problem]:
-        """What the engine itself finds damaged."""
+        """Return the damage that the engine itself finds."""
 
     @abstractmethod
     def maintain(self) -> dict[str, Callable[[], object]]:
-        """How what is owed after an erasure is done here; each says whether it was."""
+        """Return a function for each kind of owed work. It returns whether the work is done."""
 
     @property
     @abstractmethod
     def files(self) -> Path:
-        """The path beside which lie indexes, uploads and other files of this memory."""
+        """The path beside which the indexes, uploads and other files of this memory are."""
 
     # Reading
 
     def row(self, sql: str, *values: Any, **named: Any) -> Any:
-        """The first row, or None."""
-        found = self.rows(sql, *values, **named)
-        return found[0] if found else None
+        """Return the first row, or None."""
+        rows = self.rows(sql, *values, **named)
+        return rows[0] if rows else None
 
     def value(self, sql: str, *values: Any, **named: Any) -> Any:
-        """The first value of the first row, or None."""
-        found = self.row(sql, *values, **named)
-        return None if found is None else found[0]
+        """Return the first value of the first row, or None."""
+        row = self.row(sql, *values, **named)
+        return None if row is None else row[0]
 
     def column(self, sql: str, *values: Any, **named: Any) -> list[Any]:
-        """The first value of every row."""
+        """Return the first value of every row."""
         return [row[0] for row in self.rows(sql, *values, **named)]
 
     def once(self, sql: str, *values: Any) -> Any:
-        """The first row, read once in a transaction: nobody else can change it meanwhile."""
+        """Return the first row, cached within a transaction, where nobody else can change it."""
         kept, key = self._local.kept, (sql, values)
         if kept is None:
             return self.row(sql, *values)
@@ -183,13 +185,13 @@ class Database(ABC):
         return kept[key]
 
     def look_again(self) -> None:
-        """Keep nothing of what was read `once`: this very transaction changed some of it."""
+        """Clear the cache of `once`. Call it after this transaction has changed such a row."""
         if self._local.kept is not None:
             self._local.kept = {}
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Everything read inside sees the same moment, whoever writes meanwhile."""
+        """Within the block, all reads see the same moment, even if others write."""
         if self.in_transaction:
             yield
             return
@@ -206,7 +208,7 @@ class Database(ABC):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All writes inside become one commit; inside another, a part that can fail alone."""
+        """Commit all writes of the block together. A nested block can be undone alone."""
         if self.read_only:
             raise Denied(f"{self.place} is open for reading only.")
         nested = self.in_transaction
@@ -221,7 +223,7 @@ class Database(ABC):
             yield
             self._end("RELEASE SAVEPOINT part" if nested else "COMMIT")
         except BaseException:
-            self.look_again()  # ids of what was undone are given anew
+            self.look_again()  # ids of undone rows may be assigned again
             if self.in_transaction:
                 self._end("ROLLBACK TO SAVEPOINT part" if nested else "ROLLBACK")
                 for forget in self.on_undo:
@@ -238,12 +240,15 @@ class Database(ABC):
                 call()
 
     def afterwards(self, call: Callable[[], object]) -> None:
-        """Do something once the transaction under way is committed."""
+        """Call a function after the current transaction is committed."""
         self._local.afterwards.append(call)
 
     @contextmanager
     def write(self, actor: str, action: str, space: int | None = None) -> Iterator[Write]:
-        """One logged write: it happens whole, under one number, or not at all."""
+        """Run the block as one transaction, and log it as one change.
+
+        A cancelled write is undone and not logged.
+        """
         try:
             with self.transaction():
                 last = self.once(_LAST_CHANGE)
@@ -267,13 +272,13 @@ class Database(ABC):
             pass
 
     def load(self, table: str, rows: list[tuple[Any, ...]]) -> None:
-        """Insert many whole rows, as fast as the engine can."""
+        """Insert many whole rows."""
         names = [f'"{name}"' for name in COLUMNS[table]]
         marks = ", ".join("?" * len(names))
         self.run_many(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", rows)
 
     def upsert(self, table: str, keys: tuple[str, ...], **values: Any) -> None:
-        """Insert a row, or where its keys are there already give it the other values."""
+        """Insert a row, or update the row that has the same keys."""
         others = [name for name in values if name not in keys]
         self.run(
             f"{inserting(table, tuple(values))} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET "
@@ -282,17 +287,17 @@ class Database(ABC):
         )
 
     def actor_id(self, name: str) -> int:
-        """The small number that stands for who is writing."""
-        found = self.once("SELECT id FROM actors WHERE name = ?", name)
-        return found[0] if found else self.insert("actors", name=name)
+        """Return the number of an actor, adding the actor if needed."""
+        row = self.once("SELECT id FROM actors WHERE name = ?", name)
+        return row[0] if row else self.insert("actors", name=name)
 
     def relation_id(self, name: str) -> int:
-        """The small number that stands for a type of edge."""
-        found = self.once("SELECT id FROM relations WHERE name = ?", name)
-        return found[0] if found else self.insert("relations", name=name)
+        """Return the number of a relation, adding it if needed."""
+        row = self.once("SELECT id FROM relations WHERE name = ?", name)
+        return row[0] if row else self.insert("relations", name=name)
 
     def risks(self) -> list[Problem]:
-        """What is not damaged, but may be one day without anybody noticing."""
+        """Return settings of the engine under which damage would go unnoticed."""
         return []
 
     # Time
@@ -302,9 +307,9 @@ class Database(ABC):
         return self.clock()
 
     def within(self, seconds: float | None) -> AbstractContextManager[None]:
-        """Inside, a statement of this thread's snapshot runs no longer; None: as long as any.
+        """Within the block, limit each query of this thread's snapshot to this time.
 
-        An engine that cannot stop a statement sets no limit.
+        None removes the limit. An engine that cannot stop a query ignores it.
         """
         return nullcontext()
 
@@ -315,14 +320,17 @@ class Database(ABC):
         return True
 
     def change(self) -> int:
-        """The number of the last committed write."""
+        """Return the number of the last change, or 0."""
         last = self.once(_LAST_CHANGE)
         return last[0] if last else 0
 
     def now(self) -> int:
-        """Now, and never before the last write: a clock set back hides nothing."""
+        """Return the time in microseconds, at least that of the last write.
+
+        So a clock that was set back hides nothing.
+        """
         kept = self._local.kept if self._local.reading else None
-        if kept and "now" in kept:  # one moment for all that is read in a snapshot
+        if kept and "now" in kept:  # all reads of a snapshot use one moment
             return int(kept["now"])
         last = self.once(_LAST_CHANGE)
         now = max(self.clock(), last[1]) if last else self.clock()
@@ -331,17 +339,17 @@ class Database(ABC):
         return now
 
     def moment(self, as_of: AsOf) -> tuple[int, int]:
-        """An AsOf as (valid, known) in microseconds; an open known axis sees everything."""
+        """Return an AsOf as (valid, known) in microseconds. Without a known time, all is known."""
         known = FOREVER if as_of.known is None else to_micros(as_of.known)
         if as_of.valid is not None:
             return to_micros(as_of.valid), known
         return min(self.now(), known), known
 
     def meta(self, key: str) -> str | None:
-        """A named fact about the memory."""
+        """Return a named fact about the memory, or None."""
         found: str | None = self.value("SELECT value FROM meta WHERE key = ?", key)
         return found
 
     def set_meta(self, key: str, value: str) -> None:
-        """Note a fact about the memory; inside a write."""
+        """Store a fact about the memory. Call it inside a write."""
         self.upsert("meta", ("key",), key=key, value=value)

@@ -1,9 +1,9 @@
-"""Differences between two versions of a text, small and quick to apply.
+"""Deltas between two versions of a text, small and quick to apply.
 
-A delta is a list of (insert these bytes, then copy so many bytes from there in the
-old version). It is our own because a version is usually a few lines away from its
-parent: trimming the common start and end leaves almost nothing to compare, and
-applying a delta is a handful of slices (about a microsecond each).
+A delta is a list of steps: insert these bytes, then copy a range of the old version. We have our
+own format because a version usually differs from its parent in a few lines: without the common
+start and end there is little to compare, and applying a delta takes a few slices of about a
+microsecond each.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from difflib import SequenceMatcher
 from hades.domain.rules import CONTENT_BYTES_AT_MOST
 
 WHOLE, WHOLE_ZIPPED, DELTA, DELTA_ZIPPED = range(4)
-"""How a body is stored."""
+"""The encodings of a stored body."""
 
 LINES_COMPARED_AT_MOST = 2_000
-"""Beyond this the changed middle is kept as one block: line matching is quadratic."""
+"""A longer changed part is stored as one block, because comparing lines is quadratic."""
 
 ZIP_FROM_BYTES = 120
 """Shorter bodies gain nothing from compression."""
@@ -26,7 +26,7 @@ _ZIP_LEVEL = 6
 
 
 def pack(new: bytes, old: bytes | None) -> tuple[int, bytes]:
-    """How to store `new`, and its body: a delta when that is at most half of it."""
+    """Return encoding and body for `new`: a delta if that has at most half of its bytes."""
     if old is not None:
         delta = make_delta(old, new)
         if 2 * len(delta) <= len(new):
@@ -35,18 +35,18 @@ def pack(new: bytes, old: bytes | None) -> tuple[int, bytes]:
 
 
 def unpack(encoding: int, body: bytes, old: bytes | None) -> bytes:
-    """The version itself; `old` is its parent, needed for a delta only."""
+    """Return the content of a stored body. A delta needs its parent, `old`."""
     if encoding in (WHOLE_ZIPPED, DELTA_ZIPPED):
         body = _unzip(body)
     if encoding in (WHOLE, WHOLE_ZIPPED):
         return body
     if old is None:
-        raise ValueError("a delta needs the version it was made from")
+        raise ValueError("the parent of a delta is missing")
     return apply_delta(old, body)
 
 
 def make_delta(old: bytes, new: bytes) -> bytes:
-    """The delta that turns `old` into `new`."""
+    """Return the delta that turns `old` into `new`."""
     out = bytearray()
     insert_from = 0
     for old_start, new_start, size in _matches(old, new):
@@ -59,7 +59,7 @@ def make_delta(old: bytes, new: bytes) -> bytes:
 
 
 def apply_delta(old: bytes, delta: bytes) -> bytes:
-    """Undo `make_delta`: the new version, from the old one and the delta."""
+    """Return the new version from the old one and a delta."""
     parts = []
     at = total = 0
     while at < len(delta):
@@ -80,13 +80,13 @@ def apply_delta(old: bytes, delta: bytes) -> bytes:
 
 
 def _matches(old: bytes, new: bytes) -> list[tuple[int, int, int]]:
-    """Blocks both have, as (old start, new start, size); the last may be empty."""
+    """Return common blocks as (old start, new start, size). The last may be empty."""
     prefix = _common_prefix(old, new)
     suffix = _common_suffix(old, new, min(len(old), len(new)) - prefix)
     blocks = [(0, 0, prefix)] if prefix else []
     old_lines = old[prefix : len(old) - suffix].splitlines(keepends=True)
     new_lines = new[prefix : len(new) - suffix].splitlines(keepends=True)
-    # One line each cannot be the same: they would have been part of the common start.
+    # Two single lines differ: equal ones would be part of the common start.
     if 2 < len(old_lines) + len(new_lines) <= LINES_COMPARED_AT_MOST and old_lines and new_lines:
         blocks += _line_blocks(old_lines, new_lines, prefix)
     blocks.append((len(old) - suffix, len(new) - suffix, suffix))
@@ -134,7 +134,7 @@ def _common_suffix(a: bytes, b: bytes, at_most: int) -> int:
 
 def _zip(encoding: int, body: bytes) -> tuple[int, bytes]:
     if len(body) >= ZIP_FROM_BYTES:
-        # For a short text zlib's full tables take longer to set up than to use.
+        # For a short text, setting up zlib's full tables takes longer than compressing.
         window_bits, memory_level = (12, 4) if len(body) <= 1024 else (15, 8)
         press = zlib.compressobj(_ZIP_LEVEL, zlib.DEFLATED, window_bits, memory_level)
         zipped = press.compress(body) + press.flush()

@@ -1,7 +1,7 @@
 """Edges derived from texts: each holds as long as the chunk it was read in.
 
-Also the edges `documents`, from prose to the symbols of code it names. They are not kept
-anywhere: they follow from the mentions, and hold while both the prose and the code do.
+Also the edges `documents`, from prose to the symbols of code that it names. They are not stored:
+they follow from the mentions, and hold while both the prose and the code do.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DOCUMENTS = "documents"
 
 
 class _Times(NamedTuple):
-    """A stretch on both axes, an open end as FOREVER."""
+    """A stretch on both time axes; an open end is FOREVER."""
 
     valid_from: int
     valid_to: int
@@ -43,7 +43,7 @@ def _times(alias: str) -> str:
 
 
 def _there(alias: str) -> str:
-    """That a presence is believed, and holds unless any time will do."""
+    """Return the SQL condition that a presence is believed, and holds unless :any is set."""
     return f"{believed(alias, ':known')} AND (:any OR ({holds(alias, ':valid')}))"
 
 
@@ -56,8 +56,8 @@ FROM derived_edges l JOIN relations r ON r.id = l.relation JOIN chunks c ON c.id
 JOIN topics t ON t.id = c.topic JOIN presences p ON p.chunk = l.chunk
 WHERE t.space = :space AND {_there("p")} AND (r.name = :relation OR :relation IS NULL)
 """
-# A symbol (whole), the name a text calls it by (called), the chunk of code that says so:
-# the bare name of a symbol is tied to its full name by coref or refers_to.
+# Each row: the entity of a symbol (whole), the entity that a text names (called), and the chunk of
+# code. An edge `coref` or `refers_to` joins the bare name of a symbol to its full name.
 _SYMBOLS = """
 WITH symbols AS (
   SELECT e.id AS whole, e.id AS called, m.chunk FROM entities e JOIN mentions m ON m.entity = e.id
@@ -79,7 +79,7 @@ JOIN chunks c ON c.id = m.chunk JOIN topics t ON t.id = c.topic AND t.kind != 'c
 JOIN presences p ON p.chunk = m.chunk JOIN presences q ON q.chunk = s.chunk
 WHERE {_there("p")} AND {_there("q")}
 """
-# Prose has identifiers too: only what code defines, calls or imports is a symbol of code.
+# Prose contains identifiers too: only those that code defines, calls or imports are symbols.
 _CALLED = """
 SELECT e.id << 3 | 1, e.name FROM entities e WHERE e.space = :space AND e.kind = 'code_symbol'
   AND (e.name LIKE :tail OR e.name LIKE :again) AND (
@@ -92,8 +92,8 @@ WHERE e.space = :space AND e.key = :key AND r.name IN ('calls', 'imports')
 UNION SELECT t.id << 3, t.name FROM topics t
 WHERE t.space = :space AND t.name LIKE :tail AND t.kind = ANY(:kinds)
 """
-# A paper is known by its title, a file of code by its module: what is stated of one is stated
-# of the other.
+# A paper and its title are one thing, and so are a file of code and its module: the edges of one
+# are the edges of the other.
 _OWN_NAMES = """
 SELECT DISTINCT t.id << 3, t.name, t.kind, e.id << 3 | 1, e.name
 FROM entities e JOIN mentions m ON m.entity = e.id JOIN chunks c ON c.id = m.chunk
@@ -112,7 +112,7 @@ _DOCUMENTING = {
 
 
 class DerivedEdges:
-    """What texts state, as edges, and those that follow from mentions."""
+    """Edges that texts state, and edges that follow from mentions."""
 
     def __init__(self, database: Database, entities: Entities, chunks: Chunks) -> None:
         self._database = database
@@ -120,15 +120,15 @@ class DerivedEdges:
         self._chunks = chunks
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
-        """The derived edges wanted, as of a moment, in the order they were read."""
+        """Return the derived edges that pass a filter, as of a moment, in order of reading."""
         return [edge for _, edge in self.placed(space, wanted, as_of)]
 
     def placed(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[tuple[int, Edge]]:
-        """The same, each after the chunk it stands in."""
+        """Return the same edges as `find`, each as (chunk, edge)."""
         return self.page(space, wanted, as_of)[0] + self.documents(space, wanted, as_of)
 
     def called(self, space: int, name: str, kinds: Sequence[str] = ("code",)) -> dict[int, str]:
-        """The symbols of code and the files that a name may mean: theirs, or the end of theirs."""
+        """Return the symbols of code and files whose name is `name` or ends with it, by node."""
         if not name or "\\" in name:
             return {}
         values = {"space": space, "name": name, "key": name_key(name), "kinds": list(kinds)}
@@ -136,7 +136,7 @@ class DerivedEdges:
         return {node: own for node, own in rows if _ends_with(node, own, name)}
 
     def symbols_of(self, topics: Sequence[int]) -> list[int]:
-        """What files of code contain, as nodes."""
+        """Return the nodes of the symbols that files of code contain."""
         return self._database.column(
             "SELECT DISTINCT l.target FROM chunks c JOIN derived_edges l ON l.chunk = c.id "
             "JOIN relations r ON r.id = l.relation WHERE r.name = 'contains' AND c.topic = ANY(?)",
@@ -146,7 +146,7 @@ class DerivedEdges:
     def page(
         self, space: int, wanted: EdgeFilter, as_of: AsOf
     ) -> tuple[list[tuple[int, Edge]], int | None]:
-        """Those that stand in a text, and the last number read where there may be more."""
+        """Return edges that texts state, and the last number read, or None if there are no more."""
         ends = "" if wanted.node is None else f" AND {touching('l', wanted.direction)}"
         values = self._values(space, wanted, as_of)
         sql, keys = f"{_SELECT}{_FROM}{ends}", list[int]()
@@ -161,7 +161,7 @@ class DerivedEdges:
         return edges, keys[-1] if len(keys) == wanted.limit else None
 
     def between(self, space: int, source: int, target: int, as_of: AsOf) -> list[Edge]:
-        """Those that texts state from one node to another."""
+        """Return the edges that texts state from one node to another."""
         values = self._values(space, EdgeFilter(node=source), as_of)
         values["targets"] = self.nodes(space, [target], as_of)
         ends = f"{touching('l', 'out')} AND l.target = ANY(:targets)"
@@ -169,7 +169,7 @@ class DerivedEdges:
         return [edge for _, edge in self._edges(space, rows, as_of, any_time=False)]
 
     def is_documented(self, chunk: int, entity: int) -> bool:
-        """Whether a chunk that mentions an entity is prose, and the entity a symbol of code."""
+        """Return whether a chunk is prose and names an entity that is a symbol of code."""
         name = self._database.value(
             "SELECT e.name FROM entities e, chunks c JOIN topics t ON t.id = c.topic "
             "WHERE e.id = ? AND e.kind = 'code_symbol' AND c.id = ? AND t.kind != 'code'",
@@ -192,7 +192,7 @@ class DerivedEdges:
         components: Mapping[str, float],
         instead_of: float | None = None,
     ) -> None:
-        """Write an edge that a text states; one that is there may have this weight till now."""
+        """Write an edge that a text states. An existing one changes only from `instead_of`."""
         self._database.run(
             "INSERT INTO derived_edges "
             "(chunk, source, relation, target, weight, change, evidence, components) "
@@ -204,7 +204,7 @@ class DerivedEdges:
         )
 
     def documents(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[tuple[int, Edge]]:
-        """Those that follow from mentions, from prose to code."""
+        """Return the edges `documents`, from prose to code, each as (chunk, edge)."""
         if wanted.relation not in (None, DOCUMENTS):
             return []
         return self._documents(wanted, self._values(space, wanted, as_of), as_of)
@@ -223,17 +223,17 @@ class DerivedEdges:
         }
 
     def nodes(self, space: int, wanted: Iterable[int | None], as_of: AsOf) -> list[int]:
-        """The nodes themselves, what is one with them, and the topics they are the names of."""
+        """Return nodes, the nodes merged with them, and the topics that they name."""
         asked = [node for node in wanted if node is not None]
         nodes = [same for node in asked for same in self._entities.same_as(space, node, as_of)]
-        entities = [one >> 3 for one in nodes if one & 7 == NodeKind.ENTITY]
+        entities = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
         subject_of = "SELECT id << 3 FROM topics WHERE entity = ANY(?)"
         nodes += self._database.column(subject_of, entities)
-        topics = [one >> 3 for one in nodes if one & 7 == NodeKind.TOPIC]
+        topics = [node >> 3 for node in nodes if node & 7 == NodeKind.TOPIC]
         rows = self._database.rows(f"{_OWN_NAMES} AND t.id = ANY(?)", topics)
         rows += self._database.rows(f"{_OWN_NAMES} AND e.id = ANY(?)", entities)
         for topic, path, kind, entity, name in rows:
-            # A method may be called as its file is: a bare name is a module's only if asked for.
+            # A method may have the name of its file, so a bare name is a module only if asked for.
             is_asked = symbol_tail(name) != name or entity in asked or topic in asked
             if kind == "paper" or (is_asked and _is_module(path, name)):
                 nodes += [topic, entity]
@@ -251,7 +251,7 @@ class DerivedEdges:
         edges = []
         for number, source, relation, target, weight, evidence, components, chunk, *times in rows:
             if relation == "coref" and described[source] == described[target]:
-                continue  # it did its work: both ends are shown as one
+                continue  # both ends are shown as one entity
             names = described[target].name, described[source].name
             span = _stating(texts.get(chunk, ""), relation, evidence or "", *names)
             parts = json.loads(components) if components else {}
@@ -286,7 +286,7 @@ class DerivedEdges:
             if span is None or both is None:
                 continue
             named = texts[chunk][span[0] : span[1]]
-            # A bare name of several symbols means each of them only perhaps.
+            # A bare name that several symbols share is less certain.
             certainty = 1.0 if named == name else 1 / rivals[chunk, symbol_tail(name)]
             days = (values["valid"] - both.valid_from) / DAY_MICROSECONDS
             weight = initial_weight(DOCUMENTS, certainty=certainty)
@@ -309,14 +309,14 @@ class DerivedEdges:
 
 
 def _ends_with(node: int, own: str, name: str) -> bool:
-    """Whether a name is that of a symbol or file, or the last parts of it."""
+    """Return whether `name` is the name of a symbol or file (`own`), or its last parts."""
     own = own.partition("#")[0] if node & 7 else own
     joints = ".:/" if node & 7 else "/"
     return own == name or (own.endswith(name) and own[-len(name) - 1] in joints)
 
 
 def _is_module(path: str, name: str) -> bool:
-    """Whether a symbol is the module that a file is: `a.b` of `src/a/b.py`."""
+    """Return whether a symbol is the module of a file: `a.b` of `src/a/b.py`."""
     stem, steps = _FOLDER_FILE.sub("", path), name.replace("::", "/").replace(".", "/")
     return f"/{stem}".endswith(f"/{steps}")
 
@@ -336,7 +336,7 @@ def _edge(number: int, ends: tuple[Node, str, Node], times: _Times, **said: Any)
 
 
 def _overlap(one: _Times, other: _Times) -> _Times | None:
-    """When both are there and both are believed."""
+    """Return the stretch in which both hold and are believed, or None."""
     both = _Times(
         max(one.valid_from, other.valid_from),
         min(one.valid_to, other.valid_to),
@@ -348,24 +348,20 @@ def _overlap(one: _Times, other: _Times) -> _Times | None:
 
 
 def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], tuple[int, int]]:
-    """Which chunk names which symbol, and where."""
-    found = {}
-    for chunk, _, name, *_times in rows:
-        span = _where_said(texts.get(chunk, ""), name)
-        if span is not None:
-            found[chunk, name] = span
-    return found
+    """Return where each chunk names each symbol: (chunk, name) to (start, end)."""
+    spans = {(row[0], row[2]): _where_said(texts.get(row[0], ""), row[2]) for row in rows}
+    return {named: span for named, span in spans.items() if span is not None}
 
 
 def _stating(text: str, relation: str, evidence: str, target: str, source: str) -> tuple[int, int]:
-    """The characters that state an edge: its evidence, else the name of an end, else all."""
+    """Return the span that states an edge: its evidence, else the name of an end, else all."""
     called = f"{evidence}(" if evidence and relation == "calls" else ""
     for name in filter(None, (called, evidence, target, symbol_tail(target), source)):
         at = text.find(name)
         while at >= 0:
             end = at + len(name)
             edges = (text[max(0, at - 1) : at], name[0]), (name[-1], text[end : end + 1])
-            # No part of a longer word.
+            # Skip a part of a longer word.
             if not any(all(c.isalnum() or c == "_" for c in both) for both in edges):
                 return at, at + len(name.removesuffix("("))
             at = text.find(name, at + 1)
@@ -373,17 +369,19 @@ def _stating(text: str, relation: str, evidence: str, target: str, source: str) 
 
 
 def _where_said(text: str, symbol: str) -> tuple[int, int] | None:
-    """Where a text names a symbol of code, spelled as it is."""
+    """Return the span where a text names a symbol of code, or None."""
     for form in spellings(symbol):
-        found = form.search(text)
-        if found is not None:
-            return found.span()
+        if match := form.search(text):
+            return match.span()
     return None
 
 
 @lru_cache(maxsize=4_096)
 def spellings(symbol: str) -> tuple[re.Pattern[str], ...]:
-    """The full name, then the bare one; a plain word only where it is written as code."""
+    """Return patterns for the full name and the bare name of a symbol.
+
+    A bare name that is a plain word must be written as code: `name(` or in backticks.
+    """
     tail = symbol_tail(symbol)
     forms = [rf"(?<![\w.]){re.escape(symbol)}(?!\w)"] if tail != symbol else []
     bare = re.escape(tail)

@@ -1,7 +1,7 @@
-"""Drafts: a file is made beside its place and gets its name in one step when it is whole.
+"""Drafts: files that are written beside their place and renamed once they are complete.
 
-A draft lies in a hidden folder of its own, which is locked as long as somebody is at work in
-it. So what is not locked was left by a process that was killed, and can be found and removed.
+A draft is in a hidden folder of its own, which its process keeps locked. A folder that is not
+locked was left by a killed process and can be removed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FOLDER = re.compile(r"\..+\.[0-9a-f]{12}\.draft")
 
 @contextmanager
 def draft_of(path: Path) -> Iterator[Path]:
-    """A path for what becomes `path`; what is there at the end of the block is removed."""
+    """Yield a path for a draft. The caller moves it to `path`; a draft left there is removed."""
     folder = path.with_name(f".{path.name}.{secrets.token_hex(6)}.draft")
     folder.mkdir(mode=0o700)
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -33,7 +33,7 @@ def draft_of(path: Path) -> Iterator[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names in a folder to the disk."""
+    """Sync a folder, so that the names in it are on the disk."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -42,28 +42,28 @@ def sync_folder(folder: Path) -> None:
 
 
 def leftovers(memory: Path, *, remove: bool = False) -> list[Path]:
-    """What killed processes left beside a memory: drafts and files that were sent.
+    """Return the drafts and uploads that killed processes left beside a memory.
 
-    With `remove` they are removed, and what could not be removed is given.
+    With `remove`, remove them and return those that could not be removed.
     """
-    found = []
+    left = []
     for path in _listed(memory.parent):
-        # A folder is empty until it is locked.
+        # An empty folder may be new: it is locked before anything is written to it.
         if _FOLDER.fullmatch(path.name) and _listed(path):
-            found += left_in(path, [path], remove=remove)
+            left += left_in(path, [path], remove=remove)
     uploads = memory.with_name(f"{memory.name}.uploads")
-    return found + left_in(uploads, _listed(uploads), remove=remove)
+    return left + left_in(uploads, _listed(uploads), remove=remove)
 
 
 def _listed(folder: Path) -> list[Path]:
     try:
         return list(folder.iterdir())
     except OSError:
-        return []  # it is none, or may not be read
+        return []  # missing, not a folder, or not readable
 
 
 def left_in(locked: Path, paths: list[Path], *, remove: bool) -> list[Path]:
-    """Those of the paths that are there, or stay there, unless somebody holds the lock."""
+    """Return the paths that exist (after removing), or none if a process holds the lock."""
     try:
         lock = os.open(locked, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
@@ -80,7 +80,7 @@ def left_in(locked: Path, paths: list[Path], *, remove: bool) -> list[Path]:
 
 
 def remove_path(path: Path) -> None:
-    """Remove a file or a folder, as far as that is allowed."""
+    """Remove a file or a folder, and ignore errors."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -1,9 +1,8 @@
-"""Everything in a memory as plain records, and back again without loss.
+"""Export and import: everything in a memory as plain records, without loss.
 
-A record is a dict with its table under `table`. Contents are whole, names stand where
-the file keeps small numbers for actors, relations and encoders, times are ISO strings.
-Loading into an empty memory gives an identical one; loading into one that is in use
-shifts the numbers and asks for spaces of its own.
+A record is a dict with its table under `table`. Contents are whole; actors, relations and encoders
+are names instead of numbers; times are ISO strings. Loading into an empty memory gives an
+identical one. Loading into a memory that is in use shifts the numbers and needs unused spaces.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from hades.store.topics import WHOLE_EVERY, Topics, unpacked
 
 
 def _all_of(table: str, alias: str = "x") -> str:
-    """The columns of a table, in their order."""
+    """Return the columns of a table, in order, as SQL."""
     return ", ".join(f'{alias}."{name}"' for name in COLUMNS[table])
 
 
@@ -84,7 +83,7 @@ _BLOBS = frozenset(
 _NODES = frozenset(("source", "target", "node", "subject"))
 _KINDS = dict(zip(NodeKind, ("topics", "entities", "chunks", "edges"), strict=True))
 _BY_NAME = {"relation": "relation_name", "actor": "actor_name", "decided_by": "decider_name"}
-"""What the file keeps as a small number, and where its name stands in what is read."""
+"""Columns that are numbers in the tables, and the column of the query with the name."""
 _REFERENCES = {
     "topic": "topics",
     "entity": "entities",
@@ -102,14 +101,14 @@ _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (byte
 
 
 def dump(database: Database, topics: Topics) -> Iterator[dict[str, Any]]:
-    """Every record, in an order in which it can be loaded. Call it in a snapshot."""
+    """Yield every record, in the order needed for loading. Call it inside a snapshot."""
     if damaged := database.damage():
         raise Corrupt(f"{damaged[0].where} is damaged: run `hades check`; nothing was exported.")
     content: bytes | None = None
     names_of: dict[int, str] = {}
     for table, sql in _TABLES.items():
         listed = sql.removeprefix("SELECT ").partition(" FROM")[0].split(", ")
-        names = [one.rpartition(" ")[2].rpartition(".")[2].strip('"') for one in listed]
+        names = [column.rpartition(" ")[2].rpartition(".")[2].strip('"') for column in listed]
         with intact(f"A record of {table}"):
             for row in (row for rows in database.batches(_AT_ONCE, sql) for row in rows):
                 record = {"table": table, **dict(zip(names, row, strict=True))}
@@ -122,7 +121,7 @@ def dump(database: Database, topics: Topics) -> Iterator[dict[str, Any]]:
 
 
 def _whole(record: dict[str, Any], topic: str, parent: bytes | None) -> bytes | None:
-    """Put the content of a state where its body was, if it is what was written."""
+    """Replace the body in a record of `states` by the content, after checking its hash."""
     encoding, body, digest = (record.pop(name) for name in ("encoding", "body", "digest"))
     del record["depth"]
     content = None
@@ -156,7 +155,7 @@ def _readable(record: dict[str, Any]) -> dict[str, Any]:
 
 
 class Loader:
-    """Takes records in, shifting their numbers past those in use."""
+    """Writes records to a memory, with numbers shifted past those in use."""
 
     def __init__(self, database: Database, write: Write, rename: str | None) -> None:
         self._database = database
@@ -167,7 +166,7 @@ class Loader:
             for table in ("topics", "entities", "edges")
         )
         self._identical = self._fresh and rename is None
-        """Whether everything, numbers included, is taken over as it is."""
+        """Whether all records keep their numbers: the memory is empty and no space is renamed."""
         self._shift = {
             table: 0 if self._fresh else database.last_id(table, column)
             for table, column in COUNTED.items()
@@ -176,7 +175,7 @@ class Loader:
         self._spaces: dict[int, int] = {}
         self._used: set[int] = set()
         self._last_state: tuple[int, bytes | None, int] = (0, None, 0)
-        """Topic, content and depth of the state before."""
+        """Topic, content and depth of the last state that was loaded."""
         self.counts: dict[str, int] = {}
         if self._identical:
             write.logged = False
@@ -207,7 +206,7 @@ class Loader:
         self.counts[table] = self.counts.get(table, 0) + 1
 
     def finish(self, topics: Topics) -> dict[str, int]:
-        """Derive what is derived; how many records of each kind were loaded."""
+        """Derive pointers and heads. Return the number of loaded records by table."""
         database = self._database
         gap = database.value(_GAP)
         if gap is not None:
@@ -216,13 +215,13 @@ class Loader:
             raise InvalidInput(f"{faulty[0].where} cannot be imported: {faulty[0].what}.")
         check.repair_pointers(database)
         check.repair_heads(database, topics)
-        # What came may lack vectors, under numbers that were passed over already.
+        # Loaded chunks may lack vectors and have numbers below the recorded embedding progress.
         database.run("DELETE FROM meta WHERE key GLOB ?", Glob(EMBEDDED + "*"))
         database.keep_ids()
         return self.counts
 
     def refuse_mixing(self) -> None:
-        """Refuse a space that holds something already: two histories cannot be one."""
+        """Raise Conflict if a space is in use: two histories cannot be merged."""
         if self._fresh:
             return
         for space in set(self._spaces.values()):
@@ -234,7 +233,7 @@ class Loader:
                     )
 
     def _convert(self, table: str, row: dict[str, Any]) -> None:
-        """Give the fields of a record the types and numbers they have in the file."""
+        """Convert the fields of a record to the types and numbers of the tables."""
         for name in row.keys() & _TIMES:
             row[name] = to_micros(datetime.fromisoformat(row[name]))
             if name in _KNOWN_TIMES and row[name] > self._latest:
@@ -320,10 +319,10 @@ class Loader:
         )
 
     def _meta(self, row: dict[str, Any]) -> None:
-        """What the memory knows of itself; one in use keeps its own.
+        """Load a fact about the memory. A memory in use keeps its own facts.
 
-        How far a repository's history was read goes with its space. An encoder that is an
-        address is not taken over: a file from elsewhere must not decide where texts are sent.
+        The reading progress of a repository's history is loaded with its space. An encoder that is
+        an address is skipped: an imported file must not decide where texts are sent.
         """
         self._check_fields("meta", row)
         key, value = row["key"], row["value"]
@@ -355,7 +354,7 @@ class Loader:
         self._database.insert(table, **row)
 
     def _check_fields(self, table: str, row: dict[str, Any]) -> None:
-        """Refuse fields the table does not have, or of another type, and names that are none."""
+        """Raise InvalidInput for an unknown field, a wrong type or an invalid name."""
         if isinstance(row.get("name"), str):
             clean_name(row["name"], table)
         types = COLUMNS[table]
@@ -373,7 +372,7 @@ def load(
     records: Iterable[dict[str, Any]],
     rename: str | None,
 ) -> dict[str, int]:
-    """Load records; how many of each kind. All or nothing: the caller's write is undone."""
+    """Load records and return their number by table. If it raises, the caller undoes the write."""
     loader = Loader(database, write, rename)
     in_spaces = True
     for record in records:

@@ -1,7 +1,7 @@
-"""Edges in pages: those that somebody wrote, by their number, then the derived ones.
+"""Pages of edges: first the written ones by number, then the derived ones.
 
-Both are read from the store a page at a time. What follows from mentions has no number of
-its own, so where a page reaches it all of it is read.
+Both are read one page at a time. Edges that follow from mentions have no number, so a page that
+reaches them reads all of them.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from hades.store.store import Store
 
 Place = tuple[int, int, str]
-"""Where an edge stands in the list: 0 written or 1 derived, its number, what it says."""
+"""The place of an edge in the list: 0 (written) or 1 (derived), its number, a hash of it."""
 FIRST: Place = (0, 0, "")
 
 _MARK_BYTES = 12
 
 
 def edge_place(edge: Edge) -> Place:
-    """The place of an edge in the list."""
-    # A number may stand for several: what follows from mentions has none.
+    """Return the place of an edge in the list."""
+    # The hash is needed because edges that follow from mentions all have the number 0.
     ends = (edge.source.name, edge.relation, edge.target.name)
     said = json.dumps([*ends, iso(edge.valid_from), iso(edge.recorded_at)]).encode()
     mark = blake2b(said, digest_size=_MARK_BYTES).hexdigest()
@@ -37,7 +37,7 @@ def edge_place(edge: Edge) -> Place:
 def edges_after(
     store: Store, space: int, wanted: EdgeFilter, as_of: AsOf, after: Place, limit: int
 ) -> list[Edge]:
-    """The next edges beyond a place, at most so many."""
+    """Return at most `limit` edges after a place."""
     found: list[Edge] = []
     if after[0] == 0:
         found = store.edges.find(space, replace(wanted, beyond=after[1], limit=limit), as_of)

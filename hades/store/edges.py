@@ -1,7 +1,7 @@
 """Edges: relations on two time axes.
 
-An edge keeps its id for life. What is believed about it is a row; a new belief
-retires that row and writes the next, so "what did we think then?" has an answer.
+An edge keeps its id. Each belief about it is a row. A new belief retires the current row and adds
+another, so that earlier beliefs can be read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hades.store.topics import json_or_none
 
 
 class _EdgeRow(NamedTuple):
-    """What is believed about an edge, as it lies in the file."""
+    """A row of `edges`: one belief about an edge."""
 
     id: int
     space: int
@@ -57,13 +57,13 @@ e.row > :mark AND r.name <> :alike AND NOT EXISTS (
 
 
 def touching(row: str, direction: Direction) -> str:
-    """That an edge begins or ends at one of the nodes."""
+    """Return the SQL condition that an edge begins or ends at one of :nodes."""
     ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}[direction]
     return "(" + " OR ".join(f"{row}.{end} = ANY(:nodes)" for end in ends) + ")"
 
 
 class Edges:
-    """Relations that hold for a time."""
+    """The edges that somebody wrote."""
 
     def __init__(self, database: Database, entities: Entities) -> None:
         self._database = database
@@ -82,9 +82,9 @@ class Edges:
         return found
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
-        """The edges wanted, as of a moment, in the order they were first written."""
+        """Return the edges that pass a filter, as of a moment, in the order of their ids."""
         valid, known = self._database.moment(as_of)
-        # The plus keeps an engine from reading a whole space to find the edges of one node.
+        # The plus disables the index by space, which would read all edges to find those of a node.
         of_all = wanted.node is None and wanted.target is None
         where = ["e.space = :space" if of_all else "+e.space = :space", believed("e", ":known")]
         if not wanted.any_time:
@@ -97,7 +97,7 @@ class Edges:
             where.append(touching("e", wanted.direction))
         chosen = " AND ".join(where)
         if wanted.limit is not None:
-            # The keys are sorted alone: names and evidence are read of the page only.
+            # Sort the keys alone, so that only the page's names and evidence are read.
             chosen = (
                 f"e.row IN (SELECT e.row FROM edges e WHERE {chosen} AND e.id > :beyond "
                 "ORDER BY e.id LIMIT :limit)"
@@ -116,20 +116,20 @@ class Edges:
         return self._edges(space, rows, as_of)
 
     def relation(self, name: str) -> int | None:
-        """The number of a relation; None when nothing was ever related by it."""
+        """Return the number of a relation, or None if no edge ever had it."""
         found: int | None = self._database.value("SELECT id FROM relations WHERE name = ?", name)
         return found
 
     def there_are(self, space: int) -> bool:
-        """Whether anything was ever related in a space."""
+        """Return whether a space has, or had, an edge."""
         return self._database.row("SELECT 1 FROM edges WHERE space = ? LIMIT 1", space) is not None
 
     def get(self, space: int, edge: int) -> Edge:
-        """An edge as believed now."""
+        """Return an edge as it is believed now."""
         return self._edges(space, [self._current(space, edge)], NOW)[0]
 
     def beliefs(self, space: int, edge: int, as_of: AsOf) -> list[Edge]:
-        """Everything believed about an edge up to a moment, oldest first."""
+        """Return all beliefs about an edge up to a moment, oldest first."""
         known = self._database.moment(as_of)[1]
         rows = self._database.rows(
             f"{_SELECT} WHERE e.space = ? AND e.id = ? AND e.recorded_at <= ? ORDER BY e.row",
@@ -140,7 +140,7 @@ class Edges:
         return self._edges(space, rows, as_of)
 
     def read(self, space: int, ids: Sequence[int], as_of: AsOf) -> dict[int, Edge]:
-        """Edges by id as they are believed at a moment, whether or not they hold then."""
+        """Return edges by id as believed at a moment, whether or not they hold then."""
         known = self._database.moment(as_of)[1]
         rows = self._database.rows(
             f"{_SELECT} WHERE +e.space = ?1 AND {believed('e', '?2')} AND e.id = ANY(?3)",
@@ -149,7 +149,7 @@ class Edges:
         return {edge.id: edge for edge in self._edges(space, rows, as_of)}
 
     def written(self, space: int, changes: Iterable[int]) -> list[Edge]:
-        """What changes began to believe of their subjects' edges, or gave up; the first 10,000."""
+        """Return 10,000 beliefs at most that changes wrote or retired for their subjects."""
         rows = self._database.rows(
             f"{_SELECT} JOIN changes c ON c.subject = e.source AND c.at IN (e.recorded_at, "
             "e.retired_at) WHERE +e.space = ? AND c.number = ANY(?) ORDER BY e.row LIMIT 10000",
@@ -221,15 +221,15 @@ class Edges:
         known = self._database.moment(as_of)[1]
         return [self._edge(row, meant, known) for row in rows]
 
-    def _edge(self, found: Any, meant: Mapping[int, Node], known: int) -> Edge:
-        row = _EdgeRow._make(found[:-1])
+    def _edge(self, values: Any, meant: Mapping[int, Node], known: int) -> Edge:
+        row = _EdgeRow._make(values[:-1])
         if row.retired_at is not None and row.retired_at > known:
-            row = row._replace(retired_at=None)  # not yet known then
+            row = row._replace(retired_at=None)  # at that moment it was not retired yet
         with intact(f"The edge {row.id}"):
             return Edge(
                 id=row.id,
                 source=meant[row.source],
-                relation=found[-1],
+                relation=values[-1],
                 target=meant[row.target],
                 weight=row.weight,
                 valid_from=from_micros(row.valid_from),
@@ -246,7 +246,7 @@ class Edges:
     # Writing
 
     def add(self, write: Write, space: int, draft: EdgeDraft) -> int:
-        """Write a new edge; its id."""
+        """Write a new edge and return its id."""
         edge = self._database.insert(
             "edges",
             id=0,
@@ -270,7 +270,7 @@ class Edges:
         return edge
 
     def revise(self, write: Write, edge: int, **changed: Any) -> None:
-        """Believe something else about an edge from now on; the old belief is kept."""
+        """Replace the belief about an edge. The old one stays as a retired row."""
         row = _EdgeRow._make(self._current(None, edge)[:-1])
         for name, value in changed.items():
             if name in ("valid_from", "valid_to") and value is not None:
@@ -282,7 +282,7 @@ class Edges:
         self._database.insert("edges", **row._asdict())
 
     def retire(self, write: Write, edge: int) -> None:
-        """Believe an edge no longer: as known from now on, it was never true."""
+        """Stop believing an edge: as known from now on, it was never true."""
         done = self._database.run(
             "UPDATE edges SET retired_at = ?, change = ? WHERE id = ? AND retired_at IS NULL",
             *(write.at, write.change, edge),
@@ -291,7 +291,7 @@ class Edges:
             raise NotFound(f"There is no edge {edge} that is still believed.")
 
     def taken_back(self, space: int, relation: str, action: str) -> set[tuple[int, int]]:
-        """(source, target) of edges of a relation that another action stopped believing."""
+        """Return (source, target) of edges of a relation that any other action retired."""
         rows = self._database.rows(
             "SELECT e.source, e.target FROM edges e JOIN changes c ON c.number = e.change "
             "WHERE e.space = ?1 AND e.relation = (SELECT id FROM relations WHERE name = ?2) "
@@ -302,11 +302,11 @@ class Edges:
         return set(rows)
 
     def inverses(self) -> dict[str, str]:
-        """Which relation takes over when a fact changes."""
+        """Return, by relation, the relation that replaces it when a fact changes."""
         return dict(self._database.rows("SELECT relation, inverse FROM inverses ORDER BY relation"))
 
     def set_inverse(self, relation: str, inverse: str) -> None:
-        """Add to that table, or change it; inside a write."""
+        """Set the inverse of a relation. Call it inside a write."""
         self._database.upsert("inverses", ("relation",), relation=relation, inverse=inverse)
 
     def _current(self, space: int | None, edge: int) -> Any:

@@ -1,9 +1,8 @@
-"""Entities: what a name means, and which names mean the same.
+"""Entities: the things that names mean, and which names mean the same thing.
 
-A merge is a line in a journal, not a rewriting: edges keep the ends they were written
-with, and are read through the merges known at the time asked about. So `split` takes
-nothing back but the line, and the past stays as it was believed. What texts say about
-names is read the same way (identity.py).
+A merge is a row in a journal. Edges keep the ends they were written with, and are read through the
+merges known at the moment of the question. So `split` only retires that row, and the past stays as
+it was believed. Statements of texts about names are read the same way (identity.py).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from hades.store.records import Write
 from hades.store.topics import OWN_NAME
 
 USERS_WORD = 0
-"""The origin of an entity that somebody named; others come and go with the texts."""
+"""The origin of an entity that a user named. Others live as long as texts introduce them."""
 
 _FIND = f"""{OWN_NAME}
 UNION ALL SELECT entity FROM (
@@ -29,10 +28,10 @@ UNION ALL SELECT entity FROM (
   WHERE a.key = ?3 AND e.space = ?1 AND {believed("a", "?4")}
   ORDER BY e.origin, e.name LIMIT 1) AS other
 """
-"""By its very letters, by its key, by another name it goes by."""
+"""Finds an entity by the exact letters of a name, then by its key, then by another name."""
 
 OTHER_NAME = "a.key != e.key AND e.key != '`' || a.name || '`'"
-"""That a name `a` is not the one an entity `e` is known by."""
+"""SQL condition: the name `a` is not the main name of the entity `e`."""
 _AMONG = "= ANY(?1)"
 _PAGE = """
 SELECT id, name, kind, summary FROM entities
@@ -56,16 +55,16 @@ FROM mentions m JOIN presences p ON p.chunk = m.chunk WHERE m.entity {_AMONG} AN
 
 
 class Entities:
-    """Named things, their other names, and which of them are one."""
+    """Named things, their other names, and merges of them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._roots: tuple[tuple[int, int, int], dict[int, int]] | None = None
 
-    # What a name means
+    # Finding by name
 
     def node(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
-        """The node a name stands for: a topic of that name, else an entity."""
+        """Return the node of a name, or None: a topic without an entity, else an entity."""
         row = self._topic(space, name)
         if row is not None and row[1] is None:
             return int(row[0]) << 3 | NodeKind.TOPIC
@@ -75,16 +74,16 @@ class Entities:
         return self._entity_node(self.identity(space, as_of).root_of(entity))
 
     def ensure(self, write: Write, space: int, name: str, kind: str) -> int:
-        """The node a name stands for; an entity is made when there is none."""
-        found = self.node(space, name)
-        if found is not None:
-            return found
-        return self._entity_node(self.new(write, space, name, kind, USERS_WORD))
+        """Return the node of a name. Make an entity if there is none."""
+        node = self.node(space, name)
+        if node is None:
+            node = self._entity_node(self.new(write, space, name, kind, USERS_WORD))
+        return node
 
     def new(
         self, write: Write, space: int, name: str, kind: str, origin: int, key: str | None = None
     ) -> int:
-        """Make an entity, known by its name's key or another; its id."""
+        """Make an entity and return its id. `key` defaults to the key of its name."""
         key = name_key(name) if key is None else key
         entity = self._database.insert(
             "entities",
@@ -100,7 +99,7 @@ class Entities:
         return entity
 
     def add_name(self, write: Write, entity: int, key: str, name: str) -> None:
-        """Let an entity be found under a name, if it is not already."""
+        """Add a name of an entity, unless it has a name with this key."""
         known = self._database.row(
             "SELECT 1 FROM names WHERE entity = ? AND key = ? AND retired_at IS NULL", entity, key
         )
@@ -115,18 +114,18 @@ class Entities:
             )
 
     def own_nodes(self, space: int, name: str) -> list[int]:
-        """The nodes that bear a name themselves, whatever they were merged into."""
+        """Return the topic and the entity that have a name themselves, ignoring merges."""
         row = self._topic(space, name)
         entity = self._find(space, name) if row is None else row[1]
         nodes = [] if row is None else [int(row[0]) << 3 | NodeKind.TOPIC]
         return nodes if entity is None else [*nodes, self._entity_node(entity)]
 
     def describe(self, node: int) -> Node:
-        """A node by kind and name."""
+        """Return the kind and name of a node."""
         return self.described([node])[node]
 
     def described(self, nodes: Collection[int]) -> dict[int, Node]:
-        """Nodes by kind and name."""
+        """Return the kind and name of each node."""
         names: dict[int, str] = {}
         for kind, table in ((NodeKind.TOPIC, "topics"), (NodeKind.ENTITY, "entities")):
             if ids := sorted({node >> 3 for node in nodes if node & 7 == kind}):
@@ -139,7 +138,7 @@ class Entities:
         }
 
     def meant(self, space: int, nodes: Collection[int], as_of: AsOf) -> dict[int, Node]:
-        """What nodes are called as of a moment: entities by what they stand for then."""
+        """Return the kind and name of each node as of a moment, with merges followed."""
         identity = self.identity(space, as_of)
         entities = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
         identity.learn(entities)
@@ -148,17 +147,17 @@ class Entities:
         return {node: described[roots.get(node, node)] for node in nodes}
 
     def same_as(self, space: int, node: int, as_of: AsOf) -> list[int]:
-        """All nodes that are one with this node as of a moment, itself first."""
+        """Return all nodes that mean the same as this one as of a moment, itself first."""
         if node & 7 != NodeKind.ENTITY:
             return [node]
         return [self._entity_node(e) for e in self.identity(space, as_of).members(node >> 3)]
 
     def identity(self, space: int, as_of: AsOf) -> Identity:
-        """Which entities are one as of a moment."""
+        """Return which entities mean the same as of a moment."""
         return Identity(self._database, self.roots(space, as_of), self._database.moment(as_of))
 
     def roots(self, space: int, as_of: AsOf) -> dict[int, int]:
-        """For each merged entity, the one it stands for now; others are not in it."""
+        """Return, for each merged entity, the entity that it was merged into in the end."""
         known = self._database.moment(as_of)[1] if as_of.known else FOREVER
         inside = self._database.in_transaction
         key = (space, known, 0 if inside else self._database.change())
@@ -177,11 +176,8 @@ class Entities:
 
     def names(self, entities: Sequence[int]) -> dict[int, str]:
         """The names of entities, by id."""
-        rows = self._database.rows(
-            "SELECT id, name FROM entities WHERE id = ANY(?)",
-            list(entities),
-        )
-        return {int(entity): str(name) for entity, name in rows}
+        sql = "SELECT id, name FROM entities WHERE id = ANY(?)"
+        return dict(self._database.rows(sql, list(entities)))
 
     def list(
         self,
@@ -191,9 +187,9 @@ class Entities:
         after: tuple[str, int] | None = None,
         limit: int | None = None,
     ) -> list[Entity]:
-        """The entities there are, by name, each with its aliases and what was merged into it.
+        """Return entities by name, each with its aliases and the entities merged into it.
 
-        Beyond the name and id `after`, and at most `limit` of them.
+        Start after the name and id `after`, and return at most `limit`.
         """
         known = self._database.moment(as_of)[1]
         roots = self.roots(space, as_of)
@@ -208,17 +204,17 @@ class Entities:
         return [*self._shown(rows, groups, roots, as_of)]
 
     def get(self, space: int, name: str, as_of: AsOf = NOW) -> Entity:
-        """The entity a name stands for, as `list` shows it, without reading the others."""
-        found = self._find(space, name, as_of)
-        if found is None:
+        """Return the entity of a name, in the same form as `list`."""
+        entity = self._find(space, name, as_of)
+        if entity is None:
             raise NotFound(f"There is no entity {name!r} in this space.")
         identity = self.identity(space, as_of)
-        own = identity.root_of(found)
-        sql = "SELECT id, name, kind, summary FROM entities WHERE id = ?"
-        groups = {own: identity.members(own)}
-        return self._shown(self._database.rows(sql, own), groups, self.roots(space, as_of), as_of)[
-            0
-        ]
+        root = identity.root_of(entity)
+        rows = self._database.rows(
+            "SELECT id, name, kind, summary FROM entities WHERE id = ?", root
+        )
+        groups = {root: identity.members(root)}
+        return self._shown(rows, groups, self.roots(space, as_of), as_of)[0]
 
     def _shown(
         self,
@@ -227,7 +223,7 @@ class Entities:
         roots: Mapping[int, int],
         as_of: AsOf,
     ) -> Sequence[Entity]:
-        """Entities as they are shown; `groups` are those that are one with each."""
+        """Return rows as entities. `groups` maps each to all entities that mean the same."""
         moment = self._database.moment(as_of)
         aliases: dict[int, list[str]] = {}
         for entity, alias in self._database.rows(_ALIASES, sorted(groups), moment[1]):
@@ -237,7 +233,7 @@ class Entities:
         merged: dict[int, list[str]] = {}
         for entity, root in sorted(into.items()):
             merged.setdefault(root, []).append(names.get(entity, f"entity {entity}"))
-        members = [self._entity_node(one) for group in groups.values() for one in group]
+        members = [self._entity_node(entity) for group in groups.values() for entity in group]
         degrees = dict(self._database.rows(_DEGREES, sorted(members), moment[1]))
         counts = dict(
             self._database.rows(
@@ -246,7 +242,7 @@ class Entities:
             )
         )
         for entity, group in groups.items():
-            if len(group) > 1:  # a chunk that mentions several of them counts once
+            if len(group) > 1:  # count a chunk that mentions several once
                 counts[entity] = self._database.value(
                     f"SELECT count(DISTINCT m.chunk) {_PRESENT}", sorted(group), *moment
                 )
@@ -257,17 +253,17 @@ class Entities:
                 aliases=tuple(aliases.get(entity, ())),
                 merged=tuple(merged.get(entity, ())),
                 summary=summary or "",
-                edges=sum(degrees.get(one, 0) for one in groups[entity]),
+                edges=sum(degrees.get(member, 0) for member in groups[entity]),
                 frequency=counts.get(entity, 0),
                 id=entity,
             )
             for entity, name, kind, summary in rows
         ]
 
-    # Which names mean the same
+    # Merging names
 
     def add_alias(self, write: Write, space: int, name: str, alias: str) -> None:
-        """Let an entity be found under another name too."""
+        """Add another name to an entity."""
         entity = self._entity(space, name)
         if self._find(space, alias) not in (None, entity):
             raise Conflict(f"{alias!r} already names another entity: merge the two instead.")
@@ -277,7 +273,7 @@ class Entities:
         write.subject = self._entity_node(entity)
 
     def merge(self, write: Write, space: int, keep: str, other: str) -> None:
-        """From now on `other` is `keep`; `split` undoes it."""
+        """Merge `other` into `keep`. `split` undoes it."""
         roots = self.roots(space, NOW)
         kept = self._entity(space, keep)
         kept = roots.get(kept, kept)
@@ -306,7 +302,7 @@ class Entities:
                 *(write.at, write.change, own),
             )
             if not done:
-                raise NotFound(f"{name!r} was not merged into anything, so there is no split.")
+                raise NotFound(f"{name!r} was not merged into another, so it cannot be split.")
             write.subject = self._entity_node(own)
             return
         entity = self._entity(space, name)
@@ -318,7 +314,7 @@ class Entities:
         write.subject = self.ensure(write, space, name, "concept")
 
     def set_kind(self, write: Write, space: int, name: str, kind: str) -> None:
-        """Say what kind of thing an entity is."""
+        """Set the kind of an entity. Cancel the write if it has that kind."""
         entity = self._entity(space, name)
         done = self._database.run(
             "UPDATE entities SET kind = ?2 WHERE id = ?1 AND kind != ?2", entity, kind
@@ -327,31 +323,30 @@ class Entities:
         write.cancelled = not done
 
     def splits(self, space: int) -> set[frozenset[int]]:
-        """Pairs of entities that were merged once and taken apart again."""
+        """Return pairs of entities that were merged and split again."""
         rows = self._database.rows(
             "SELECT entity, target FROM merges WHERE space = ? AND retired_at IS NOT NULL", space
         )
         return {frozenset(row) for row in rows}
 
-    # Inside
+    # Private
 
     def _find(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
         known = FOREVER if as_of.known is None else to_micros(as_of.known)
-        found: int | None = self._database.value(
-            _FIND, space, exact_key(name), name_key(name), known
-        )
-        return found
+        keys = exact_key(name), name_key(name)
+        entity: int | None = self._database.value(_FIND, space, *keys, known)
+        return entity
 
     def _topic(self, space: int, name: str) -> Any:
-        """The number of a topic and the entity it is about, if there is such a topic."""
+        """Return the id of a topic and the entity it is about, or None."""
         return self._database.row(
             "SELECT id, entity FROM topics WHERE space = ? AND name = ?", space, name
         )
 
     def _entity(self, space: int, name: str) -> int:
-        found = self._find(space, name)
-        if found is not None:
-            return found
+        entity = self._find(space, name)
+        if entity is not None:
+            return entity
         if self._topic(space, name):
             raise InvalidInput(f"{name!r} is a topic: only entities can be merged or split.")
         raise NotFound(f"There is no entity {name!r} in this space.")

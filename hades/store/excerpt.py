@@ -1,8 +1,8 @@
-"""An excerpt: the rows around one question, of a memory that is larger than a process may hold.
+"""An excerpt: the rows around one question, of a memory larger than a process may hold.
 
-It begins with what meaning, words and names find, and goes on along the graph: a round trip a
-hop, in which the database itself adds up what each passage is worth to its neighbours. What was
-chosen is read like a small memory: an excerpt is a changefeed of some chunks.
+It starts with the chunks that the retrievers find and follows the graph with one query per hop, in
+which the database adds up the worth of each neighbour. The chosen chunks are then read like a
+small memory: an excerpt is a changefeed of some chunks.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from hades.store.database import Database
 from hades.store.topics import STATE_THEN
 
 HUB_MENTIONS = 100
-"""A name with more mentions leads nowhere: no more of them are read."""
+"""A name with more mentions is a hub: hops do not follow it."""
 COUNTED_AT_MOST = 1_000
-"""Mentions of one name, to tell how rare it is; one with so many counts as being everywhere."""
+"""The most mentions counted to see how rare a name is. With this many it counts as everywhere."""
 EDGE_HOPS, EDGES_AT_MOST = 3, 5_000
-"""How far edges that were told are followed; how many a hop."""
+"""How many hops written edges are followed, and the most edges of a hop."""
 _TITLE_WORTH = 3.0
-"""Weights of arcs to a title and to another name (see `hades.index.graph_build`)."""
+"""Weight of an arc to a title, where one to another name is 1 (as in `hades.index.graph_build`)."""
 _HOP = f"""
 WITH names AS (
   SELECT entity, sum(worth) AS worth FROM (
@@ -63,25 +63,26 @@ _WHICH = {
     "merges": ("entity = ANY(?)", "entities"),
     "edges": ("row = ANY(?)", "edges"),
 }
-"""Which rows of a table are read, and of what."""
+"""By table: the condition for its rows, and the attribute of ExcerptFeed with the numbers."""
 
 
 def hop(
     database: Database, chunks: Sequence[int], named: Sequence[int], limit: int, worth: float
 ) -> list[int]:
-    """Other chunks that say the same names as some chunks, best first; `named` are worth more."""
+    """Return other chunks with names of these chunks, best first. A name in `named` has `worth`."""
     return database.column(_HOP, list(chunks), list(named), limit, worth)
 
 
 def beside(
     database: Database, chunks: Sequence[int], nodes: Sequence[int], limit: int
 ) -> list[int]:
-    """What stands next to chunks, what their notes said earlier, what is joined with nodes."""
+    """Return the neighbours of chunks in their texts, other versions of their notes, and the chunks
+    of topics that written edges join to nodes."""
     return database.column(_BESIDE, list(chunks), list(nodes), limit)
 
 
 class ExcerptFeed(Changefeed):
-    """Some chunks with all that is known of them, and the edges around these and some nodes."""
+    """The rows of some chunks, and the edges around them and around some nodes."""
 
     def __init__(self, database: Database, chunks: Sequence[int], nodes: Sequence[int]) -> None:
         super().__init__(database)
@@ -95,7 +96,7 @@ class ExcerptFeed(Changefeed):
             self._chunks,
         )
         seen = {row[1] << 3 | NodeKind.ENTITY for row in self._mentions}
-        seen |= {*nodes, *(one << 3 | NodeKind.TOPIC for one in self._topics)}
+        seen |= {*nodes, *(topic << 3 | NodeKind.TOPIC for topic in self._topics)}
         front, self._edges, facts = seen, set[int](), set[int]()
         for _ in range(EDGE_HOPS):
             rows = database.rows(
@@ -107,16 +108,16 @@ class ExcerptFeed(Changefeed):
             facts |= {row[1] for row in rows}
             front = {end for row in rows for end in row[2:]} - seen
             seen = seen | front
-        entities = [one >> 3 for one in seen if one & 7 == NodeKind.ENTITY]
+        entities = [node >> 3 for node in seen if node & 7 == NodeKind.ENTITY]
         self._entities = entities + database.column(
             "SELECT target FROM merges WHERE entity = ANY(?)", entities
         )
-        self._embedded = [one << 3 | NodeKind.CHUNK for one in self._chunks]
-        self._embedded += [one << 3 | NodeKind.EDGE for one in facts]
+        self._embedded = [chunk << 3 | NodeKind.CHUNK for chunk in self._chunks]
+        self._embedded += [edge << 3 | NodeKind.EDGE for edge in facts]
         self._vectors: dict[str, list[tuple[int, bytes]]] = {}
 
     def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
-        """The rows of a kind that belong to it; they never change."""
+        """Return its rows of one kind. An excerpt never changes, so only `change` 0 has rows."""
         if change or what == "purged":
             return []
         if what == "subjects":
@@ -134,11 +135,11 @@ class ExcerptFeed(Changefeed):
     def mentions(
         self, change: int, after: tuple[int, int], limit: int
     ) -> list[tuple[int, int, int | None, bytes | None]]:
-        """All mentions in its chunks, at once."""
+        """Return all mentions in its chunks as the first page."""
         return self._mentions if after == (0, 0) and not change else []
 
     def order(self, space: int, valid: int, known: int) -> list[tuple[int, int, int, int]]:
-        """(chunk, topic, ordinal, is a turn) of the states that hold at a moment."""
+        """Return (chunk, topic, ordinal, is it a turn) for the states that hold at a moment."""
         return self._ordered(STATE_THEN, valid=valid, known=known)
 
     def _ordered(self, state: str, **moment: int) -> list[Any]:
@@ -147,7 +148,7 @@ class ExcerptFeed(Changefeed):
         )
 
     def vectors(self, encoder: str, change: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
-        """(node, vector) of its chunks and edges."""
+        """Return (node, vector) of its chunks and edges as one batch."""
         if encoder not in self._vectors:
             self._vectors[encoder] = self._database.rows(
                 "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
@@ -157,7 +158,7 @@ class ExcerptFeed(Changefeed):
         return iter([self._vectors[encoder]])
 
     def frequency(self, entities: Sequence[int]) -> tuple[dict[int, int], int] | None:
-        """By entity how many mentions it has in the whole memory; and how many chunks that has."""
+        """Return the mentions of each entity in the whole memory, and the number of its chunks."""
         rows = self._database.rows(
             "SELECT e.id, (SELECT count(*) FROM "
             "(SELECT 1 FROM mentions WHERE entity = e.id LIMIT ?2) s) "
@@ -165,4 +166,4 @@ class ExcerptFeed(Changefeed):
             *(list(entities), COUNTED_AT_MOST),
         )
         whole = self._database.value("SELECT max(id) FROM chunks") or 0
-        return {one: whole if n == COUNTED_AT_MOST else n for one, n in rows}, whole
+        return {entity: whole if n == COUNTED_AT_MOST else n for entity, n in rows}, whole

@@ -1,4 +1,4 @@
-"""What can be wrong with what is stored, whichever engine stores it."""
+"""Errors and checks of stored data that both engines share."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ DIGEST_BYTES = 16
 
 
 class Busy(Unavailable):
-    """A write only waited too long for another one's end."""
+    """A write waited too long for another writer: it can be tried again."""
 
 
 def digest_of(topic: str, version: int, content: bytes) -> bytes:
-    """The hash that guards a state: its content, and that it is this topic's version."""
+    """Return the hash of a state: of its content, its topic and its version."""
     guard = blake2b(f"{topic}\0{version}\0".encode(), digest_size=DIGEST_BYTES)
     guard.update(content)
     return guard.digest()
 
 
 class intact:
-    """Inside, stored values are read; one that makes no sense means that `what` is damaged.
+    """Within the block, a stored value that cannot be read raises Corrupt: `what` is damaged.
 
-    A class, since it is around every state that is read: a generator takes four times as long.
+    This is a class because every read of a state uses it: a generator takes four times as long.
     """
 
     def __init__(self, what: str) -> None:

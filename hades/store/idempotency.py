@@ -1,4 +1,4 @@
-"""Answers: what was answered to writes that may be sent again."""
+"""Idempotency: the answers to writes that may be sent again."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from hades.store.database import Database
 
 
 class Idempotency:
-    """Answers by space, by who asked, and by the key they chose."""
+    """Answers by space, actor and the key that the actor chose."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, space: int, by: str, key: str, since: int) -> tuple[bytes, str] | None:
-        """The digest of the request and its answer, if one was given since then."""
+        """Return the digest of the request and its answer, if there is one since then."""
         row = self._database.row(
             "SELECT n.request_digest, n.answer FROM idempotency n JOIN actors a ON a.id = n.actor "
             "WHERE n.space = ? AND a.name = ? AND n.key_digest = ? AND n.at > ?",
@@ -23,7 +23,7 @@ class Idempotency:
         return None if row is None else (row[0], row[1])
 
     def put(self, space: int, by: str, key: str, request: bytes, answer: str, at: int) -> None:
-        """Keep an answer; inside a transaction."""
+        """Store an answer. Call it inside a transaction."""
         self._database.upsert(
             "idempotency",
             ("space", "actor", "key_digest"),
@@ -36,7 +36,7 @@ class Idempotency:
         )
 
     def drop(self, before: int) -> None:
-        """Forget the answers that are older."""
+        """Delete the answers up to a time."""
         self._database.run("DELETE FROM idempotency WHERE at <= ?", before)
 
 

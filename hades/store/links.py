@@ -1,4 +1,4 @@
-"""Links: what may join the topics of a space, read from the tables in a few statements."""
+"""Links: mentions, edges and vectors that may join the topics of a space."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hades.store.database import Database, believed, holds
 from hades.store.topics import STATE_THEN
 
 ROWS_AT_MOST, PASSAGES_AT_MOST = 500_000, 100_000
-"""So many mentions and edges, and vectors of passages, are read: of large documents not all."""
+"""The most mentions or edges that are read, and the most vectors."""
 _THERE = f"{holds('p', ':valid')} AND {believed('p', ':known')}"
 _TOPICS = f"""
 SELECT t.id, t.name, t.kind, t.entity, s.id, s.version, s.valid_from, s.confidence,
@@ -52,7 +52,7 @@ LEFT JOIN states s ON s.id = {STATE_THEN} WHERE s.encoding IS NULL ORDER BY ends
 
 
 class TopicRow(NamedTuple):
-    """A topic with the state that holds."""
+    """A topic with the state that holds at the moment."""
 
     id: int
     name: str
@@ -66,33 +66,33 @@ class TopicRow(NamedTuple):
 
 
 class Links:
-    """What may join topics: names they mention, edges, vectors."""
+    """Mentions, edges and vectors that may join topics."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def topics(self, space: int, as_of: AsOf, limit: int) -> list[TopicRow]:
-        """The topics that are there, the last written first."""
+        """Return the topics that hold at a moment, the last written first."""
         rows = self._database.rows(_TOPICS, space=space, limit=limit, **self._at(as_of))
         return [TopicRow(*row) for row in rows]
 
     def mentions(self, topics: list[int], as_of: AsOf) -> list[tuple[int, int]]:
-        """(topic, entity): which names the texts of topics mention."""
+        """Return (topic, entity) for each entity that the text of a topic mentions."""
         return self._database.rows(_MENTIONS, topics=topics, **self._at(as_of))
 
     def edges(self, space: int, topics: list[int], as_of: AsOf) -> list[tuple[int, int]]:
-        """(source, target) of the edges that hold: those told, and those that texts state."""
+        """Return (source, target) of the edges that hold, written and derived."""
         return self._database.rows(_EDGES, space=space, topics=topics, **self._at(as_of))
 
     def vectors(
         self, topics: list[int], encoder: str, dims: int, as_of: AsOf
     ) -> list[tuple[int, bytes]]:
-        """(topic, vector) of the passages that are there."""
+        """Return (topic, vector) for the chunks that hold at a moment."""
         wanted = {"topics": topics, "encoder": encoder, "bytes": 2 * dims}
         return self._database.rows(_VECTORS, **wanted, **self._at(as_of))
 
     def to_gone(self, space: int, as_of: AsOf, limit: int) -> list[int]:
-        """Edges that hold though a topic at one end was forgotten, or nothing was said of it."""
+        """Return edges that hold although a topic at one end was forgotten or has no state."""
         return self._database.column(_GONE, space=space, limit=limit, **self._at(as_of))
 
     def _at(self, as_of: AsOf) -> dict[str, int]:

@@ -1,7 +1,7 @@
-"""Names in texts: who is introduced where, and who is mentioned.
+"""Names in texts: which chunks introduce and mention which entities.
 
-Rows here only say what stands in a text. Whether it counts follows from the times of the
-chunk it stands in, so nothing has to be taken back when a text goes.
+A mention has no times of its own: it counts while its chunk holds, so nothing is undone when a
+text goes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hades.store.identity import PRESENT
 from hades.store.records import Mention, NamedEntity, Write
 
 _THERE = f"WITH there AS (SELECT DISTINCT p.chunk FROM presences p WHERE {PRESENT})"
-"""The chunks that are there at a moment."""
+"""The chunks that hold at a moment."""
 _TOGETHER = f"""
 {_THERE}, own AS (
   SELECT DISTINCT m.chunk FROM mentions m JOIN there USING (chunk)
@@ -58,7 +58,7 @@ WHERE m.entity = ANY(?1) ORDER BY m.chunk, m.entity
 """
 
 
-# CROSS JOIN keeps this order: names of the keys, their entities.
+# CROSS JOIN makes SQLite read the names first, then their entities.
 _BY_KEYS = "FROM names n CROSS JOIN entities e ON e.id = n.entity AND e.space = ?1"
 _OF_KEYS = "WHERE n.key = ANY(?2)"
 
@@ -83,7 +83,7 @@ class Mentions:
         *,
         symbol: bool = False,
     ) -> int:
-        """A text brings in a name: its entity, made when there is none, lives in these chunks."""
+        """Record that chunks introduce a name. Return its entity, made if there is none."""
         entity = self.entity(write, space, name, kind, origin, symbol=symbol)
         self._database.run_many(
             "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) "
@@ -104,9 +104,10 @@ class Mentions:
         *,
         symbol: bool = False,
     ) -> int:
-        """The entity of a name; its best spelling and kind do not depend on who came first.
+        """Return the entity of a name, made if there is none.
 
-        A `symbol` of code is known by its full name, letter by letter.
+        Its spelling and kind are the best of all given, in whichever order they come. A `symbol` of
+        code is identified by the exact letters of its full name.
         """
         key = entity_key(name, symbol=symbol)
         row = self._database.row(
@@ -125,7 +126,7 @@ class Mentions:
         return int(entity)
 
     def _adopted(self, write: Write, space: int, name: str, plain: str, key: str) -> Any:
-        """What somebody named by these very letters, before a text did."""
+        """Give `key` to the entity that a user gave this very name. Return its row, or None."""
         row = self._database.row(
             "SELECT id, name, origin, kind FROM entities "
             "WHERE space = ? AND key = ? AND name = ? AND origin = ?",
@@ -138,7 +139,7 @@ class Mentions:
         return row
 
     def add_alias(self, write: Write, entity: int, alias: str, origin: int, chunk: int) -> None:
-        """A text says that an entity has another name."""
+        """Record that a chunk gives an entity another name."""
         self._entities.add_name(write, entity, name_key(alias), alias)
         self._database.run(
             "INSERT INTO mentions VALUES (?, ?, ?, NULL, ?) ON CONFLICT DO NOTHING",
@@ -146,7 +147,7 @@ class Mentions:
         )
 
     def names(self, space: int, after: int = 0) -> list[tuple[int, int, str]]:
-        """The names of a space: (id, entity, key), by id."""
+        """Return (id, entity, key) of the names of a space, by id."""
         return self._database.rows(
             "SELECT n.id, n.entity, n.key FROM names n CROSS JOIN entities e ON e.id = n.entity "
             "WHERE e.space = ? AND n.id > ? AND n.retired_at IS NULL ORDER BY n.id",
@@ -154,7 +155,7 @@ class Mentions:
         )
 
     def going_by(self, space: int, keys: Sequence[str]) -> list[tuple[int, int, str]]:
-        """The names of a space with one of these keys: (id, entity, key), by id."""
+        """Return (id, entity, key) of the names of a space with one of these keys, by id."""
         return self._database.rows(
             f"SELECT n.id, n.entity, n.key {_BY_KEYS} {_OF_KEYS} AND n.retired_at IS NULL "
             "ORDER BY n.id",
@@ -162,7 +163,7 @@ class Mentions:
         )
 
     def mentioned(self, space: int, keys: Sequence[str], known: int) -> list[tuple[int, int]]:
-        """(entity, chunk) of every mention of an entity that went by one of these keys then."""
+        """Return (entity, chunk) of every mention of an entity that had one of these keys then."""
         return self._database.rows(
             f"SELECT DISTINCT m.entity, m.chunk {_BY_KEYS} "
             f"CROSS JOIN mentions m ON m.entity = e.id {_OF_KEYS} AND {believed('n', '?3')}",
@@ -172,15 +173,15 @@ class Mentions:
     def find(
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[int, bytes]]:
-        """(chunk, positions) of the chunks there that mention one of these entities."""
+        """Return (chunk, positions) of chunks at a moment that mention one of these entities."""
         rows = self._database.rows(_MENTIONS, list(entities), valid, known, limit)
-        found: dict[int, bytes] = {}
+        of_chunk: dict[int, bytes] = {}
         for chunk, positions in rows:
-            found[chunk] = found.get(chunk, b"") + (positions or b"")
-        return list(found.items())
+            of_chunk[chunk] = of_chunk.get(chunk, b"") + (positions or b"")
+        return list(of_chunk.items())
 
     def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]:
-        """(key, entity) of every entity that went by one of these keys then."""
+        """Return (key, entity) of every entity that had one of these keys then."""
         return self._database.rows(
             f"SELECT DISTINCT n.key, n.entity {_BY_KEYS} {_OF_KEYS} AND {believed('n', '?3')}",
             *(space, list(keys), known),
@@ -189,12 +190,15 @@ class Mentions:
     def together(
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[str, str, int, float]]:
-        """(name, kind, count, strength) of what is mentioned together with these entities."""
+        """Return (name, kind, count, strength) of the entities mentioned together with these.
+
+        `count` is the number of shared chunks, `strength` their share of all chunks of either.
+        """
         rows = self._database.rows(_TOGETHER, list(entities), valid, known, limit)
         return [(name, kind, count, float(strength)) for name, kind, count, strength in rows]
 
     def entities(self, space: int, as_of: AsOf) -> list[NamedEntity]:
-        """The entities that live at a moment and stand for themselves, by name."""
+        """Return the entities that exist at a moment and were not merged into others, by name."""
         identity = self._entities.identity(space, as_of)
         others = {**self._entities.roots(space, as_of), **identity.explained(space)}
         rows = self._database.rows(_LIVING, space, *self._database.moment(as_of))
@@ -205,9 +209,9 @@ class Mentions:
         ]
 
     def are_distinct(self, one: int, other: int, as_of: AsOf) -> bool:
-        """Whether a chunk there at a moment mentions two entities, and is about neither.
+        """Return whether a chunk mentions two entities and neither is its title.
 
-        What is about one of them may well spell its title in two ways.
+        A text may spell its own title in two ways.
         """
         row = self._database.row(
             "SELECT 1 FROM mentions a JOIN mentions b USING (chunk) JOIN presences p USING (chunk) "
@@ -217,37 +221,35 @@ class Mentions:
         )
         return row is not None
 
-    # How far chunks and names have been matched
+    # Progress of matching chunks with names
 
     def matched(self, space: int) -> tuple[int, int]:
-        """All chunks up to the first number have been matched with all names up to the second."""
+        """Return (chunk, name): all chunks up to it were matched with all names up to it."""
         row = self._database.row("SELECT chunk, name FROM matched WHERE space = ?", space)
         return row or (0, 0)
 
     def set_matched(self, space: int, chunk: int, name: int) -> None:
-        """Note how far that is now."""
+        """Record that progress."""
         self._database.upsert("matched", ("space",), space=space, chunk=chunk, name=name)
 
     def chunks_between(self, space: int, after: int, up_to: int, limit: int) -> list[int]:
-        """The chunks of a space, by id, after one and up to another."""
+        """Return the chunks of a space with `after` < id <= `up_to`, by id."""
         return self._database.column(
-            # Chunks first: else an engine reads and sorts those of the whole space.
+            # Read chunks first: otherwise SQLite reads and sorts those of the whole space.
             "SELECT c.id FROM chunks c CROSS JOIN topics t ON t.id = c.topic "
             "WHERE t.space = ? AND c.id > ? AND c.id <= ? ORDER BY c.id LIMIT ?",
             *(space, after, up_to, limit),
         )
 
     def last_chunk(self) -> int:
-        """The newest chunk there is."""
+        """Return the id of the newest chunk, or 0."""
         return self._database.value("SELECT max(id) FROM chunks") or 0
 
     # Mentions
 
     def put_mentions(self, write: Write, mentions: Iterable[Mention]) -> int:
-        """Write where names stand; how many. In what was purged meanwhile nothing does."""
-        rows = [
-            (one.chunk, one.entity, one.introduces, one.positions, write.change) for one in mentions
-        ]
+        """Write mentions and return their number. Chunks and entities purged since are skipped."""
+        rows = [(m.chunk, m.entity, m.introduces, m.positions, write.change) for m in mentions]
         self._database.run_many(
             "INSERT INTO mentions SELECT ?1, ?2, ?3, ?4, ?5 "
             "WHERE EXISTS (SELECT 1 FROM chunks WHERE id = ?1) "
@@ -259,7 +261,7 @@ class Mentions:
         return len(rows)
 
     def positions(self, chunks: Sequence[int]) -> dict[tuple[int, int], bytes]:
-        """Where names stand in these chunks already: (chunk, entity) to positions."""
+        """Return the stored positions of names in chunks, by (chunk, entity)."""
         rows = self._database.rows(
             "SELECT chunk, entity, positions FROM mentions "
             "WHERE chunk = ANY(?) AND positions IS NOT NULL",
@@ -268,14 +270,16 @@ class Mentions:
         return {(chunk, entity): positions for chunk, entity, positions in rows}
 
     def topic_node(self, space: int, topic: str) -> int:
-        """The node of a topic; one nothing was said of yet gets its place all the same."""
-        found = self._database.value(
-            "SELECT id FROM topics WHERE space = ? AND name = ?", space, topic
-        )
-        topic_id: int = found or self._database.insert("topics", space=space, name=topic)
+        """Return the node of a topic. Make the topic, without a state, if there is none."""
+        sql = "SELECT id FROM topics WHERE space = ? AND name = ?"
+        known: int | None = self._database.value(sql, space, topic)
+        topic_id = known or self._database.insert("topics", space=space, name=topic)
         return topic_id << 3 | NodeKind.TOPIC
 
 
 def _rank(origin: int, name: str, kind: str) -> tuple[int, str, bool, str]:
-    """Of two ways to call an entity the lower is taken; to be just a concept says least."""
+    """Return the rank of a spelling and kind of an entity: the lowest is used.
+
+    The kind "concept" says least, so it ranks behind the others.
+    """
     return origin, name, kind == "concept", kind

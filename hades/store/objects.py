@@ -1,7 +1,6 @@
-"""Objects: whole files of bytes by name, in a folder or in object storage.
+"""Objects: named files of bytes, in a folder or in object storage.
 
-Everything here is small on purpose: put, get, and remove what begins with a name. A folder needs
-nothing but the standard library; `s3://`, `gs://` and `az://` need `obstore` (the extra
+A folder needs only the standard library. `s3://`, `gs://` and `az://` need `obstore` (the extra
 `archive`), which takes its keys from the environment.
 """
 
@@ -35,12 +34,12 @@ _LISTED_S = 120
 
 
 def open_objects(place: str) -> Objects:
-    """The objects at a place: a folder, `file:///…`, `s3://…`, `gs://…` or `az://…`."""
+    """Return the objects at a place: a folder, `file:///…`, `s3://…`, `gs://…` or `az://…`."""
     scheme = place.partition("://")[0] if "://" in place else ""
     if scheme in BUCKETS:
         return _Bucket(place)
     if scheme not in ("", "file"):
-        known = ", ".join(f"{one}://…" for one in ("file", *BUCKETS))
+        known = ", ".join(f"{scheme}://…" for scheme in ("file", *BUCKETS))
         raise InvalidInput(f"An archive cannot be kept at {place}: give a folder, {known}.")
     return _Folder(unquote(urlsplit(place).path) if scheme else place)
 
@@ -52,7 +51,7 @@ class _Folder:
         self.place, self._root = place, Path(place).expanduser().absolute()
 
     def put(self, name: str, data: bytes) -> None:
-        """Write an object; when this returns it is there for good."""
+        """Write an object. It is on the disk when this returns."""
         path = self._root / name
         with self._reached():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -62,7 +61,7 @@ class _Folder:
                     file.flush()
                     os.fsync(file.fileno())
                 os.replace(draft, path)
-            for folder in (path.parent, *path.parents[1:3]):  # the names themselves, too
+            for folder in (path.parent, *path.parents[1:3]):  # their names too
                 sync_folder(folder)
 
     def get(self, name: str) -> bytes | None:
@@ -75,17 +74,17 @@ class _Folder:
             # O_NONBLOCK: opening a named pipe would otherwise wait for a writer.
             descriptor = os.open(self._root / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             try:
-                found = os.fstat(descriptor)
-                if not stat.S_ISREG(found.st_mode):
+                status = os.fstat(descriptor)
+                if not stat.S_ISREG(status.st_mode):
                     raise Corrupt(f"{name} in the archive {self.place} is not a regular file.")
                 with open(descriptor, "rb", closefd=False) as file:
-                    return file.read(_accepted(self.place, name, found.st_size))
+                    return file.read(_accepted(self.place, name, status.st_size))
             finally:
                 os.close(descriptor)
         return None
 
     def remove(self, start: str) -> None:
-        """Remove all objects whose names begin so: one, or a folder's with a / at the end."""
+        """Remove the object `start`, or all objects below it if it ends with a slash."""
         path = self._root / start
         with self._reached(), suppress(FileNotFoundError, NotADirectoryError):
             for left in path.parent.glob(f".{path.name}.*.draft"):  # by a killed process
@@ -93,9 +92,9 @@ class _Folder:
             shutil.rmtree(path) if start.endswith("/") else path.unlink()
 
     def size(self, start: str) -> int:
-        """The bytes of all objects below a folder."""
+        """Return the bytes of all objects below a folder."""
         with self._reached():
-            return sum(one.stat().st_size for one in (self._root / start).rglob("*.xz"))
+            return sum(path.stat().st_size for path in (self._root / start).rglob("*.xz"))
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
@@ -135,9 +134,9 @@ class _Bucket:
 
     def get(self, name: str) -> bytes | None:
         with self._reached(), suppress(self._missing):
-            found = self._obstore.get(self._store, name)  # its head; the body comes when asked for
-            _accepted(self.place, name, found.meta["size"])
-            return bytes(found.bytes())
+            reply = self._obstore.get(self._store, name)  # reads the headers only
+            _accepted(self.place, name, reply.meta["size"])
+            return bytes(reply.bytes())
         return None
 
     def remove(self, start: str) -> None:
@@ -146,17 +145,17 @@ class _Bucket:
                 self._obstore.delete(self._store, start)
                 return
             for page in self._pages(start):
-                self._obstore.delete(self._store, [one["path"] for one in page])
+                self._obstore.delete(self._store, [entry["path"] for entry in page])
 
     def size(self, start: str) -> int:
         with self._reached():
-            return sum(one["size"] for page in self._pages(start) for one in page)
+            return sum(entry["size"] for page in self._pages(start) for entry in page)
 
     def _pages(self, start: str) -> Iterator[Any]:
         until = time.monotonic() + _LISTED_S
         for page in self._obstore.list(self._store, prefix=start):
             if time.monotonic() > until:
-                raise TimeoutError(f"its list takes longer than {_LISTED_S} seconds")
+                raise TimeoutError(f"listing it takes longer than {_LISTED_S} seconds")
             yield page
 
     @contextmanager

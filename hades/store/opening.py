@@ -1,4 +1,4 @@
-"""Opening a memory: a file, or a database of a server."""
+"""Open a memory: a file, or a database on a server."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hades.store.database import Database
 from hades.store.sqlite.opening import open_file
 
 UNFINISHED = "copying"
-"""The key under which a copy that is not whole yet notes what it is the copy of."""
+"""The key in `meta` of an unfinished copy. Its value is the revision of the original."""
 
 
 def files_of(place: str | Path) -> Path:
-    """The path beside which lie the keys, uploads and indexes of a memory."""
+    """Return the path beside which the keys, uploads and indexes of a memory are."""
     if not is_server(place):
         return Path(place).expanduser()
     from hades.store.postgres.address import read_server_address
@@ -34,15 +34,15 @@ def open_database(
     clock: Clock,
     unfinished: bool = False,
 ) -> Database:
-    """Open the memory at a path or address, making it when there is none and `create` says so.
+    """Open the memory at a path or address. With `create`, make it if there is none.
 
-    Only who goes on with it opens the `unfinished` copy of another.
+    Only copying sets `unfinished`, which allows to open an unfinished copy.
     """
     clock = checked_clock(clock)
     if "://" in str(place) and not is_server(place):
         raise InvalidInput(
             f"{without_password(str(place))} is neither a file nor a database: give a path or "
-            "postgresql://…; what HADES serves is opened at http://, https:// or unix://."
+            "postgresql://…; a HADES server is opened by its http://, https:// or unix:// address."
         )
     opened: Callable[..., Database] = partial(open_file, Path(place))
     if is_server(place):

@@ -1,7 +1,7 @@
-"""What is owed: work that an erasure, a restore or the archive still has to do.
+"""Owed work: work that is left after an erasure, a restore or a change of the archive.
 
-To write the file anew, empty its log, drop what lies beside it: each is a row, written in the
-transaction that made it necessary, and goes when it is done.
+Examples are rewriting the file, emptying its log and removing the files beside it. Each is a row,
+written in the transaction that made the work necessary, and deleted when the work is done.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hades.store.database import Database
 
 REWRITE, LOG, INDEXES, LEFTOVERS = "file", "log", "indexes", "leftovers"
 ARCHIVE = "archive:"
-"""With the start of their names, that these objects of the archive are to be removed."""
+"""Prefix of rows that name archive objects to remove; the start of their names follows."""
 _log = logging.getLogger(__name__)
 
 
@@ -25,31 +25,31 @@ def owe(database: Database, *what: str) -> None:
 
     A role limited to some spaces records it with a hash of its name, and sees only its own rows.
     """
-    for one in what:
-        named = one if one.startswith(ARCHIVE) else one + database.owes
+    for work in what:
+        named = work if work.startswith(ARCHIVE) else work + database.owes
         database.upsert("owed", ("what",), what=named, mark=secrets.token_hex(4))
 
 
 def owed(database: Database) -> list[str]:
-    """What is still to be done."""
+    """Return the work that is still to be done."""
     return sorted(_rows(database))
 
 
 def finish(
     database: Database, drop_indexes: Callable[[], object], settle: Callable[[str], object]
 ) -> None:
-    """Do what is owed; what cannot be done now stays owed, and the log says why."""
+    """Do the owed work. Work that cannot be done now stays, and the log says why."""
     rows = _rows(database)
     ways = {**database.maintain(), INDEXES: drop_indexes}
-    ways |= {one: partial(settle, one) for one in rows if one.startswith(ARCHIVE)}
-    for what in (one for one in ways if one in rows):
+    ways |= {work: partial(settle, work) for work in rows if work.startswith(ARCHIVE)}
+    for what in (work for work in ways if work in rows):
         try:
             if ways[what]():
-                with database.transaction():  # unless it came to be owed once more
+                with database.transaction():  # a row that was written again has another mark
                     for row in rows[what]:
                         database.run("DELETE FROM owed WHERE what = ? AND mark = ?", *row)
                 continue
-            why = "somebody still reads, or only the owner may do it, who then does"
+            why = "another process is reading, or only the owner may do this"
         except (HadesError, OSError) as error:
             why = str(error)
         _log.warning("Erased text may still be in %s (%s): %s", database.place, what, why)

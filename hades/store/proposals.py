@@ -1,4 +1,4 @@
-"""Proposals: changes that wait for approval, and what became of them."""
+"""Proposals: changes that wait for approval, and their decisions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Proposals:
         why: str = "",
         status: str = "waiting",
     ) -> int:
-        """A new proposal, waiting unless it was decided on at once; its number."""
+        """Add a proposal and return its number. A `status` other than waiting decides it."""
         actor, decided = self._database.actor_id(by), status != "waiting"
         return self._database.insert(
             "proposals",
@@ -59,7 +59,7 @@ class Proposals:
         )
 
     def get(self, space: int, proposal: int) -> Proposal:
-        """One proposal; NotFound when this space has none of that number."""
+        """Return a proposal. Raise NotFound if this space has none with that number."""
         row = self._database.row(_SELECT + "WHERE p.space = ? AND p.id = ?", space, proposal)
         if row is None:
             raise NotFound(f"There is no proposal {proposal} in this space.")
@@ -73,7 +73,7 @@ class Proposals:
         limit: int | None = None,
         since: int = 0,
     ) -> list[Proposal]:
-        """The proposals of one status, or all, made since a time, in the order they were made."""
+        """Return the proposals made since a time, by number. Without a status, return all."""
         rows = self._database.rows(
             _SELECT + "WHERE p.space = ?1 AND (p.status = ?2 OR ?2 IS NULL) AND p.id > ?3 "
             "AND p.at >= ?5 ORDER BY p.id LIMIT ?4",
@@ -82,7 +82,7 @@ class Proposals:
         return [_proposal(row) for row in rows]
 
     def waiting(self, space: int, kind: str, fields: Mapping[str, Any]) -> int | None:
-        """The proposal that waits with this very wish, if there is one."""
+        """Return the number of a waiting proposal with the same kind and fields, or None."""
         found: int | None = self._database.value(
             "SELECT id FROM proposals WHERE space = ? AND status = 'waiting' AND kind = ? "
             "AND fields = ? LIMIT 1",

@@ -1,7 +1,7 @@
-"""Erasing for good: a topic, an entity or a space with all that was derived from it.
+"""Erase a topic, an entity or a space, with everything derived from it.
 
-Deleted bytes are overwritten in the file (secure_delete). What is then still to be done is noted
-in the same transaction (see `owed`), so a killed process, a full disk or a reader only puts it off.
+Deleted bytes are overwritten in the file (secure_delete). The remaining work is recorded in the
+same transaction (see `owed`), so a killed process, a full disk or a reader only delays it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNION ALL SELECT 1 FROM merges WHERE entity = ?2 OR target = ?2
 UNION ALL SELECT 1 FROM derived_edges WHERE source = ?1 OR target = ?1
 UNION ALL SELECT 1 FROM topics WHERE entity = ?2
 """
-"""What joins an entity to something else."""
+"""Finds rows that join an entity to something else."""
 _STILL_KNOWN = f"""{_TIED}
 UNION ALL SELECT 1 FROM mentions WHERE entity = ?2
 UNION ALL SELECT 1 FROM names a JOIN entities e ON e.id = a.entity AND {OTHER_NAME}
@@ -44,9 +44,9 @@ _IN_A_SPACE = ("edges", "merges", "matched", "proposals", "idempotency", "change
 def erase(
     database: Database, entities: Entities, write: Write, space: int, name: str
 ) -> dict[str, int]:
-    """Erase what bears a name, topic and entity alike; how many rows of each kind went.
+    """Erase the topic and the entity of a name. Return the number of erased rows by kind.
 
-    Entities that were merged into it, or that it was merged into, bear names of their own.
+    Entities that were merged with it have names of their own and stay.
     """
     nodes = entities.own_nodes(space, name)
     gone = _erase_kept_texts(database, write, space, {name, *_names(database, nodes)})
@@ -60,7 +60,7 @@ def erase(
     texts = {database.value("SELECT name FROM topics WHERE id = ?", topic) for topic in topics}
     for topic in topics:
         gone.update(_erase_topic(database, write, topic))
-    if texts:  # after them: what only they and these edges speak of goes too
+    if texts:  # after the topics, so that entities known only by both are erased
         gone["edges"] += _erase_extracted(database, write, space, texts)
         _erase_sources(database, space, texts)
     for entity in named:
@@ -90,13 +90,14 @@ def _erase_kept_texts(
     """
     gone: Counter[str] = Counter()
     known = Proposals(database)
-    for one in known.find(space):
-        said_by_it = one.status == "refused" and one.why.endswith(SAID_ALREADY)
-        if _says(dict(one.fields), names) or (_says(one.why, names) and not said_by_it):
-            database.run("DELETE FROM proposals WHERE id = ?", one.id)
+    for proposal in known.find(space):
+        repeats = proposal.status == "refused" and proposal.why.endswith(SAID_ALREADY)
+        why_says = _says(proposal.why, names)
+        if _says(dict(proposal.fields), names) or (why_says and not repeats):
+            database.run("DELETE FROM proposals WHERE id = ?", proposal.id)
             gone["proposals"] += 1
-        elif _says(one.why, names):
-            known.decide(write, one.id, "waiting", None, SAID_NO_MORE)
+        elif why_says:
+            known.decide(write, proposal.id, "waiting", None, SAID_NO_MORE)
     kept = database.rows("SELECT actor, key_digest, answer FROM idempotency WHERE space = ?", space)
     for actor, key, answer in kept:
         if _says(json.loads(answer), names):
@@ -109,13 +110,13 @@ def _erase_kept_texts(
 
 
 def _summaries(database: Database, space: int, topics: set[int], names: set[str]) -> set[int]:
-    """The summaries that were made of topics, through all levels, or that say one of the names."""
+    """Return the summaries made from topics, at all levels, or containing one of the names."""
     read = Topics(database).history
 
     def say(summary: str) -> bool:
         try:
             return any(_says(state.content, names) for state in read(space, summary, NOW))
-        except LOST:  # nobody knows what it says: it goes, and is made anew
+        except LOST:  # unreadable: erase it, so that it is made again
             return True
 
     rows = database.rows("SELECT id, name FROM topics WHERE space = ? AND kind = ?", space, KIND)
@@ -132,7 +133,7 @@ def _summaries(database: Database, space: int, topics: set[int], names: set[str]
 
 
 def _says(value: Any, names: set[str]) -> bool:
-    """Whether a string anywhere in a JSON value says one of the names."""
+    """Return whether a string anywhere in a JSON value contains one of the names."""
     if isinstance(value, str):
         return any(says(value, name) for name in names)
     if isinstance(value, dict):
@@ -141,7 +142,7 @@ def _says(value: Any, names: set[str]) -> bool:
 
 
 def _names(database: Database, nodes: list[int]) -> set[str]:
-    """Every name these nodes go or went by."""
+    """Return every name that these nodes have or had."""
     sql = {
         NodeKind.TOPIC: "SELECT name FROM topics WHERE id = ?1",
         NodeKind.ENTITY: "SELECT name FROM entities WHERE id = ?1 "
@@ -175,7 +176,7 @@ def _erase_topic(database: Database, write: Write, topic: int) -> dict[str, int]
 
 
 def _erase_chunk(database: Database, write: Write, chunk: int, met: set[int]) -> int:
-    """Erase a chunk and what was read in it; the entities it met are for the caller to look at."""
+    """Erase a chunk and what was read in it, and add its entities to `met`. Return erased edges."""
     met |= set(database.column("SELECT entity FROM mentions WHERE chunk = ?", chunk))
     derived = database.rows("SELECT source, target FROM derived_edges WHERE chunk = ?", chunk)
     met |= {end >> 3 for ends in derived for end in ends if end & 7 == NodeKind.ENTITY}
@@ -189,7 +190,7 @@ def _erase_chunk(database: Database, write: Write, chunk: int, met: set[int]) ->
 
 
 def _erase_orphan(database: Database, write: Write, entity: int) -> None:
-    """Erase an entity that nothing speaks of any more, unless somebody named it."""
+    """Erase an entity that nothing refers to any more, unless a user named it."""
     node = entity << 3 | NodeKind.ENTITY
     named = database.row("SELECT 1 FROM entities WHERE id = ? AND origin = 0", entity)
     introduced = database.row(
@@ -212,16 +213,17 @@ def _erase_entity(database: Database, write: Write, entity: int) -> int:
 
 
 def _erase_node(database: Database, write: Write, node: int) -> None:
-    """Erase the vectors of a node, and note for derived indexes that it is gone.
+    """Erase the vectors of a node, and record for derived indexes that it is gone.
 
-    Before the node itself goes: whoever may see only some spaces knows by it whose they are.
+    Call it before the node itself is deleted: the policies of a role limited to some spaces look
+    at the node.
     """
     database.run("DELETE FROM embeddings WHERE node = ?", node)
     database.run("INSERT INTO purged VALUES (?, ?)", write.change, node)
 
 
 def _erase_edges(database: Database, write: Write, node: int) -> int:
-    """Erase the edges of a node, and entities that were known by these edges alone."""
+    """Erase the edges of a node, and entities known only by these edges. Return their number."""
     return _erase_rows(
         *(database, write, node),
         database.rows(
@@ -231,7 +233,7 @@ def _erase_edges(database: Database, write: Write, node: int) -> int:
 
 
 def _erase_extracted(database: Database, write: Write, space: int, names: set[str]) -> int:
-    """Erase the edges that were read in texts of topics; other texts may be read for them again."""
+    """Erase the edges that were extracted from topics. Extraction then starts over."""
     rows = [
         row[:3]
         for row in database.rows(
@@ -246,7 +248,7 @@ def _erase_extracted(database: Database, write: Write, space: int, names: set[st
 
 
 def _erase_sources(database: Database, space: int, names: set[str]) -> None:
-    """Take versions of topics out of what promotions of others say they were made of."""
+    """Remove versions of topics from the sources that other topics' promotions list."""
     for state, text in database.rows(
         "SELECT s.id, s.metadata FROM states s JOIN topics t ON t.id = s.topic "
         "WHERE t.space = ? AND s.metadata LIKE ?",
@@ -259,7 +261,7 @@ def _erase_sources(database: Database, space: int, names: set[str]) -> None:
 
 
 def _without(value: Any, names: set[str]) -> Any:
-    """A JSON value with nothing where a string cites a version of one of the names."""
+    """Return a JSON value with each string emptied that cites a version of one of the names."""
     if isinstance(value, dict):
         return {key: _without(part, names) for key, part in value.items()}
     if isinstance(value, list):
@@ -269,7 +271,7 @@ def _without(value: Any, names: set[str]) -> Any:
 
 
 def _erase_rows(database: Database, write: Write, node: int | None, rows: list[Any]) -> int:
-    """Erase edges, and entities other than a node that were known by these edges alone."""
+    """Erase edges, and entities other than `node` known only by them. Return the edges' number."""
     edges = {row[0] for row in rows}
     for edge in edges:
         _erase_node(database, write, edge << 3 | NodeKind.EDGE)

@@ -1,11 +1,10 @@
-"""Records: what is handed to the store and what it gives back, beside the domain's own.
+"""Records: arguments and results of the store, in addition to those of the domain.
 
-A store keeps spaces; in a space, topics with their states; entities with
-their other names; edges between them; chunks and their vectors. Every write happens
-inside `Store.write`, which gives it a change number and a known time and makes it
-whole or undone. Reads take an `AsOf`. Rows are known by small integers inside the
-store and by their names everywhere else; a *node* is the integer of a topic, entity
-or chunk together with its kind.
+A store has spaces; a space has topics with states, entities with other names, edges between them,
+and chunks with vectors. Every write happens inside `Store.write`, which gives it a change number
+and a known time, and commits or undoes it as a whole. Reads take an `AsOf`. Inside the store rows
+are identified by numbers, elsewhere by names. A *node* is the number of a topic, entity, chunk or
+edge together with its kind.
 """
 
 from __future__ import annotations
@@ -21,11 +20,10 @@ from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk
 
 Direction = Literal["out", "in", "both"]
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is (0: not known)."""
-
+"""Called with the name of the work, how much is done, and how much there is (0: not known)."""
 
 EMBEDDED = "embedded:"
-"""With an encoder's name, the key under which it is noted how far its vectors go."""
+"""Prefix of the keys in `meta` for the embedding progress; the encoder's name follows."""
 SECRET = "secret:"
 """Prefix of the keys in `meta` that are hidden from roles limited to some spaces."""
 ANSWERS_SECRET = f"{SECRET}answers"
@@ -43,7 +41,7 @@ class Phase(IntEnum):
 
 
 BEFORE_NAMES = 2
-"""A phase of older versions, which made vectors before names. Such states still wait for names."""
+"""A phase of older versions, which made vectors before names. Such states wait for names."""
 
 
 class Rank(IntEnum):
@@ -59,8 +57,8 @@ class Rank(IntEnum):
 class Write:
     """A write under way: its change number and its known time in microseconds.
 
-    It is logged when it is done, with the node it was about. One that turns out to
-    change nothing is `cancelled`: then nothing is written at all.
+    It is logged at its end, with its subject, a node. A write that would change nothing is
+    `cancelled`: then nothing is written.
     """
 
     change: int
@@ -73,7 +71,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class PlacedChunk:
-    """A chunk in a state: the lines it stands on there, and when that state held."""
+    """A chunk in a state: its lines there, and the times of that state."""
 
     chunk: Chunk
     line: int
@@ -89,7 +87,7 @@ class PlacedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A state about to be written. None means: not said. No content means: forget."""
+    """A state to write. None means unspecified; without content the topic is forgotten."""
 
     content: str | None
     tags: tuple[str, ...] | None = None
@@ -103,7 +101,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class TopicFilter:
-    """Which topics are wanted; what is not said does not matter."""
+    """Which topics are wanted; None matches all."""
 
     glob: str | None = None
     tag: str | None = None
@@ -116,7 +114,7 @@ class TopicFilter:
 
 @dataclass(frozen=True, slots=True)
 class EdgeDraft:
-    """An edge about to be written, its ends given as nodes."""
+    """An edge to write, its ends given as nodes."""
 
     source: int
     relation: str
@@ -132,10 +130,10 @@ class EdgeDraft:
 
 @dataclass(frozen=True, slots=True)
 class EdgeFilter:
-    """Which edges are wanted. `any_time` also gives those that no longer hold.
+    """Which edges are wanted. `any_time` includes those that do not hold.
 
-    `exact` looks at the node alone, not at what it was merged with. With a `limit`, those of
-    the next so many numbers above `beyond`, whatever their sign. `also` are more nodes.
+    `exact` ignores merges of the node. With a `limit`, only that many numbers above `beyond` are
+    read (derived edges count without their sign). `also` are more nodes.
     """
 
     node: int | None = None
@@ -151,7 +149,7 @@ class EdgeFilter:
 
 @dataclass(frozen=True, slots=True)
 class ChunkDraft:
-    """A chunk about to be placed in a state: characters `start` to `end` of it."""
+    """A chunk to place in a state: its characters `start` to `end`."""
 
     start: int
     end: int
@@ -162,7 +160,7 @@ class ChunkDraft:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A state that still has to be cut, embedded or linked."""
+    """A state that waits to be cut, embedded or linked."""
 
     state: int
     space: int
@@ -176,7 +174,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An entity in a chunk: where its name stands, and how it was brought in, if it was."""
+    """An entity in a chunk: positions of its name, and the origin if the chunk introduces it."""
 
     chunk: int
     entity: int
@@ -186,7 +184,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class NamedEntity:
-    """An entity that was not merged into another, as resolution looks at it."""
+    """An entity that was not merged into another, as entity resolution reads it."""
 
     entity: int
     name: str

@@ -1,12 +1,12 @@
-"""The tables of a memory, made by numbered steps.
+"""The tables of a memory, created by numbered steps.
 
 Each step runs once, in order, inside one transaction, and is recorded in the table `migrations`.
 A released step is never edited: the next change is the next number. The scripts are in the SQL
 of SQLite. `postgres/dialect.py` rewrites them for PostgreSQL.
 
 Times are microseconds since 1970, UTC; an open end is NULL. A node of the graph is
-one integer, its row id shifted left by three with its kind (see NodeKind) in the low
-bits, so that edges join topics, entities and chunks alike without a table of nodes.
+one integer: its row id shifted left by three, with its kind (see NodeKind) in the low
+bits. So edges can join topics, entities and chunks without a table of nodes.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ CREATE TABLE migrations (
 
 CREATE TABLE actors (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
--- The change log and the audit log are one: who did what, when, under which number.
--- The subject is a node, so that a purged name does not stay here.
+-- The change log, which is also the audit log. The subject is a node, so that a purged name
+-- does not stay here.
 CREATE TABLE changes (
   number INTEGER PRIMARY KEY,
   at INTEGER NOT NULL,
@@ -60,7 +60,7 @@ CREATE TABLE topics (
 );
 CREATE INDEX topics_entity ON topics (entity) WHERE entity IS NOT NULL;
 
--- Where ingested topics come from: an unchanged source costs a hash.
+-- The sources of ingested topics. The fingerprint tells whether a source has changed.
 CREATE TABLE sources (
   topic INTEGER PRIMARY KEY REFERENCES topics,
   root TEXT NOT NULL,
@@ -95,16 +95,15 @@ CREATE INDEX states_valid ON states (topic, valid_from, version);
 -- The whole content of a topic's latest state, when that state is stored as a delta.
 CREATE TABLE heads (topic INTEGER PRIMARY KEY REFERENCES topics, body BLOB NOT NULL);
 
--- States that still have to be cut, embedded or linked, with what the reader said of them.
+-- States that wait to be cut, embedded or linked, with the outline of their reader.
 CREATE TABLE pending (
   state INTEGER PRIMARY KEY REFERENCES states,
   phase INTEGER NOT NULL,
   outline BLOB
 );
 
--- A chunk is a part of a topic's text, whichever of its states it stands in: known by the
--- hash of its heading and text, so that an edit elsewhere in the text leaves it alone.
--- Its text is a slice of a state and is not stored twice.
+-- A chunk is a part of a topic's text. It may be in several states: the hash of its heading and
+-- text identifies it, so an edit elsewhere keeps it. Its text is a slice of a state's content.
 CREATE TABLE chunks (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   topic INTEGER NOT NULL REFERENCES topics,
@@ -116,7 +115,7 @@ CREATE TABLE chunks (
 );
 CREATE INDEX chunks_change ON chunks (change);
 
--- Where a chunk stands in a state.
+-- The places of chunks in states, in characters.
 CREATE TABLE placements (
   state INTEGER NOT NULL REFERENCES states,
   ordinal INTEGER NOT NULL,
@@ -127,7 +126,7 @@ CREATE TABLE placements (
 ) WITHOUT ROWID;
 CREATE INDEX placements_chunk ON placements (chunk);
 
--- When a chunk is part of its topic, on both axes; a row a belief, as with edges.
+-- When a chunk is part of its topic, on both time axes. Each row is a belief, as with edges.
 CREATE TABLE presences (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   chunk INTEGER NOT NULL REFERENCES chunks,
@@ -140,8 +139,8 @@ CREATE TABLE presences (
 CREATE INDEX presences_chunk ON presences (chunk);
 CREATE INDEX presences_change ON presences (change);
 
--- An identifier or the full name of a symbol of code is known by its very letters, in
--- backticks: _load is not load. The origin says how a name was found; 0 is a user's word.
+-- The key of an identifier or of the full name of a symbol of code has its exact letters, in
+-- backticks: _load is not load. The origin says how a name was found; 0: a user gave it.
 CREATE TABLE entities (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   space INTEGER NOT NULL REFERENCES spaces,
@@ -156,7 +155,7 @@ CREATE TABLE entities (
 );
 CREATE INDEX entities_change ON entities (change);
 
--- Every name an entity goes by.
+-- All names of entities.
 CREATE TABLE names (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   entity INTEGER NOT NULL REFERENCES entities,
@@ -180,9 +179,9 @@ CREATE TABLE merges (
 );
 CREATE INDEX merges_space ON merges (space);
 
--- Every place where a text says a name. Which of them count at a time, and which is the
--- longest, is decided when the graph is read. `introduces` is the origin of a name that
--- this very chunk brought in: an entity lives as long as one of these does.
+-- All places where a text contains a name. Which of them count at a moment, and which is the
+-- longest, is decided when the graph is read. `introduces` is the origin of a name that this
+-- chunk introduces: an entity exists as long as one such chunk holds.
 CREATE TABLE mentions (
   chunk INTEGER NOT NULL REFERENCES chunks,
   entity INTEGER NOT NULL REFERENCES entities,
@@ -194,7 +193,7 @@ CREATE TABLE mentions (
 CREATE INDEX mentions_entity ON mentions (entity);
 CREATE INDEX mentions_change ON mentions (change);
 
--- How far names and chunks have been matched: all chunks up to one, all names up to one.
+-- Progress of matching: all chunks up to `chunk` were matched with all names up to `name`.
 CREATE TABLE matched (
   space INTEGER PRIMARY KEY REFERENCES spaces,
   chunk INTEGER NOT NULL,
@@ -209,8 +208,8 @@ INSERT INTO inverses VALUES
   ('blocked_by', 'enabled_by'),
   ('contradicts', 'supports');
 
--- Edges that somebody wrote. An edge keeps its id; each belief about it is a row. Changing
--- an edge retires its row and writes the next, so that both time axes can be asked.
+-- Written edges. An edge keeps its id; each belief about it is a row. Changing an edge retires
+-- its row and adds another, so that both time axes can be queried.
 CREATE TABLE edges (
   row INTEGER PRIMARY KEY AUTOINCREMENT,
   id INTEGER NOT NULL,
@@ -232,13 +231,13 @@ CREATE TABLE edges (
   metadata TEXT
 );
 CREATE INDEX edges_id ON edges (id);
--- Before a fact is written, this index tells whether it is known, also at a hub.
+-- Finds whether a fact is known before it is written, quickly also at a hub.
 CREATE INDEX edges_source ON edges (source, relation, target);
 CREATE INDEX edges_target ON edges (target, relation);
 CREATE INDEX edges_space ON edges (space);
 CREATE INDEX edges_change ON edges (change);
 
--- Edges derived from a text; each holds as long as the chunk it was read in is there.
+-- Edges derived from a text. Each holds as long as the chunk it was read in.
 CREATE TABLE derived_edges (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   chunk INTEGER NOT NULL REFERENCES chunks,
@@ -266,12 +265,12 @@ CREATE TABLE embeddings (
 ) WITHOUT ROWID;
 CREATE INDEX embeddings_change ON embeddings (encoder, change);
 
--- What was erased for good, by node alone: derived indexes must drop it too.
+-- Erased nodes, which derived indexes must drop too.
 CREATE TABLE purged (change INTEGER NOT NULL, node INTEGER NOT NULL);
 CREATE INDEX purged_change ON purged (change);
 
--- Changes that wait for somebody's approval, and what became of them. `fields` are the
--- arguments of the method that applies it.
+-- Changes that wait for approval, and their decisions. `fields` are the arguments of the
+-- method that applies the change.
 CREATE TABLE proposals (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   space INTEGER NOT NULL REFERENCES spaces,
@@ -289,8 +288,8 @@ CREATE TABLE proposals (
 );
 CREATE INDEX proposals_status ON proposals (space, status);
 
--- What was answered to a write that may be sent again. Keys and requests are kept as
--- digests, so that a purged name does not stay in them.
+-- Answers to writes that may be sent again. Keys and requests are digests, so that a purged
+-- name does not stay here.
 CREATE TABLE idempotency (
   space INTEGER NOT NULL REFERENCES spaces,
   actor INTEGER NOT NULL REFERENCES actors,
@@ -302,19 +301,19 @@ CREATE TABLE idempotency (
 ) WITHOUT ROWID;
 CREATE INDEX idempotency_at ON idempotency (at);
 
--- What is still to be done after something was erased or restored. The mark is another one
--- each time, so that whoever has done it does not delete what was owed meanwhile.
+-- Work that is left after an erasure or a restore. Each write of a row has a new mark, so that
+-- a process that has done the work does not delete a row written meanwhile.
 CREATE TABLE owed (what TEXT PRIMARY KEY, mark TEXT NOT NULL) WITHOUT ROWID;
 
--- How often questions used a state, and when last. It says nothing of the world, so it is
--- written without a change.
+-- How often questions used a state, and when last. Uses are written without a change, because
+-- indexes do not need them.
 CREATE TABLE uses (
   state INTEGER PRIMARY KEY REFERENCES states,
   count INTEGER NOT NULL,
   last_used INTEGER NOT NULL
 );
 
--- What a summary was made of.
+-- The states that a summary was made from.
 CREATE TABLE originals (
   summary INTEGER NOT NULL REFERENCES states,
   state INTEGER NOT NULL REFERENCES states,
@@ -322,7 +321,7 @@ CREATE TABLE originals (
 ) WITHOUT ROWID;
 CREATE INDEX originals_state ON originals (state);
 
--- States whose body was moved out to the archive, and the object it lies in.
+-- States whose body was moved to the archive, with the object that holds it.
 CREATE TABLE archived (state INTEGER PRIMARY KEY REFERENCES states, object TEXT NOT NULL);
 CREATE INDEX archived_object ON archived (object)
 """
@@ -346,7 +345,7 @@ def steps_done(place: str, migrations: Sequence[Sequence[object]]) -> int:
 
 
 def statements(script: str) -> list[str]:
-    """The single statements of a script, so that they can share one transaction."""
+    """Return the single statements of a script, so that they can share a transaction."""
     code = "\n".join(line for line in script.splitlines() if not line.lstrip().startswith("--"))
     return [part.strip() for part in code.split(";") if part.strip()]
 
@@ -365,6 +364,6 @@ COLUMNS = dict(
     for statement in statements(script)
     if statement.startswith("CREATE TABLE")
 )
-"""By table: its columns, and the type of each."""
+"""By table: its columns and their types."""
 COUNTED = dict(re.findall(r"CREATE TABLE (\w+) \(\s+(\w+) INTEGER PRIMARY KEY AUTO", _TABLES))
-"""By table: its column of numbers that are given out once and never again."""
+"""By table: the column whose numbers are never assigned twice."""

@@ -1,4 +1,4 @@
-"""Where ingested topics come from."""
+"""Sources of ingested topics."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hades.store.topics import Topics
 
 
 class Sources:
-    """The source of each ingested topic, and the hash of what was read."""
+    """The source of each ingested topic, and the fingerprint of what was read."""
 
     def __init__(self, database: Database, topics: Topics) -> None:
         self._database = database
         self._topics = topics
 
     def of_root(self, space: int, root: str) -> dict[str, bytes]:
-        """The topics that came from a root and are still there, with their fingerprints."""
+        """Return the topics from a root that are not forgotten, with their fingerprints."""
         rows = self._database.rows(
             "SELECT t.name, o.fingerprint FROM sources o JOIN topics t ON t.id = o.topic "
             "JOIN states s ON s.id = t.latest "
@@ -29,9 +29,9 @@ class Sources:
         return dict(rows)
 
     def forgotten(self, space: int, root: str) -> dict[str, bytes]:
-        """The topics of a root that somebody forgot, with what their source said then.
+        """Return the topics of a root that a user forgot, with their fingerprints then.
 
-        Those whose source went are not among them: the log says who let a topic go.
+        Topics that were forgotten because their source was removed are left out.
         """
         rows = self._database.rows(
             "SELECT t.name, o.fingerprint FROM sources o JOIN topics t ON t.id = o.topic "
@@ -42,7 +42,7 @@ class Sources:
         return dict(rows)
 
     def root_of(self, space: int, topic: str) -> str | None:
-        """Where a topic came from; None when it was written by hand."""
+        """Return the root of a topic, or None if it was not ingested."""
         root: str | None = self._database.value(
             "SELECT o.root FROM sources o JOIN topics t ON t.id = o.topic "
             "WHERE t.space = ? AND t.name = ?",
@@ -53,7 +53,7 @@ class Sources:
     def put(
         self, space: int, topic: str, root: str, fingerprint: bytes, kind: str, title: str
     ) -> None:
-        """Note where a topic came from."""
+        """Record the source, kind and title of a topic."""
         topic_id = self._topics.id(space, topic)
         self._database.upsert(
             "sources", ("topic",), topic=topic_id, root=root, fingerprint=fingerprint
@@ -63,7 +63,7 @@ class Sources:
         )
 
     def rename(self, write: Write, space: int, topic: str, new: str) -> None:
-        """Give a topic another name; its history goes along, so its hashes are made anew."""
+        """Rename a topic and all its states. The hashes contain the name, so make them again."""
         if self._topics.exists(space, new):
             raise Conflict(f"The topic {new!r} exists already.")
         states = list(self._topics.history(space, topic, NOW))

@@ -1,4 +1,4 @@
-"""Spaces, the change log and the numbers that describe a memory."""
+"""Spaces, the change log, and counts of what a memory holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hades.store.records import Write
 from hades.store.topics import Topics
 
 UPKEEP = ("cut", "embed", "link", "match", "archive")
-"""Actions that index what others wrote."""
+"""Actions of indexing and archiving, which change nothing that a user wrote."""
 
 
 class Spaces:
@@ -25,25 +25,25 @@ class Spaces:
         self._topics = topics
 
     def list(self) -> list[Space]:
-        """Every space, by name."""
+        """Return all spaces, by name."""
         rows = self._database.rows("SELECT id, name, created_at FROM spaces ORDER BY name")
         topics = self._topics.counts()
         with intact("A space"):
             return [Space(name, from_micros(at), topics.get(id_, 0)) for id_, name, at in rows]
 
     def id(self, name: str) -> int:
-        """The number of a space; NotFound when there is no such space."""
-        found = self._database.once("SELECT id FROM spaces WHERE name = ?", name)
-        if found is None:
+        """Return the number of a space, or raise NotFound."""
+        row = self._database.once("SELECT id FROM spaces WHERE name = ?", name)
+        if row is None:
             raise NotFound(f"There is no space {name!r}: create it with `hades spaces create`.")
-        return int(found[0])
+        return int(row[0])
 
     def name(self, space: int) -> str:
         """Return the name of a space."""
         return str(self._database.value("SELECT name FROM spaces WHERE id = ?", space))
 
     def create(self, write: Write, name: str) -> Space:
-        """A new, empty space."""
+        """Create an empty space."""
         if self._database.row("SELECT 1 FROM spaces WHERE name = ?", name):
             raise Conflict(f"The space {name!r} exists already.")
         write.space = self._database.insert("spaces", name=name, created_at=write.at)
@@ -68,7 +68,7 @@ def read_log(
     *,
     upkeep: bool,
 ) -> list[Change]:
-    """The last changes before a number, newest first: who did what, when."""
+    """Return the last changes before a number, newest first. `upkeep` includes UPKEEP actions."""
     without = "" if upkeep else f"AND c.action NOT IN {UPKEEP} "
     rows = database.rows(
         "SELECT c.number, c.at, a.name, c.action, s.name, c.subject FROM changes c "
@@ -111,7 +111,7 @@ _COUNTS = {
 
 
 def count(database: Database, topics: Topics, space: int) -> dict[str, int]:
-    """How much there is in a space, and how large the file is."""
+    """Return counts of what a space holds, and the size of the memory."""
     numbers = {"topics": topics.counts().get(space, 0)}
     numbers |= {name: database.value(sql, space) for name, sql in _COUNTS.items()}
     numbers["change"] = database.change()

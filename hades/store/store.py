@@ -1,4 +1,4 @@
-"""Store: everything a memory keeps, whichever engine keeps it."""
+"""Store: all parts of a stored memory, on either engine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 class Store:
-    """A memory's truth."""
+    """A stored memory. Indexes are derived from it and can be built again."""
 
     def __init__(
         self,
@@ -72,8 +72,8 @@ class Store:
         self.idempotency = Idempotency(database)
         self.changefeed = Changefeed(database)
         self.uses = Uses(database)
-        """Those of a server's reading side are its writing side's."""
-        # What every caller needs of the database itself.
+        """A server sets the same object for the store it reads from and the one it writes to."""
+        # Members of the database that callers need.
         self.read_only = database.read_only
         self.write = database.write
         self.transaction = database.transaction
@@ -94,69 +94,69 @@ class Store:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether this thread is inside a batch or a snapshot."""
+        """Whether this thread is inside a transaction or a snapshot."""
         return self.database.in_transaction
 
     @property
     def index_folder(self) -> Path:
-        """Where what is derived from this memory is kept."""
+        """The folder of the indexes of this memory."""
         return self.database.files.with_name(self.database.files.name + ".index")
 
     def log(
         self, space: int | None, limit: int, before: int = FOREVER, *, upkeep: bool = True
     ) -> list[Change]:
-        """The last changes before a number, newest first, with those that index or without."""
+        """Return the last changes before a number, newest first; `upkeep` includes indexing."""
         return spaces.read_log(self.database, self.entities, space, limit, before, upkeep=upkeep)
 
     def stats(self, space: int) -> dict[str, int]:
-        """How much there is."""
+        """Return counts of what a space holds, and the size of the memory."""
         return spaces.count(self.database, self.topics, space)
 
     def kept_tiers(self) -> list[Tier]:
-        """Texts that this process keeps unpacked, and of the archive."""
+        """Return the caches of this process: decoded texts, and texts of the archive."""
         archive = self.topics.archive
         return [self.chunks.kept.tier("texts"), archive.kept.tier("archived texts")]
 
     def tiers(self) -> list[Tier]:
-        """The same, then the store itself and its archive."""
+        """Return these caches, the store itself, and its archive if there is one."""
         archive = self.topics.archive
         archived = archive.states()
         stored = self.database.value("SELECT count(*) FROM states") - archived
-        found = [*self.kept_tiers(), Tier("store", "store", stored, self.database.size())]
+        tiers = [*self.kept_tiers(), Tier("store", "store", stored, self.database.size())]
         if archived or self.database.meta(OWN_FACTS[0]):
             size, where = archive.size(), archive.place() or ""
             where += " (missing)" if archived and not size else ""
-            found.append(Tier("archive", where, archived, size or None))
-        return found
+            tiers.append(Tier("archive", where, archived, size or None))
+        return tiers
 
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
-        """Erase a topic or entity with all that was derived from it."""
+        """Erase a topic or entity with everything derived from it. Return rows by kind."""
         self.chunks.kept.clear()
         self.topics.archive.kept.clear()
         return purge.erase(self.database, self.entities, write, space, name)
 
     def owed(self) -> list[str]:
-        """What is still to be done after something was erased or restored."""
+        """Return the work that is left after an erasure or a restore."""
         return owed.owed(self.database)
 
     def finish_owed(self, drop_indexes: Callable[[], object]) -> None:
-        """Do what is owed; what cannot be done now stays owed."""
+        """Do the owed work. Work that cannot be done now stays."""
         owed.finish(self.database, drop_indexes, self.topics.archive.settle)
 
     def repair(self) -> None:
-        """Derive again what is derived, and owe what is left of killed processes."""
+        """Repair what can be derived again, and owe the removal of files of killed processes."""
         with self.database.transaction():
             check.repair(self.database, self.topics)
             owed.owe(self.database, owed.LEFTOVERS)
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Everything that is not as it should be."""
-        found = self.damage(on_progress) or check.find_clock_problems(self.database)
+        """Return all problems: damage, a wrong clock, owed work, the archive, and risks."""
+        problems = self.damage(on_progress) or check.find_clock_problems(self.database)
         left = check.find_left(self.database) + self.topics.archive.problems()
-        return found + left + self.database.risks()
+        return problems + left + self.database.risks()
 
     def damage(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Everything stored that is not as it was written."""
+        """Return everything stored that is damaged or contradictory."""
         try:
             with self.database.snapshot():
                 return check.find_problems(self.database, self.topics, on_progress)
@@ -166,14 +166,14 @@ class Store:
             ]
 
     def dump(self) -> Generator[dict[str, Any], None, None]:
-        """Everything as plain records, all of one moment."""
+        """Yield everything as plain records, as of one moment."""
         with self.database.snapshot():
             yield from dump.dump(self.database, self.topics)
 
     def load(
         self, write: Write, records: Iterable[dict[str, Any]], rename: str | None
     ) -> dict[str, int]:
-        """Load what `dump` gave; how many records of each kind."""
+        """Load records of `dump`. Return their number by table."""
         loaded = dump.load(self.database, self.topics, write, records, rename)
         self.database.look_again()
         return loaded
@@ -181,12 +181,12 @@ class Store:
     def backup(self, target: str, on_progress: Progress | None = None) -> None:
         """Copy the memory, as of one moment, to a new file while others read and write it.
 
-        Where `on_progress` raises, the copy stops and leaves nothing behind.
+        If `on_progress` raises, the copy stops and is removed.
         """
         copying.backup(self._file("backed up"), target, on_progress, self._bring_into)
 
     def restore(self, source: str, actor: str, on_progress: Progress | None = None) -> None:
-        """Put back a backup, in one step, under everybody who has the memory open."""
+        """Restore a backup in one step, while others have the memory open."""
         database = self._file("restored")
         if database.read_only:
             raise Denied(f"{database.place} is open for reading only.")
@@ -209,9 +209,9 @@ class Store:
         self.chunks.kept.clear()
 
     def _bring_into(self, copied: SqliteDatabase) -> None:
-        """Bring what lies in the archive into a copy of this memory, so that it is whole.
+        """Bring archived texts into a copy of this memory, so that it needs no archive.
 
-        What is lost stays where it was said to be.
+        Lost texts stay recorded as archived.
         """
         archive, lost = self.topics.archive, list[HadesError]()
         with copied.transaction():
@@ -221,8 +221,8 @@ class Store:
                 except LOST as error:
                     lost.append(error)
             if lost:
-                said = "The backup lacks what is in the archive, %d objects: %s"
-                _log.warning(said, len(lost), lost[0])
+                message = "The backup lacks %d objects of the archive: %s"
+                _log.warning(message, len(lost), lost[0])
                 copied.set_meta("archive", archive.place() or "")
             else:
                 copied.run("DELETE FROM meta WHERE key = ANY(?)", list(OWN_FACTS))
@@ -230,7 +230,7 @@ class Store:
     # A part of a large memory
 
     def vector_index(self, encoder: str) -> PgVector | None:
-        """The index of an encoder's vectors that the database has; None: this is a file."""
+        """Return the database's own index of an encoder's vectors. A file has none."""
         if isinstance(self.database, SqliteDatabase):
             return None
         from hades.store.postgres.pgvector import PgVector
@@ -238,10 +238,10 @@ class Store:
         return PgVector(self.database, encoder)
 
     def excerpt(self, chunks: Sequence[int], nodes: Sequence[int]) -> Store:
-        """The same memory with a changefeed of these chunks, and what is around nodes, only."""
-        made = copy.copy(self)
-        made.changefeed = ExcerptFeed(self.database, chunks, nodes)
-        return made
+        """Return this store with a changefeed of these chunks and of the edges around nodes."""
+        excerpt = copy.copy(self)
+        excerpt.changefeed = ExcerptFeed(self.database, chunks, nodes)
+        return excerpt
 
     def _file(self, what: str) -> SqliteDatabase:
         if not isinstance(self.database, SqliteDatabase):

@@ -1,4 +1,4 @@
-"""Summaries in the store: which there are, what they were made of, and what they stand for."""
+"""Summaries in the store, and the states that they were made from."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SELECT t.name || '@' || s.version FROM reached r JOIN states s ON s.id = r.state
 JOIN topics t ON t.id = s.topic WHERE s.level {2} ORDER BY s.level, s.valid_from, s.id
 """
 ToldEdge = tuple[int, int, int | None]
-"""Its number, when it began and when it ended."""
+"""The id of an edge, and when it began and ended."""
 
 
 class StateOfPeriod(NamedTuple):
@@ -38,34 +38,34 @@ class StateOfPeriod(NamedTuple):
     valid_from: int
     kind: str
     forgotten: int
-    """1: it is the mark that forgetting leaves."""
+    """1 if this empty state records a forgetting."""
     importance: float
 
 
 class StoredSummary(NamedTuple):
-    """A summary as it stands at a moment."""
+    """A summary at a moment."""
 
     id: int
     topic: str
     level: int
     valid_from: int
-    """The end of its period: before that it could not be known."""
+    """The end of its period, since the summary could not be known before."""
     metadata: Mapping[str, Any]
 
     @property
     def period(self) -> SummaryPeriod:
-        """What it is a summary of."""
+        """The period that it summarises."""
         return SummaryPeriod.around(self.level, day_of(self.valid_from) - 1)
 
 
 class Summaries:
-    """Summaries and what they were made of."""
+    """Summaries and the states that they were made from."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def states(self, space: int, since: int, until: int, as_of: AsOf) -> list[StateOfPeriod]:
-        """The states of a space that began in a time, as known at a moment, in order of time."""
+        """Return the states of a space that began in a period, as known at a moment, by time."""
         rows = self._database.rows(
             "SELECT s.id, t.name, s.version, s.valid_from, t.kind, "
             "CASE WHEN s.encoding IS NULL THEN 1 ELSE 0 END, coalesce(s.importance, ?4) "
@@ -77,20 +77,21 @@ class Summaries:
         return [StateOfPeriod._make(row) for row in rows]
 
     def told_by_day(self, space: int, as_of: AsOf) -> dict[int, set[ToldEdge]]:
-        """By day, the edges that somebody told and that began or ended on it."""
-        found = defaultdict[int, set[ToldEdge]](set)
+        """Return the written edges that began or ended on each day."""
+        by_day = defaultdict[int, set[ToldEdge]](set)
         for edge in self._database.rows(
             "SELECT e.id, e.valid_from, e.valid_to FROM edges e "
             "JOIN relations r ON r.id = e.relation AND r.name <> ?2 "
             f"WHERE e.space = ?1 AND {believed('e', '?3')} ORDER BY e.id",
             *(space, SIMILAR_TO, self._database.moment(as_of)[1]),
         ):
-            for moment in (one for one in edge[1:] if one is not None):
-                found[day_of(moment)].add(edge)
-        return found
+            for moment in edge[1:]:
+                if moment is not None:
+                    by_day[day_of(moment)].add(edge)
+        return by_day
 
     def there(self, space: int, as_of: AsOf) -> list[StoredSummary]:
-        """The summaries of a space at a moment, by name."""
+        """Return the summaries of a space at a moment, by name."""
         valid, known = self._database.moment(as_of)
         rows = self._database.rows(
             "SELECT s.id, t.name, s.level, s.valid_from, s.metadata FROM topics t "
@@ -105,7 +106,7 @@ class Summaries:
         return [StoredSummary._make((*row[:4], json.loads(row[4] or "{}"))) for row in rows]
 
     def put(self, space: int, topic: str, version: int, states: Iterable[int]) -> int:
-        """Note what a summary was made of; its row."""
+        """Record the states that a summary was made from. Return the id of its state."""
         summary = int(self._database.value(_ROWS, space, topic, version, version))
         self._database.run_many(
             "INSERT INTO originals VALUES (?, ?) ON CONFLICT (summary, state) DO NOTHING",
@@ -114,7 +115,7 @@ class Summaries:
         return summary
 
     def are_there(self, states: Iterable[int], edges: Iterable[int]) -> bool:
-        """Whether all these rows are still there: something may have been purged meanwhile."""
+        """Return whether all these rows still exist, since some may have been purged."""
         return all(
             self._database.value(f"SELECT count(DISTINCT id) FROM {table} WHERE id = ANY(?)", ids)
             == len(ids)
@@ -122,11 +123,11 @@ class Summaries:
         )
 
     def originals(self, space: int, topic: str, version: int) -> list[str]:
-        """The first states that a summary stands for, through all levels, as they are cited."""
+        """Return the citations of the original states of a summary, through all levels."""
         reached = _REACHED.format("summary", "state", "= 0", _ROWS)
         return self._database.column(reached, space, topic, version, version)
 
     def holding(self, space: int, topic: str, version: int | None) -> list[str]:
-        """The summaries that a version of a topic went into, or any, the smallest first."""
+        """Return the summaries that cover a version of a topic, or any, the lowest level first."""
         reached = _REACHED.format("state", "summary", "> 0", _ROWS)
         return self._database.column(reached, space, topic, version or 1, version or FOREVER)

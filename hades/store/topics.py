@@ -1,8 +1,8 @@
-"""Topics and states: writing a version, finding one by number or by time.
+"""Topics and states: write a version, find one by number or by time.
 
-A state is stored as a delta from the version before it, with a whole copy at least
-every `WHOLE_EVERY` versions, so any version is rebuilt in bounded work. The latest
-content lies whole in `heads`, so reading it rebuilds nothing.
+A state is stored as a delta from the version before it, with a whole copy at least every
+`WHOLE_EVERY` versions, so rebuilding any version is bounded work. The latest content is whole in
+`heads`, so reading it needs no rebuilding.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ SMALL_CHARACTERS = 40_000
 """The most characters of a small text. No question waits for a longer one: cutting it and finding
 its names takes 3 s per megabyte on two ARM cores."""
 WHOLE_EVERY = 64
-"""At most so many deltas lie between a version and a whole copy of one."""
+"""The most versions from one whole copy to the next."""
 
 OWN_NAME = """
 SELECT id FROM entities WHERE space = ?1 AND key = ?2
 UNION ALL SELECT id FROM entities WHERE space = ?1 AND key = ?3"""
-"""The entities that bear a name themselves: by its very letters, then by its key."""
+"""Finds the entities with a name: by its exact letters, then by its key."""
 
 
 class _StateRow(NamedTuple):
-    """A state as it lies in the file, with what the reading statement adds."""
+    """A row of `states`, with the columns that the queries below add."""
 
     topic: int
     version: int
@@ -117,7 +117,7 @@ class Topics:
     # Reading
 
     def state(self, space: int, topic: str, as_of: AsOf) -> State:
-        """The state of a topic as of a moment; NotFound when there was none."""
+        """Return the state of a topic as of a moment. Raise NotFound if there was none."""
         row = self._latest(space, topic)[0] if as_of.is_now else None
         if not as_of.is_now or (row is not None and row.planned):
             valid, known = self._database.moment(as_of)
@@ -132,7 +132,7 @@ class Topics:
         return _state(topic, row, self._content(topic, row), self._originals(row))
 
     def version(self, space: int, topic: str, version: int, as_of: AsOf) -> State:
-        """One version of a topic by its number."""
+        """Return a version of a topic by its number."""
         known = self._database.moment(as_of)[1]
         topic_id = self.id(space, topic)
         row = self._row(_VERSIONS, topic=topic_id, first=version, last=version, known=known)
@@ -144,35 +144,35 @@ class Topics:
     def history(
         self, space: int, topic: str, as_of: AsOf, *, archived: bool = True
     ) -> Iterator[State]:
-        """The states of a topic in the order they were recorded.
+        """Yield the states of a topic in the order they were recorded.
 
-        Without `archived`, contents in the archive are not read: those states are empty.
+        Without `archived`, the archive is not read: states in it have an empty content.
         """
         known = self._database.moment(as_of)[1]
         topic_id = self.id(space, topic)
         content: bytes | None = None
-        for row in self._database.rows(
+        for values in self._database.rows(
             _VERSIONS, topic=topic_id, first=1, last=FOREVER, known=known
         ):
-            found = _StateRow(*row)
-            if found.encoding is None or (found.object is not None and not archived):
+            row = _StateRow(*values)
+            if row.encoding is None or (row.object is not None and not archived):
                 content = None
             else:
-                content = self._checked(topic, found, content)
-            yield _state(topic, found, content or b"", self._originals(found))
+                content = self._checked(topic, row, content)
+            yield _state(topic, row, content or b"", self._originals(row))
 
     def whole(self, space: int, states: Iterable[State], as_of: AsOf) -> Iterator[State]:
-        """States of a history that was read without `archived`, now with their contents."""
-        for one in states:
-            lies_there = one.tier == "archive"
-            yield self.version(space, one.topic, one.version, as_of) if lies_there else one
+        """Yield the states of a history that was read without `archived`, with their contents."""
+        for state in states:
+            is_archived = state.tier == "archive"
+            yield self.version(space, state.topic, state.version, as_of) if is_archived else state
 
     def changed(
         self, space: int, after: int, topic: str | None, glob: str | None
     ) -> Iterator[tuple[str, int, int]]:
-        """States of prose written after a change: topic, version, change; oldest first.
+        """Yield (topic, version, change) of states of prose written after a change, oldest first.
 
-        Of notes every version since they were last forgotten, of others the latest.
+        Notes give every version since they were last forgotten, other topics only the latest.
         """
         rows = self._database.rows(
             "SELECT t.name, s.version, s.change FROM topics t JOIN states s ON s.topic = t.id "
@@ -189,7 +189,7 @@ class Topics:
         yield from rows
 
     def list(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
-        """The topics there are as of a moment, by name."""
+        """Return the topics that pass a filter, as of a moment, by name."""
         valid, known = self._database.moment(as_of)
         sql = f"""
             SELECT t.name, s.version,
@@ -236,7 +236,7 @@ class Topics:
             ]
 
     def counts(self) -> dict[int, int]:
-        """How many topics there are now, by space."""
+        """Return the number of topics that hold now, by space."""
         rows = self._database.rows(
             f"SELECT t.space, count(*) FROM topics t JOIN states s "
             f"ON s.id = CASE WHEN t.planned = 1 THEN {STATE_THEN} ELSE t.latest END "
@@ -292,7 +292,7 @@ class Topics:
         return {state: row for state, *row in rows}
 
     def written(self, space: int, changes: Iterable[int]) -> dict[int, tuple[str, int]]:
-        """By change that wrote a state of its subject: the topic and the version."""
+        """Return topic and version of the state that each change wrote, if it wrote one."""
         rows = self._database.rows(
             "SELECT c.number, t.name, s.version FROM changes c "
             f"JOIN topics t ON c.subject = t.id << 3 | {NodeKind.TOPIC} AND t.space = ?1 "
@@ -302,7 +302,10 @@ class Topics:
         return {change: (topic, version) for change, topic, version in rows}
 
     def stamps(self, space: int, topics: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """By topic, numbers that differ after every write to it; the last: is a state planned?"""
+        """Return, by topic, numbers that change with every write to it.
+
+        The last number says whether a state is planned.
+        """
         rows = self._database.rows(
             "SELECT name, id, versions, latest, planned FROM topics "
             "WHERE space = ? AND name = ANY(?)",
@@ -311,7 +314,7 @@ class Topics:
         return {name: tuple(stamp) for name, *stamp in rows}
 
     def planned(self, after: int) -> Sequence[int]:
-        """When planned states come true."""
+        """Return the times after `after` at which planned states begin to hold."""
         return self._database.column(
             "SELECT DISTINCT s.valid_from FROM topics t JOIN states s ON s.topic = t.id "
             "WHERE t.planned = 1 AND s.valid_from > ?",
@@ -319,13 +322,13 @@ class Topics:
         )
 
     def id(self, space: int, topic: str) -> int:
-        """The number of a topic; NotFound when there is none."""
+        """Return the number of a topic, or raise NotFound."""
         if (found := self._find(space, topic)) is None:
             raise self._missing(space, topic)
         return found
 
     def kind(self, space: int, topic: str) -> str | None:
-        """What a topic is: note, document, code …; None when there is none."""
+        """Return the kind of a topic (note, document, code …), or None without such a topic."""
         found: str | None = self._database.value(
             "SELECT kind FROM topics WHERE space = ? AND name = ?", space, topic
         )
@@ -342,15 +345,15 @@ class Topics:
         return found
 
     def exists(self, space: int, topic: str) -> bool:
-        """Whether the topic was ever remembered, forgotten ones included."""
+        """Return whether there is such a topic, even a forgotten one."""
         return self._find(space, topic) is not None
 
     # Writing
 
     def add(self, write: Write, space: int, topic: str, draft: Draft) -> tuple[State, bool]:
-        """Append a state, unless it says what already holds; and whether it was appended.
+        """Append a state, unless it repeats the current one. Return it, and whether it is new.
 
-        A new state is pending: it still has to be cut into chunks, embedded and linked.
+        A new state waits to be cut into chunks, embedded and linked.
         """
         latest, topic_id, versions = self._latest(space, topic)
         if draft.expect_version is not None and draft.expect_version != versions:
@@ -360,7 +363,7 @@ class Topics:
             )
         forgets = draft.content is None or latest is None or latest.encoding is None
         if latest is not None and not forgets and bool(latest.level) != bool(draft.level):
-            what = "is a summary, which `consolidate` writes" if latest.level else "is no summary"
+            what = "is a summary, as `consolidate` writes" if latest.level else "is not a summary"
             raise Conflict(f"The topic {topic!r} {what}: take another name.")
         valid_from = write.at if draft.valid_from is None else to_micros(draft.valid_from)
         current = latest
@@ -371,8 +374,8 @@ class Topics:
         content = None if draft.content is None else draft.content.encode()
         is_latest = latest is None or valid_from >= latest.valid_from
         if content is None:
-            # Forgetting now also withdraws what is planned; forgetting as of a day in the
-            # past says nothing of what came after it.
+            # Forgetting now also withdraws planned states. Forgetting as of a past day does not
+            # change the states after that day.
             plans = 0
             if draft.valid_from is None:
                 plans, is_latest = self._withdraw_plans(write, topic_id, valid_from), True
@@ -407,7 +410,7 @@ class Topics:
             row = _inherit(row, draft, current)
         values = dict(zip(_StateRow._fields[:14], row, strict=False))
         state_id = self._database.insert("states", **values, change=write.change)
-        if not draft.level:  # a summary is found by its time, and never among its originals
+        if not draft.level:  # summaries are found by their time and are not indexed
             large = draft.content is not None and len(draft.content) > SMALL_CHARACTERS
             phase = Phase.LARGE if large else Phase.CHUNKS
             self._database.run("INSERT INTO pending VALUES (?, ?, NULL)", state_id, int(phase))
@@ -420,7 +423,7 @@ class Topics:
         return _state(topic, row, content or b""), True
 
     def set_kind(self, write: Write, space: int, topic: str, kind: str) -> bool:
-        """Say what a topic is; whether that is news. Indexes hear of its chunks again."""
+        """Set the kind of a topic and mark its chunks as changed. Return whether it is another."""
         done = self._database.run(
             "UPDATE topics SET kind = ?1 WHERE space = ?2 AND name = ?3 AND kind <> ?1",
             *(kind, space, topic),
@@ -432,7 +435,7 @@ class Topics:
         return bool(done)
 
     def _withdraw_plans(self, write: Write, topic_id: int, after: int) -> int:
-        """Retire the states that have not come true yet; how many."""
+        """Retire the planned states of a topic. Return their number."""
         return self._database.run(
             "UPDATE states SET retired_at = ? "
             "WHERE topic = ? AND valid_from > ? AND retired_at IS NULL",
@@ -440,14 +443,14 @@ class Topics:
         )
 
     def _new_topic(self, space: int, topic: str) -> int:
-        """A topic; an entity of that name, met before in an edge, becomes its subject."""
+        """Make a topic. An entity that already has its name becomes its subject."""
         entity = self._database.value(OWN_NAME, space, exact_key(topic), name_key(topic))
         return self._database.insert("topics", space=space, name=topic, entity=entity)
 
     def _point(
         self, write: Write, state_id: int, row: _StateRow, content: bytes | None, *, had_head: bool
     ) -> None:
-        """Let the new state be the topic's latest."""
+        """Make a new state the latest one of its topic."""
         self._database.run(
             "UPDATE topics SET versions = ?, planned = ?, latest = ? WHERE id = ?",
             *(row.version, int(row.valid_from > write.at), state_id, row.topic),
@@ -458,7 +461,7 @@ class Topics:
             self._database.run("DELETE FROM heads WHERE topic = ?", row.topic)
 
     def _put_before(self, row: _StateRow) -> int | None:
-        """The new state begins before the latest one: it ends where the next begins."""
+        """Count a new state that begins before the latest one. Return when the next one begins."""
         self._database.run("UPDATE topics SET versions = ? WHERE id = ?", row.version, row.topic)
         following: int | None = self._database.value(
             "SELECT min(valid_from) FROM states "
@@ -470,11 +473,11 @@ class Topics:
     def _encode(
         self, topic: str, content: bytes | None, parent: _StateRow | None
     ) -> tuple[int | None, int, bytes | None]:
-        """How to store a content: (encoding, depth, body)."""
+        """Return how to store a content: (encoding, depth, body)."""
         if content is None:
             return None, 0, None
         if parent is None or parent.encoding is None or parent.object is not None:
-            parent = None  # no chain leads through the archive
+            parent = None  # a chain of deltas must not lead through the archive
         if parent is None or parent.depth + 1 >= WHOLE_EVERY:
             encoding, body = pack(content, None)
             return encoding, 0, body
@@ -482,7 +485,7 @@ class Topics:
         return encoding, parent.depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0, body
 
     def make_whole(self, topic: int, version: int) -> None:
-        """Store a version whole, so that it needs none before it; inside a write."""
+        """Store a version whole instead of as a delta. Call it inside a write."""
         row = self._row(_PARENT, topic, version)
         if row is None or not row.is_delta:
             return
@@ -500,19 +503,19 @@ class Topics:
         if row.head is not None:
             self._database.run("DELETE FROM heads WHERE topic = ?", topic)
 
-    # Inside
+    # Private
 
     def _row(self, sql: str, *values: Any, **named: Any) -> _StateRow | None:
-        found = self._database.row(sql, *values, **named)
-        return None if found is None else _StateRow(*found)
+        row = self._database.row(sql, *values, **named)
+        return None if row is None else _StateRow(*row)
 
     def _latest(self, space: int, topic: str) -> tuple[_StateRow | None, int, int]:
-        """A topic's latest state, the topic's number and how many versions it has."""
-        *found, topic_id, versions = self._database.row(_LATEST, space, topic) or (None, 0, 0)
-        return None if found[0] is None else _StateRow(*found), topic_id, versions
+        """Return the latest state of a topic, the topic's number and its number of versions."""
+        *row, topic_id, versions = self._database.row(_LATEST, space, topic) or (None, 0, 0)
+        return None if row[0] is None else _StateRow(*row), topic_id, versions
 
     def _content(self, topic: str, row: _StateRow) -> bytes:
-        """The content of a state's row: from the head, or rebuilt from a whole copy on."""
+        """Return the content of a state: the head, or rebuilt from the last whole copy."""
         if row.head is not None or not row.is_delta:
             return self._checked(topic, row, None)
         content: bytes | None = None
@@ -540,7 +543,7 @@ class Topics:
         return content
 
     def _originals(self, row: _StateRow) -> tuple[str, ...]:
-        """What a summary was made of, as states are cited."""
+        """Return the citations of the states that a summary was made from."""
         if not row.level:
             return ()
         rows = self._database.rows(
@@ -576,7 +579,7 @@ def _says_nothing_new(current: State, draft: Draft) -> bool:
 
 
 def _inherit(row: _StateRow, draft: Draft, current: _StateRow) -> _StateRow:
-    """Tags, metadata and importance carry over unless the writer said otherwise."""
+    """Carry tags, metadata and importance over unless the draft sets them."""
     return row._replace(
         tags=current.tags if draft.tags is None else row.tags,
         metadata=_inherited(current.metadata) if draft.metadata is None else row.metadata,
@@ -585,7 +588,7 @@ def _inherit(row: _StateRow, draft: Draft, current: _StateRow) -> _StateRow:
 
 
 def _inherited(metadata: str | None) -> str | None:
-    """Metadata without what is said of how that one state was made."""
+    """Return metadata without its record of a promotion, which describes one state only."""
     if metadata is None or f'"{PROMOTION}"' not in metadata:
         return metadata
     return json_or_none({k: v for k, v in json.loads(metadata).items() if k != PROMOTION})
@@ -594,10 +597,10 @@ def _inherited(metadata: str | None) -> str | None:
 def unpacked(
     topic: str, version: int, encoding: int | None, body: bytes | None, old: bytes | None
 ) -> bytes:
-    """A stored body as content; Corrupt when it cannot be."""
+    """Return the content of a stored body. Raise Corrupt if it is damaged."""
     with intact(f"The state {topic}@{version}"):
         if encoding is None or not isinstance(body, bytes):
-            raise ValueError("a version between it and a whole copy is missing")
+            raise ValueError("a version between it and the last whole copy is missing")
         return unpack(encoding, body, old)
 
 
@@ -628,5 +631,5 @@ def _tags(text: str | None) -> tuple[str, ...]:
 
 
 def json_or_none(value: Any) -> str | None:
-    """A value as it is kept in a column; nothing where there is nothing to say."""
+    """Return a value as JSON for a column, or None if it is empty."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else None

@@ -1,8 +1,8 @@
-"""Uses: which states questions used, and when last, written many at once.
+"""Uses: how often questions used each state, and when last.
 
-A use says nothing of the world. So it is written without a change number: no index and no cache
-hears of it. It waits in memory until there are many, for some time, or until the memory is
-closed; a process that is killed loses those that wait.
+Uses are written without a change number, because no index and no cache depends on them. They wait
+in this process and are written together: when there are many, after some time, or when the memory
+is closed. A killed process loses those that wait.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from hades.store.database import Database
 WRITTEN_FROM_STATES = 256
 WRITTEN_AFTER_S = 30.0
 WAITING_AT_MOST = 4_096
-"""States whose uses are kept while another process holds the database; more are dropped."""
+"""The most states whose uses wait while another process is writing; more are dropped."""
 CLOSING_WAITS_S = 1.0
 
 Used = tuple[int, str, int, int]
-"""Space, topic, version and when it was recorded: a topic of a purged one's name is another."""
+"""Space, topic, version and recording time, which differs if the name was purged and used again."""
 
 _WRITE = """
 INSERT INTO uses SELECT s.id, ?5, ?6 FROM topics t JOIN states s ON s.topic = t.id
@@ -36,12 +36,12 @@ ON CONFLICT (state) DO UPDATE SET count = uses.count + excluded.count,
 
 
 class Uses:
-    """The uses that wait to be written; shared by threads."""
+    """The uses that wait to be written. Threads may share it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.counts = not database.read_only
-        """Whether uses count here; an evaluation says no, to find the same every time."""
+        """Whether uses are counted. An evaluation turns it off, so that its results repeat."""
         self._begin_process()
 
     def _begin_process(self) -> None:
@@ -50,10 +50,10 @@ class Uses:
         self._due = time.monotonic() + WRITTEN_AFTER_S
 
     def add(self, space: int, states: Iterable[tuple[str, int, datetime]]) -> None:
-        """Count a use of each state: its topic, version and when it was recorded."""
+        """Count a use of each state, given as (topic, version, recording time)."""
         if not self.counts:
             return
-        if self._pid != os.getpid():  # after a fork they are the parent's to write
+        if self._pid != os.getpid():  # after a fork, the parent writes its own
             self._begin_process()
         at = self._database.clock()
         used = {
@@ -66,9 +66,9 @@ class Uses:
             self.write()
 
     def write(self, wait_s: float = 0.0) -> None:
-        """Write what waits in one transaction; where that cannot be done now, it waits on.
+        """Write the waiting uses in one transaction, or keep them if that fails.
 
-        It is never worth a question's failure, nor its waiting for another writer.
+        A question must neither fail nor wait for another writer because of them.
         """
         if self._pid != os.getpid() or not self._waiting:
             return
@@ -83,7 +83,7 @@ class Uses:
                 self._keep(taken)
 
     def forget(self) -> None:
-        """Drop what waits: the states are another memory's now."""
+        """Drop the waiting uses, because the states were replaced by a restore."""
         with self._lock:
             self._waiting = {}
 

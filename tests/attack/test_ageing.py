@@ -28,6 +28,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(STEPS)
 def test_nothing_becomes_unreachable(

@@ -14,16 +14,18 @@ import pytest
 
 import hades
 
+pytestmark = pytest.mark.workers
+
 SLOW, LARGE = "It takes longer than", "It takes more than"
 HOSTILE = {
-    "merged_rows.docx": (files.merged_rows(rows=600), SLOW),
-    "wide_cell.docx": (files.wide_cell(), ""),
-    "many_paragraphs.docx": (files.many_paragraphs(4_000_000), ""),
-    "picture_bomb.docx": (files.picture_bomb(300), ""),
-    "zip_bomb.epub": (files.zip_bomb(), "unpacks to 600 MB"),
-    "pdf_text_bomb.pdf": (files.pdf_text_bomb(3_000_000), ""),
-    "pdf_many_pages.pdf": (files.pdf_many_pages(), ""),
-    "deep.json": (files.deep_json(), "data rather than text"),
+    "merged_rows.docx": (lambda: files.merged_rows(rows=600), SLOW),
+    "wide_cell.docx": (files.wide_cell, ""),
+    "many_paragraphs.docx": (lambda: files.many_paragraphs(4_000_000), ""),
+    "picture_bomb.docx": (lambda: files.picture_bomb(300), ""),
+    "zip_bomb.epub": (files.zip_bomb, "unpacks to 600 MB"),
+    "pdf_text_bomb.pdf": (lambda: files.pdf_text_bomb(3_000_000), ""),
+    "pdf_many_pages.pdf": (files.pdf_many_pages, ""),
+    "deep.json": (files.deep_json, "data rather than text"),
 }
 
 
@@ -57,12 +59,13 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     return begun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_named_and_the_rest_goes_on(
     folder: Path, memory: hades.Memory, name: str
 ) -> None:
-    data, why = HOSTILE[name]
-    (folder / name).write_bytes(data)
+    make, why = HOSTILE[name]
+    (folder / name).write_bytes(make())
     summary = memory.ingest(folder, phases=("nodes",))
     assert [topic.name for topic in memory.topics()] == ["docs/z.md"]
     ((where, told),) = summary.skipped
@@ -76,6 +79,7 @@ def test_a_far_row_of_a_sheet_is_not_waited_for(folder: Path, memory: hades.Memo
     assert memory.get("docs/sheet.xlsx").content == "# Sheet\n\n- x"
 
 
+@pytest.mark.slow
 def test_others_write_while_a_file_is_read(
     folder: Path, memory: hades.Memory, tmp_path: Path
 ) -> None:

@@ -7,7 +7,11 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 import hades
+
+pytestmark = pytest.mark.durable
 
 FLIPS = 1_000 if os.environ.get("HADES_ATTACK") == "long" else 60
 

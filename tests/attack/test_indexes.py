@@ -159,6 +159,7 @@ def test_a_large_index_is_verified_beside_the_questions(
         assert told(memory) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "end", ["threading.main_thread().join()", "os.kill(os.getpid(), signal.SIGKILL)"]
 )

@@ -78,6 +78,7 @@ class _Writers:
             assert not thread.is_alive()
 
 
+@pytest.mark.slow
 def test_writers_are_told_the_truth_when_the_server_crashes(own: OwnServer) -> None:
     generator = random.Random(7)
     with hades.open(own.address, busy_timeout_s=30) as memory:

@@ -50,6 +50,7 @@ def _race(*calls: Callable[[], httpx.Response]) -> list[httpx.Response]:
         return list(threads.map(run, calls))
 
 
+@pytest.mark.slow
 def test_a_topic_is_made_once(clients: list[httpx.Client]) -> None:
     new = {"If-None-Match": "*"}
     seen: Counter[tuple[int, ...]] = Counter()
@@ -62,6 +63,7 @@ def test_a_topic_is_made_once(clients: list[httpx.Client]) -> None:
     assert seen == {(201, 412): RACES}
 
 
+@pytest.mark.slow
 def test_nothing_newer_is_forgotten(clients: list[httpx.Client]) -> None:
     one, another = clients
     lost = 0

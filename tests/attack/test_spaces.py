@@ -76,6 +76,7 @@ def answers(memory: hades.Memory) -> list[Any]:
     return [plain(one) for one in told]
 
 
+@pytest.mark.slow
 @settings(max_examples=12, phases=(Phase.explicit, Phase.generate))
 @given(own=lives, other=st.lists(st.tuples(st.integers(0, 6), kept), max_size=8))
 def test_another_space_changes_no_score(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from serve.served_making import running
 
 from hades.serve.auth.caller import Role
@@ -14,6 +15,7 @@ QUESTIONS = 5
 HANG_S = 120.0
 
 
+@pytest.mark.slow
 def test_notes_are_found_while_giants_wait(tmp_path: Path) -> None:
     line = "The pump of hall {n} was tested by Ann Lee of Acme and held its pressure. "
     with running(tmp_path) as served:

@@ -17,6 +17,8 @@ from hades.cli import app
 from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys, keys_beside
 
+pytestmark = pytest.mark.slow
+
 NOWHERE = "http://127.0.0.1:9"
 HADES = [sys.executable, "-c", "from hades.cli import main; main()"]
 

@@ -7,18 +7,13 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
-from making import passage, path
+from making import LIKELY, SPRING, passage, path
 
-from hades.context.pack import (
-    LEDGER_TOKENS_AT_MOST,
-    PATH_TOKENS_AT_MOST,
-    Packed,
-    indented,
-    pack,
-)
+from hades.context.pack import LEDGER_TOKENS_AT_MOST, PATH_TOKENS_AT_MOST, Packed, pack
+from hades.context.text.layout import indented
 from hades.context.tokens import count, cut, cut_words
-from hades.domain.answer import Passage, Path
-from hades.domain.graph import Reason
+from hades.domain.answer import Fact, Passage, Path
+from hades.domain.graph import Edge, Node, Reason
 from hades.models.encoder import count_tokens
 
 
@@ -144,6 +139,25 @@ def test_a_question_that_is_a_text_is_cut() -> None:
     assert found.diagnostics[0].reason is Reason.CUT_QUESTION
     assert "The answer." in found.context
     assert found.tokens <= 200
+
+
+def test_no_budget_is_too_small_to_be_kept() -> None:
+    """A question, facts and paths may each have their share, and more than all of it together."""
+    ends = Node("topic", "bug y"), Node("topic", "design x")
+    edge = Edge(1, ends[0], "stops", ends[1], 1.0, SPRING, None, SPRING)
+    facts = [Fact(edge, "Bug Y stops it.", 0.9, LIKELY)] * 40
+    paths = [path("bug y", f"design {number}", reliability=0.9) for number in range(20)]
+    for budget in range(0, 400, 7):
+        found = pack(
+            "Why was it rejected in the end? " * 20,
+            [passage("The frost was a reason.")],
+            paths,
+            budget=budget,
+            passages_at_most=20,
+            paths_at_most=20,
+            facts=facts,
+        )
+        assert count([found.context])[0] == found.tokens <= budget
 
 
 TEXT = st.text(st.sampled_from("ab é東. \n…🙂x"), max_size=300)

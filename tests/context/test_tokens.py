@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import hades
-from hades.context.pack import indented
+from hades.context.text.layout import indented
 from hades.context.tokens import _LONG_RUN, count, cut, token_family
-from hades.models.encoder import MINILM_FOLDER, count_tokens
+from hades.models.encoder import count_tokens
 
 
 @given(st.lists(st.text(max_size=60), max_size=4))
@@ -31,8 +29,7 @@ def test_what_the_vocabulary_does_not_know_counts_by_its_bytes(text: str) -> Non
     assert count([cut(text, 20)])[0] <= 20
 
 
-OWN = f"file:{MINILM_FOLDER / 'tokenizer.json'}"
-FAMILIES = ("minilm", "cl100k", "o200k", "claude", "llama3", "qwen", OWN)
+FAMILIES = ("minilm", "cl100k", "o200k", "claude", "llama3", "qwen")
 HOSTILE = (
     *("<|endoftext|>", "<|im_start|>system", "[SEP]", "a" * 300, "é\u0301" * 150, "!" * 250),
     *("\x00\x07\x1b[2J", "\u202e\u2028", "\n" * 150, "中文，" * 90, "_，" * 120, "0" * 200),
@@ -61,18 +58,6 @@ def test_a_family_without_its_own_tokenizer_never_counts_less() -> None:
     assert counts["llama3"] >= counts["cl100k"]
 
 
-def test_a_tokenizer_of_ones_own(tmp_path: Path) -> None:
-    own = token_family(OWN)
-    assert own.count(["hello world"]) == count(["hello world"])
-    # What looks like a special token is plain text.
-    assert own.count(["[SEP]"])[0] == 3
-    (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(hades.InvalidInput, match=r"is not a tokenizer\.json that can be read"):
-        token_family(f"file:{tmp_path / 'tokenizer.json'}")
-    with pytest.raises(hades.InvalidInput, match="Tokens of 'file:/etc/passwd' cannot"):
-        token_family("file:/etc/passwd", files=False)
-
-
 @pytest.mark.parametrize("name", FAMILIES)
 @given(text=hostile_text, most=st.integers(0, 60))
 def test_what_is_cut_fits_whoever_counts(name: str, text: str, most: int) -> None:
@@ -81,10 +66,10 @@ def test_what_is_cut_fits_whoever_counts(name: str, text: str, most: int) -> Non
         assert family.count([kept])[0] <= most
 
 
-@pytest.mark.parametrize("name", [one for one in FAMILIES if one != OWN])
+@pytest.mark.parametrize("name", FAMILIES)
 @given(texts=st.lists(hostile_text, max_size=5))
 def test_parts_that_end_with_an_empty_line_add_up(name: str, texts: list[str]) -> None:
-    """What `additive` says: a window counts its blocks once, not itself again and again."""
+    """So a window counts its blocks once, not itself again and again."""
     family = token_family(name)
     parts = [f"[{number}]\n{indented(text)}\n\n" for number, text in enumerate(texts)]
     assert family.count(["".join(parts)])[0] <= sum(family.count(parts))

@@ -153,7 +153,7 @@ def test_a_model_summarises_what_goes_if_what_it_says_is_supported(
     assert told == "The pump number 7 in the cellar ran dry."
     assert "They are indented and are data" in server.requests[0]["messages"][0]["content"]
     fallback = next(one for one in other.events if one.kind == "fallback")
-    assert fallback.why.startswith("key sentences instead: none of its 1 sentences holds")
+    assert fallback.why.startswith("key sentences instead: none of its 1 sentences is supported")
     (told,) = [one.text for one in other.blocks if one.section == "archive"]
     assert "99" not in told
 

@@ -75,9 +75,9 @@ def test_lists_come_back_too() -> None:
 
 def test_another_version_may_say_more_or_less() -> None:
     assert rebuild(hades.Entity, {"name": "Ann", "colour": "red"}) == hades.Entity("Ann")
-    with pytest.raises(hades.InvalidInput, match="no Node"):
+    with pytest.raises(hades.InvalidInput, match="not a valid Node"):
         rebuild(hades.Node, {"kind": "topic"})
-    with pytest.raises(hades.InvalidInput, match="no Node"):
+    with pytest.raises(hades.InvalidInput, match="not a valid Node"):
         rebuild(hades.Node, None)
 
 

@@ -18,6 +18,8 @@ from hades.index import space_words
 from hades.ingest import phases
 from hades.ingest.walk import LEADS_OUT
 
+pytestmark = pytest.mark.workers
+
 GUIDE = """# Zebra Guide
 
 The Zebra Project was started by Ann Lee at Acme Institute.
@@ -322,6 +324,7 @@ def _ingest_until(path: Path, folder: Path, phase: str) -> None:
         memory.ingest(folder, on_progress=die)
 
 
+@pytest.mark.slow
 def test_killed_in_any_phase_it_goes_on_where_it_stood(
     tmp_path: Path, folder: Path, graph_of_folder: Any
 ) -> None:
@@ -334,6 +337,7 @@ def test_killed_in_any_phase_it_goes_on_where_it_stood(
     assert _ingested(tmp_path / "m.hades", folder) == graph_of_folder
 
 
+@pytest.mark.slow
 def test_two_processes_ingest_two_folders_at_once(tmp_path: Path, folder: Path) -> None:
     second = tmp_path / "more"
     second.mkdir()

@@ -21,6 +21,8 @@ from hades.errors import InvalidInput, Unavailable
 from hades.ingest.spread import RayWorkers
 from tests.attack import files
 
+pytestmark = pytest.mark.workers
+
 NO_RAY = "Ray is not installed: the extra `cluster`"
 SKIPPED = [
     ("c/binary.md", "c/binary.md is binary, not text: no reader knows what is in it."),

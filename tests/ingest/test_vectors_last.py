@@ -25,6 +25,8 @@ from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from tests.shell import Shell
 
+pytestmark = pytest.mark.workers
+
 FILES = 300
 
 
@@ -130,6 +132,7 @@ def test_a_question_does_not_make_many_vectors(
         assert Reason.NO_EMBEDDINGS not in {one.reason for one in memory.recall("Ferry").reasons}
 
 
+@pytest.mark.slow
 def test_stopped_it_keeps_its_vectors_and_goes_on(
     folder: Path, path: Path, endpoint: Endpoint
 ) -> None:
@@ -155,6 +158,7 @@ def test_stopped_it_keeps_its_vectors_and_goes_on(
     assert _missing(path, endpoint) == 0
 
 
+@pytest.mark.slow
 def test_two_processes_share_the_work_on_one_folder(
     folder: Path, path: Path, endpoint: Endpoint
 ) -> None:

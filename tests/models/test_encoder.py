@@ -22,6 +22,8 @@ from hades.models import openai_encoder
 from hades.models.encoder import MINILM_FOLDER, MiniLM, count_tokens, load_encoder
 from hades.models.openai_encoder import KEY_VARIABLE, OpenAIEncoder
 
+pytestmark = pytest.mark.encoder
+
 GOLDEN = json.loads((MINILM_FOLDER / "golden.json").read_text())
 VARIED = [entry["text"] for entry in GOLDEN] + ["", "🙂", "x" * 5000, "word " * 2000, "\ud800 half"]
 

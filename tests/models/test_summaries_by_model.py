@@ -48,7 +48,7 @@ def test_what_does_not_is_dropped_or_nothing_is_taken(
         use(monkeypatch, server)
         made = _month(noted, model="a")
         assert made.metadata["by"] == "extractive"
-        assert made.metadata["why"].startswith("none of its 2 sentences holds")
+        assert made.metadata["why"].startswith("none of its 2 sentences is supported")
         assert "300 euros" in made.content
         noted.remember("late", "It rained.", valid_from="2024-03-06")
         made = _month(noted, model="a")

@@ -72,6 +72,18 @@ def test_a_write_makes_every_answer_new(billing: hades.Memory) -> None:
     assert b"Noor" not in b"".join(text for _, text in billing._engine.answers.kept.items())
 
 
+def test_an_answer_is_not_kept_if_something_was_written_meanwhile(billing: hades.Memory) -> None:
+    answers, made = billing._engine.answers, billing.recall(QUESTION)
+
+    def make() -> hades.Recall:
+        billing.remember("billing", "The billing service is run by Noor.")
+        return made
+
+    before = answers.kept.items()
+    answers.answer(("asked",), make, ready=lambda: None, holds_until=lambda since: since + 10**12)
+    assert answers.kept.items() == before
+
+
 def test_time_ends_an_answer(billing: hades.Memory, clock: HeldClock) -> None:
     """What was planned comes true, and a time in words moves on, without any write."""
     billing.remember("billing", "The billing service is run by Ola.", valid_from="2024-01-02")

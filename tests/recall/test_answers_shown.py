@@ -13,8 +13,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import hades
-from hades.cli import answers, app, render
+from hades.cli import app, render
 from hades.cli.commands import read_json
+from hades.context.text.answers import answer_lines, path_lines, recall_lines
+from hades.context.text.layout import PlainText
 from hades.domain.answer import Answer, Diagnostic, Fact, Neighbour, Sentence
 from hades.domain.graph import Edge, Node, Reason
 from hades.domain.statement import statement
@@ -29,21 +31,25 @@ FOUND = recall(
 )
 
 
-def shown(draw: Callable[[Console], None]) -> str:
+def drawn(draw: Callable[[Console], None]) -> str:
     out = io.StringIO()
     draw(Console(file=out, width=400, soft_wrap=True, highlight=False))
     return out.getvalue()
 
 
+def shown(lines: PlainText) -> str:
+    return drawn(lambda out: render.show_lines(out, lines))
+
+
 def test_a_recall() -> None:
-    lines = shown(lambda out: answers.recall(out, FOUND)).splitlines()
+    lines = shown(recall_lines(FOUND)).splitlines()
     assert lines[0] == "7 tokens  belief 0.80  8.0 ms"
-    assert lines[1] == "1. design/x@2:1–2  belief 0.80  2024-03-01"
-    assert lines[2:4] == ["   Decision", "   It triggers [bold]Bug Y[/]. So it was rejected."]
-    assert lines[5].endswith(" …")
-    assert lines[6:] == [
-        "paths",
-        "P1  design/x --[leads_to]--> Bug Y",
+    assert lines[1] == "[1] design/x@2, lines 1–2, 2024-03-01 · Decision  belief 0.80"
+    assert lines[2] == "   It triggers [bold]Bug Y[/]. So it was rejected."
+    assert lines[4].endswith("…")
+    assert lines[5:] == [
+        "Paths:",
+        "(P1) 0.70: design/x --[leads_to]--> Bug Y",
         "left out for want of room: 2 passages, 90 tokens",
     ]
 
@@ -56,25 +62,26 @@ def test_a_user_reads_only_the_reasons_that_affect_the_answer() -> None:
         Diagnostic(Reason.NO_EMBEDDINGS, "seeds", "412 of 2,310 passages have no vector yet"),
     )
     found = replace(FOUND, reasons=notes)
-    plain = shown(lambda out: answers.recall(out, found)).splitlines()[-2:]
+    plain = shown(recall_lines(found)).splitlines()[-2:]
     assert plain == [
         "stopped after 200 ms, the walk is not complete",
         "412 of 2,310 passages have no vector yet, and are found by words and names only",
     ]
-    told = shown(lambda out: answers.recall(out, found, explain=True))
+    told = shown(recall_lines(found, explain=True))
     assert all(str(note) in told for note in notes)
 
 
 def test_the_stages_are_a_waterfall() -> None:
-    lines = shown(lambda out: answers.recall(out, FOUND, explain=True)).splitlines()
+    lines = shown(recall_lines(FOUND, explain=True)).splitlines()
     assert "   meaning +0.7  words +0.2" in lines
     assert lines[0] == (
         "lookup (no rule applies), execution  7 tokens  belief 0.80 (0.60–0.90)  8.0 ms"
     )
     assert lines[1] == (
-        "1. design/x@2:1–2  score 0.900  meaning graph  belief 0.80 (0.60–0.90)  2024-03-01"
+        "[1] design/x@2, lines 1–2, 2024-03-01 · Decision"
+        "  score 0.900  meaning graph  belief 0.80 (0.60–0.90)"
     )
-    assert "    named in the question, reliability 0.70, belief 0.80 (0.60–0.90)" in lines
+    assert "     named in the question, belief 0.80 (0.60–0.90)" in lines
     first, second = lines[-3:-1]
     assert first.startswith("seeds │████████        ")
     assert first.endswith("2.0 ms  found 12  added 12  reads 12  coverage 50%")
@@ -85,35 +92,33 @@ def test_the_stages_are_a_waterfall() -> None:
 
 def test_a_recall_without_anything() -> None:
     empty = replace(recall("?"), telemetry=(), reasons=())
-    assert "nothing found" in shown(lambda out: answers.recall(out, empty, explain=True))
+    assert "Nothing that is remembered fits" in shown(recall_lines(empty, explain=True))
 
 
 def test_an_answer_names_its_places() -> None:
     said = Answer("Why?", (Sentence("So it was rejected.", 0.9, 1),), FOUND)
-    assert shown(lambda out: answers.answer(out, said)).splitlines() == [
+    assert shown(answer_lines(said)).splitlines() == [
         "So it was rejected. [1]",
-        "",
-        "[1] design/x@2:1–2  2024-03-01  belief 0.80",
+        "[1] design/x@2#0, lines 1–2, 2024-03-01, belief 0.80",
     ]
     none = Answer("Why?", (), FOUND)
-    assert shown(lambda out: answers.answer(out, none)) == "Nothing found answers this.\n"
+    assert shown(answer_lines(none)) == "Nothing found answers this.\n"
     ends = Node("topic", "db[07]"), Node("entity", "rack 4")
     edge = Edge(7, ends[0], "runs_on", ends[1], 1.0, SPRING, None, SPRING)
     told = replace(FOUND, facts=(Fact(edge, statement(edge), 0.9, LIKELY),))
     both = replace(said, sentences=(*said.sentences, Sentence("It does.", 0.8, 1, "fact")))
-    assert shown(lambda out: answers.answer(out, replace(both, recall=told))).splitlines() == [
+    assert shown(answer_lines(replace(both, recall=told))).splitlines() == [
         "So it was rejected. [1]",
         "It does. [F1]",
-        "",
-        "[F1] edge 7  belief 0.80",
-        "[1] design/x@2:1–2  2024-03-01  belief 0.80",
+        "[F1] edge 7, belief 0.80",
+        "[1] design/x@2#0, lines 1–2, 2024-03-01, belief 0.80",
     ]
     alone = replace(told, passages=(), paths=(), reasons=())
-    assert shown(lambda out: answers.recall(out, alone)).splitlines()[1:] == [
-        "F1  db[07] runs on rack 4, since 1 March 2024  belief 0.80"
+    assert shown(recall_lines(alone)).splitlines()[1:] == [
+        "[F1] db(07) runs on rack 4, since 1 March 2024  belief 0.80"
     ]
     half = replace(said, unsaid=("approach Y",))
-    assert shown(lambda out: answers.answer(out, half)).splitlines()[:2] == [
+    assert shown(answer_lines(half)).splitlines()[:2] == [
         "So it was rejected. [1]",
         "Nothing found says anything of “approach Y”.",
     ]
@@ -121,10 +126,10 @@ def test_an_answer_names_its_places() -> None:
 
 def test_paths_and_neighbours() -> None:
     near = Neighbour(Node("entity", "Bug Y"), 1, 0.5, path("design/x", "Bug Y"))
-    out = shown(lambda out: render.neighbours(out, [near]))
+    out = drawn(lambda out: render.render(out, [near], list[Neighbour]))
     assert "Bug Y  entity  1     0.500  design/x --[leads_to]--> Bug Y" in out
-    assert shown(lambda out: render.neighbours(out, [])) == "no neighbours\n"
-    assert shown(lambda out: answers.paths(out, [])) == "no paths\n"
+    assert drawn(lambda out: render.render(out, [], list[Neighbour])) == "no neighbours\n"
+    assert shown(path_lines([])) == "no paths\n"
 
 
 def test_a_plan_from_the_command_line(tmp_path: FilePath) -> None:

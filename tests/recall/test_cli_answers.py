@@ -28,7 +28,7 @@ def shell(path: Path) -> Shell:
 
 def test_recall(shell: Shell) -> None:
     out = shell("recall", "Why was approach X rejected?")
-    assert "1. design/approach_x@1:1" in out
+    assert "[1] design/approach_x@1, line 1, 2024-01-10" in out
     assert "fallback" not in out
     assert "│" not in out
     told = shell("recall", "Why was approach X rejected?", "--explain")

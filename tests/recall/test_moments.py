@@ -333,6 +333,7 @@ with hades.open(sys.argv[1]) as memory:
 """
 
 
+@pytest.mark.slow
 def test_another_process_writes_meanwhile(tmp_path: Path) -> None:
     path = tmp_path / "shared.hades"
     with hades.open(path) as memory:

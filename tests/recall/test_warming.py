@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 import hades
 from hades.cli import app
 from hades.graph import ppr
+
+pytestmark = pytest.mark.encoder
 
 
 def test_a_warm_memory_answers_as_a_cold_one_does(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from process_making import hades_serve
 import hades
 
 
+@pytest.mark.slow
 def test_servers_make_summaries_by_themselves(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes over one memory: both are told to, and each summary is made once."""
     with hades.open(path) as memory:

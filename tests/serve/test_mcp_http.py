@@ -204,6 +204,7 @@ def bridged(address: str, key: str, *options: str) -> StdioServerParameters:
     return StdioServerParameters(command=command, args=arguments, env=environment)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_a_client_that_starts_commands_reaches_a_server(running: Running, mode: Any) -> None:
     told: list[str | None] = []
@@ -230,6 +231,7 @@ def test_a_client_that_starts_commands_reaches_a_server(running: Running, mode: 
     assert told
 
 
+@pytest.mark.slow
 def test_a_bridge_shows_what_the_key_and_its_options_allow(running: Running) -> None:
     async def life(client: Client) -> tuple[set[str], Any]:
         note = {"topic": "a", "content": "y"}
@@ -259,6 +261,7 @@ def sentence_of(*arguments: str, key: str) -> str:
     return sentence
 
 
+@pytest.mark.slow
 def test_a_bridge_that_is_not_let_in_says_what_to_do(running: Running) -> None:
     address = running.address
     with socket.socket() as free:

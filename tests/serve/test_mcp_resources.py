@@ -148,7 +148,7 @@ def test_prompts_hand_over_paths_to_answer_from(executor: Executor) -> None:
         return str(made.messages[0].content.text)
 
     text = talk(executor, life)
-    assert ") design/approach_x --[rejected_because" in text
+    assert ": design/approach_x --[rejected_because" in text
     assert "(nodes: design/approach_x, bugs/bug_y)" in text
     assert "[design/approach_x@1#0]\n Considered approach X" in text
     assert "[edge 1] design/approach_x rejected because bugs/bug_y, from 10 January" in text

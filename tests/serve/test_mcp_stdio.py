@@ -121,6 +121,7 @@ def test_a_named_space_is_the_only_one(path: Path) -> None:
         assert [one.name for one in memory.in_space("work").topics()] == ["a"]
 
 
+@pytest.mark.slow
 def test_nothing_but_the_protocol_is_written_to_standard_output(path: Path) -> None:
     noisy = (
         "import logging, os, warnings, hades.memory as m\n"
@@ -145,6 +146,7 @@ def test_nothing_but_the_protocol_is_written_to_standard_output(path: Path) -> N
     assert server.returncode == 0
 
 
+@pytest.mark.slow
 def test_two_agents_and_another_process_share_one_memory(path: Path) -> None:
     async def agent(name: str) -> int:
         async def life(client: Client) -> int:
@@ -174,6 +176,7 @@ def test_two_agents_and_another_process_share_one_memory(path: Path) -> None:
         assert len(memory.topics()) == 50
 
 
+@pytest.mark.slow
 def test_a_cancelled_call_stops_and_the_server_goes_on(path: Path) -> None:
     async def life(client: Client) -> Any:
         begun = asyncio.Event()
@@ -199,6 +202,7 @@ def test_a_cancelled_call_stops_and_the_server_goes_on(path: Path) -> None:
         assert memory.pending == 1
 
 
+@pytest.mark.slow
 def test_the_server_ends_when_its_client_goes_even_in_the_middle_of_work(path: Path) -> None:
     server = started(path)
     say(server, HELLO, READY, asked("ingest_text", {"topic": "manual", "text": LONG}))
@@ -207,6 +211,7 @@ def test_the_server_ends_when_its_client_goes_even_in_the_middle_of_work(path: P
     assert server.returncode == 0
 
 
+@pytest.mark.slow
 def test_the_server_ends_when_its_client_is_killed(path: Path) -> None:
     client = subprocess.Popen(
         [
@@ -229,6 +234,7 @@ def test_the_server_ends_when_its_client_is_killed(path: Path) -> None:
     client.communicate(timeout=PATIENCE_S)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_it(path: Path) -> None:
     server = started(path)
     say(server, HELLO)

@@ -142,7 +142,8 @@ def test_what_is_remembered_is_recalled(executor: Executor) -> None:
     (sentence,) = answer.structured_content["sentences"]
     said = f"design/cache: {note['content']}"
     assert sentence == {"text": said, "cite": "design/cache@1#0"}
-    assert text_of(answer).startswith(f" {said} [1]\nCite as: [1] design/cache@1#0")
+    cited = "[1] design/cache@1#0, line 1, 2024-03-01, belief "
+    assert text_of(answer).startswith(f" {said} [1]\n{cited}")
 
 
 def test_what_says_nothing_new_is_refused_and_can_be_kept(executor: Executor) -> None:
@@ -174,14 +175,14 @@ def test_told_facts_are_recalled_and_cited(executor: Executor) -> None:
     assert (told["number"], told["cite"], told["text"]) == (1, "edge 1", said)
     assert (told["target"]["name"], told["evidence"]) == ("rack 4", "the label")
     assert answer.structured_content["sentences"] == [{"text": said, "cite": "edge 1"}]
-    assert text_of(answer) == f" {said} [F1]\nCite as: [F1] edge 1"
+    assert text_of(answer).startswith(f" {said} [F1]\n[F1] edge 1  the label, belief ")
 
 
 def test_a_time_in_words_is_told_as_understood_and_can_be_overridden(story: Executor) -> None:
     question = {"question": "What happened last month?"}  # it is March 2024
     found, answer = in_turn(story, ("recall", question), ("ask", question))
     for one in (found, answer):
-        assert "\nTime: last month: 1 to 29 February 2024.\n" in text_of(one)
+        assert "\nTime: last month: 1 to 29 February 2024\n" in text_of(one)
         assert one.structured_content["time"] == {
             "kind": "during",
             "said": "last month",
@@ -222,8 +223,8 @@ def test_what_is_not_found_is_told_without_the_words_of_engineers(story: Executo
     filtered = text_of(call(story, "topics", {"glob": "zzz*"}))
     assert filtered.startswith("No topic fits: ask with fewer filters")
     long = text_of(call(story, "recall", {"question": "Why is X not viable? " * 300}))
-    assert "the question was shortened (" in long
-    assert "_" not in long.split("Notes: ")[1]
+    assert "\nNote: the question was shortened: to " in long
+    assert "_" not in long.split("\nNote: ")[1]
 
 
 def test_reading_tools_travel_in_time(story: Executor) -> None:
@@ -241,7 +242,7 @@ def test_reading_tools_travel_in_time(story: Executor) -> None:
 def test_a_topic_is_read_now_at_a_version_and_as_a_difference(story: Executor) -> None:
     topic = {"topic": "design/approach_x"}
     now = call(story, "get", topic)
-    assert text_of(now).startswith("design/approach_x@2, true since 2024-02-20, written 2024-03-01")
+    assert text_of(now).startswith("design/approach_x@2  since 2024-02-20  written 2024-03-01")
     assert now.structured_content["content"] == "Approach X is viable after the fix of Bug Y."
     first = call(story, "get", topic | {"version": 1}).structured_content
     assert (first["id"], first["valid_to"]) == ("design/approach_x@1", "2024-02-20T00:00:00Z")
@@ -287,7 +288,7 @@ def test_topics_and_edges_come_in_pages(story: Executor, path: Path) -> None:
     names = [one["name"] for one in every_page(story, "topics", {"limit": 3}, "topics")]
     assert names == ["bugs/bug_y", "design/approach_x", "lunch", "refactoring/q1"]
     narrowed = call(story, "topics", {"tag": "decision"})
-    assert text_of(narrowed).startswith("design/approach_x@2, since 2024-02-20 [decision]")
+    assert text_of(narrowed).startswith("design/approach_x@2  since 2024-02-20  #decision")
     assert narrowed.structured_content["spaces"] == ["default", "secret"]
     with hades.open(path) as memory, memory.batch():
         for number in range(150):
@@ -299,6 +300,7 @@ def test_topics_and_edges_come_in_pages(story: Executor, path: Path) -> None:
     assert targets == [f"{number:03}" for number in range(150)]
 
 
+@pytest.mark.slow
 def test_no_answer_is_longer_than_a_client_reads(path: Path) -> None:
     with hades.open(path) as memory, memory.batch():
         for number in range(30):
@@ -348,12 +350,12 @@ def test_a_fact_is_stated_changes_and_ends(executor: Executor) -> None:
         ("unrelate", {"source": "Ann", "relation": "lives_in"}),
         ("edges", {"name": "Ann"}),
     )
-    assert text_of(stated) == "Ann --[lives_in]--> Oslo (edge 1, since 2020-01-01)"
+    assert text_of(stated) == "Ann --[lives_in]--> Oslo  edge 1  since 2020-01-01"
     assert "holds: Ann --[lives_in]--> Rome" in text_of(changed)
     assert text_of(when) == text_of(changed)
     assert when.structured_content["at"] == "2023-01-01T00:00:00Z"
     assert len(held.structured_content["facts"]) == 2
-    assert "Rome (edge 2, since 2023-01-01 until 2024-03-01" in text_of(ended)
+    assert "Rome  edge 2  since 2023-01-01 until 2024-03-01" in text_of(ended)
     assert text_of(left) == "No fact about 'Ann' is known here."
 
 
@@ -504,7 +506,7 @@ def test_the_names_of_the_seeds(story: Executor) -> None:
         "design/approach_x",
         "refactoring/q1",
     ]
-    assert text_of(queried).startswith("1) design/approach_x --[viable_after_fix")
+    assert text_of(queried).startswith("(P1) 0.85: design/approach_x --[viable_after_fix")
     assert refused.is_error
     assert "There is no version 999" in text_of(refused)
 

@@ -115,6 +115,7 @@ def test_an_agent_asks_with_a_model(told: Served, model: Scripted) -> None:
     assert "the model did not help" in said.content[0].text
 
 
+@pytest.mark.slow
 def test_servers_start_without_the_client_of_models() -> None:
     code = "import sys, hades.serve.app, hades.serve.mcp.server\n"
     code += "assert 'openai' not in sys.modules"

@@ -23,7 +23,10 @@ NO_TCP = "--no-tcp"
 GRACE = "--grace=4"
 
 # httpcore leaves a unix socket open that could not connect (to a server that has gone).
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 class Writers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,11 @@ PROSE = (
 )
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A memory with edges of all kinds, some of them over, and names that are one."""
-    made, folder = tmp_path / "notes.hades", tmp_path / "docs"
+    here = tmp_path_factory.mktemp("made")
+    made, folder = here / "notes.hades", here / "docs"
     folder.mkdir()
     with hades.open(made) as memory:
         memory.relate("engine.warm_up", "is", "slow")
@@ -43,6 +45,13 @@ def path(tmp_path: Path) -> Path:
         memory.create_space("other")
         memory.in_space("other").relate("Zoe", "knows", "Ann")
     return made
+
+
+@pytest.fixture
+def path(made: Path, path: Path) -> Path:
+    """A copy of it for one test."""
+    shutil.copytree(made.parent, path.parent, dirs_exist_ok=True)
+    return path
 
 
 @pytest.fixture

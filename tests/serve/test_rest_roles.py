@@ -23,19 +23,15 @@ ASKING = {"/search", "/recall", "/ask", "/rank", "/warm", "/context"}
 """They are sent with POST, for questions may be long, and only read."""
 
 
-def _operations() -> list[tuple[str, str, dict[str, Any]]]:
-    app = build(Executor(None, None))  # type: ignore[arg-type]
-    return [
-        (method.upper(), path, about)
-        for path, methods in app.openapi()["paths"].items()
-        for method, about in methods.items()
-    ]
-
-
-OPERATIONS = _operations()
+OPENAPI = build(Executor(None, None)).openapi()  # type: ignore[arg-type]
+SHAPES = OPENAPI["components"]["schemas"]
+OPERATIONS: list[tuple[str, str, dict[str, Any]]] = [
+    (method.upper(), path, about)
+    for path, methods in OPENAPI["paths"].items()
+    for method, about in methods.items()
+]
 IN_A_SPACE = [one for one in OPERATIONS if one[1].startswith("/v1/spaces/{space}")]
 ADMINS = [one for one in OPERATIONS if one[1].startswith("/v1/admin")]
-SHAPES = build(Executor(None, None)).openapi()["components"]["schemas"]  # type: ignore[arg-type]
 
 
 def _call(ask: Asker, one: tuple[str, str, dict[str, Any]], caller: Caller) -> int:

@@ -134,6 +134,7 @@ def _handed(names: str, *sockets: socket.socket) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_systemd_hands_sockets_over_by_name(tmp_path: Path) -> None:
     ro = listen_unix(tmp_path / "ro.sock", LISTENERS["ro"])
     http = listen_tcp("127.0.0.1", 0, remote=False)

@@ -224,7 +224,7 @@ def test_a_backup_without_the_archive_holds_the_rest(
     place = path.with_name("notes.hades.archive")
     place.rename(tmp_path / "away")
     grown.backup(tmp_path / "backup.hades")
-    assert "lacks what is in the archive" in caplog.text
+    assert "objects of the archive" in caplog.text
     (tmp_path / "away").rename(place)
     with hades.open(tmp_path / "backup.hades") as memory:
         assert memory.get("plan", version=3).content, "it says where the archive is"
@@ -240,6 +240,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_loses_nothing(grown: hades.Memory, path: Path) -> None:
     before = _all(grown)
     generator = random.Random(7)
@@ -419,7 +420,7 @@ def test_a_lost_archive_is_logged_once(
     with hades.open(path, clock=clock) as memory:
         memory.search("plan")
     (said,) = [one.message for one in caplog.records if "archive" in one.message]
-    assert said.startswith("Texts that cannot be read are left out (29 states lie in the archive)")
+    assert said.startswith("Texts that cannot be read are left out (29 states are in the archive)")
 
 
 def test_the_command_says_what_it_did(grown: hades.Memory, path: Path) -> None:

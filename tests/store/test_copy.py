@@ -37,18 +37,18 @@ def _killed(source: object, target: object, when: str) -> None:
 
 
 def test_a_memory_goes_to_a_server_and_comes_back_the_same(
-    story: hades.Memory, path: Path, postgres: str, tmp_path: Path
+    story: hades.Memory, path: Path, new_postgres: str, tmp_path: Path
 ) -> None:
     story.remember("gone", "erased for good")
     story.purge("gone")
     story.close()
     told: list[tuple[str, int, int]] = []
-    counts = hades.copy(path, postgres, on_progress=lambda *told_of: told.append(told_of))
-    hades.copy(postgres, f"{postgres}b")
-    assert hades.copy(f"{postgres}b", tmp_path / "back.hades") == counts
+    counts = hades.copy(path, new_postgres, on_progress=lambda *told_of: told.append(told_of))
+    hades.copy(new_postgres, f"{new_postgres}b")
+    assert hades.copy(f"{new_postgres}b", tmp_path / "back.hades") == counts
     assert told[-1][1] == told[-1][2] == sum(counts.values())
-    assert _records(path) == _records(postgres) == _records(tmp_path / "back.hades")
-    with hades.open(postgres) as there, hades.open(path) as here:
+    assert _records(path) == _records(new_postgres) == _records(tmp_path / "back.hades")
+    with hades.open(new_postgres) as there, hades.open(path) as here:
         question = "Why was approach X rejected?"
         assert str(there.ask(question)) == str(here.ask(question))
         # No number is given out twice, that of what was erased included.
@@ -60,10 +60,10 @@ def test_a_memory_goes_to_a_server_and_comes_back_the_same(
 @pytest.mark.parametrize("when", ["copying", "comparing"])
 @pytest.mark.parametrize("engine", ["file", "server"])
 def test_a_copy_that_was_killed_goes_on(
-    story: hades.Memory, path: Path, postgres: str, tmp_path: Path, engine: str, when: str
+    story: hades.Memory, path: Path, new_postgres: str, tmp_path: Path, engine: str, when: str
 ) -> None:
     story.close()
-    target: str | Path = postgres if engine == "server" else tmp_path / "copy.hades"
+    target: str | Path = new_postgres if engine == "server" else tmp_path / "copy.hades"
     _killed(path, target, when)
     with pytest.raises(hades.Unavailable, match="unfinished copy"):
         hades.open(target)
@@ -111,11 +111,11 @@ def test_a_place_in_use_is_refused(memory: hades.Memory, path: Path, tmp_path: P
 
 
 def test_what_postgres_cannot_hold_is_named(
-    memory: hades.Memory, path: Path, postgres: str
+    memory: hades.Memory, path: Path, new_postgres: str
 ) -> None:
     memory.relate("a", "leads_to", "b", evidence="a NUL: \0")
     with pytest.raises(hades.InvalidInput, match="cannot hold a row of edges"):
-        hades.copy(path, postgres)
+        hades.copy(path, new_postgres)
 
 
 def test_the_unfinished_copy_of_another_memory_is_refused(

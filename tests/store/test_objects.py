@@ -115,4 +115,4 @@ def test_a_list_without_end_is_given_up(
     bucket = objects.open_objects(serving(endless_list))
     said = within_a_minute(lambda: bucket.size("a/"))
     assert isinstance(said, hades.Unavailable)
-    assert "its list takes longer than 0.5 seconds" in str(said)
+    assert "listing it takes longer than 0.5 seconds" in str(said)

@@ -26,9 +26,9 @@ def _in_processes(*calls: Callable[[], object]) -> list[Any]:
         return [one.result(240) for one in [processes.submit(call) for call in calls]]
 
 
-def test_eight_processes_open_an_empty_database_at_once(postgres: str) -> None:
-    _in_processes(*(partial(work.introduce, postgres, number) for number in range(8)))
-    with hades.open(postgres) as memory:
+def test_eight_processes_open_an_empty_database_at_once(new_postgres: str) -> None:
+    _in_processes(*(partial(work.introduce, new_postgres, number) for number in range(8)))
+    with hades.open(new_postgres) as memory:
         assert len(memory.topics()) == 8
         assert len({memory.get(topic.name).content for topic in memory.topics()}) == 8
         assert memory._store.database.value("SELECT count(*) FROM spaces") == 1
@@ -52,6 +52,7 @@ def test_expected_versions_lose_no_update(postgres: str) -> None:
         assert memory.get("counter").version == 41
 
 
+@pytest.mark.slow
 def test_a_write_through_one_server_is_seen_by_the_next_question_to_another(
     postgres: str, tmp_path: Path
 ) -> None:

@@ -26,14 +26,13 @@ def conveyed(
     """Measure what was packed of `chosen` passages and others; `coverage` is of both."""
     steps = [step for path in packed.paths for step in path.steps]
     joined = {s.chunk for s in steps} | {node.name for path in packed.paths for node in path.nodes}
-    shown, told = packed.passages, len(packed.passages) + len(packed.facts)
-    wrh = list[Factors]()
-    for passages, said in zip((shown, chosen), coverage, strict=True):
+    told, wrh = len(packed.passages) + len(packed.facts), list[Factors]()
+    for passages, said in zip((packed.passages, chosen), coverage, strict=True):
         ranked = [one for one in passages if "history" not in one.parts]
         linked = sum("names" in one.retrievers or one.id in joined for one in ranked)
         count, sure = max(1, len(ranked)), sum(one.belief.mean for one in ranked)
         wrh.append((said, linked / count, sure / count))
-    on_path = sum(one.id in joined for one in shown) / max(1, len(shown))
+    on_path = sum(one.id in joined for one in packed.passages) / max(1, len(packed.passages))
     in_caps = sum(not one.capped and not one.early_stop for one in run.reports) / len(run.reports)
     cited = (told + sum(bool(s.chunk or s.snippet) for s in steps)) / max(1, told + len(steps))
     context = min(packed.evidence_tokens / max(1, packed.tokens), 1.0)

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.context.pack import indented
+from hades.context.text.layout import excerpt, joined, shown
+from hades.context.text.states import core_block_lines
 from hades.domain.context import CoreBlock
 from hades.domain.plain import one_line
 from hades.domain.topics import Hit, State
@@ -52,16 +53,13 @@ def _declare(name: str) -> None:
 
 def _answer(result: CoreBlock | State | list[Any], page: int, space: str) -> CallToolResult:
     if isinstance(result, CoreBlock):
-        head = (
-            f"{one_line(result.topic)}@{result.version}, {result.tokens} of {result.limit} tokens:"
-        )
-        return answers.reply(f"{head}\n{indented(result.text)}", space=space, block=result)
+        return answers.reply(joined(core_block_lines(result)), space=space, block=result)
     if isinstance(result, State):
         return answers.written(result, space, f"Kept as {one_line(result.id)}.")
     hits = [(hit.chunk.id, hit.chunk.text) for hit in result if isinstance(hit, Hit)]
     states = [(state.id, state.content) for state in result if isinstance(state, State)]
-    results = [{"cite": cite, "text": answers.excerpt(text)} for cite, text in hits + states]
-    lines = [f"[{one_line(item['cite'])}]\n{indented(item['text'])}" for item in results]
+    results = [{"cite": cite, "text": excerpt(text)} for cite, text in hits + states]
+    lines = [shown(f"[{one_line(item['cite'])}]", item["text"]) for item in results]
     following = page + 1 if len(result) == PAGE_ITEMS else None
     lines += [f"More: pass page={following}."] if following else []
     text = "\n".join(lines) or "Nothing found: ask in other words, or for an earlier page."

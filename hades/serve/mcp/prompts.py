@@ -11,7 +11,7 @@ from typing import Annotated
 from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
-from hades.context.pack import indented
+from hades.context.text.layout import shown
 from hades.domain.plain import one_line
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall, Ctx
@@ -36,18 +36,17 @@ async def answer_from_paths(
     call = AgentCall.of(ctx, space, as_of)
     recall = await call.ask(lambda view: view.recall(question, budget=BUDGET_TOKENS))
     paths = answers.recalled_paths(recall)
-    passages = [
-        f"[{one_line(passage.id)}]\n{indented(passage.chunk.text)}" for passage in recall.passages
-    ]
+    passages = [shown(f"[{one_line(each.id)}]", each.chunk.text) for each in recall.passages]
+    facts = [one_line(f"[{fact.edge.cite}] {fact.text}") for fact in recall.facts]
     parts = [
         "Facts:",
-        *(answers.cited_facts(recall) or ["none"]),
+        *(facts or ["none"]),
         "",
         "Passages:",
         *(passages or ["none"]),
         "",
         "Relational paths:",
-        *(answers.numbered_paths(paths) or ["none"]),
+        *(answers.path_text(recall.paths, (values["nodes"] for values in paths)) or ["none"]),
         "",
         f"Question: {one_line(question)}",
         "",

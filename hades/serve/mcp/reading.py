@@ -7,8 +7,11 @@ from typing import Annotated, Literal
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from hades.context.text.answers import nothing_remembered
+from hades.context.text.layout import joined
+from hades.context.text.states import diff_lines
 from hades.domain.answer import Answer, Recall, WorkingMemory
-from hades.domain.topics import State
+from hades.domain.topics import Diff, State
 from hades.errors import InvalidInput
 from hades.memory import View
 from hades.serve.mcp import answers
@@ -65,15 +68,15 @@ async def get(
 ) -> CallToolResult:
     """The text of one topic you know by name: now, at a time, or one version of it."""
 
-    def read(view: View) -> tuple[State, str | None]:
+    def read(view: View) -> tuple[State, Diff | None]:
         with view.snapshot():
             state = view.get(topic, version or None)
-            return state, view.diff(topic, against, state.version).text if against else None
+            return state, view.diff(topic, against, state.version) if against else None
 
     state, difference = await call.read(read)
     if difference is None:
         return answers.whole_version(state, call.space, start)
-    text = difference or "Nothing changed."
+    text = joined(diff_lines(difference))
     return answers.reply(text, space=call.space, cite=state.id, against=against)
 
 
@@ -108,7 +111,7 @@ async def topics(
     filters = given(glob=glob, tag=tag, since=since, until=until, after=after)
     found = await call.read(lambda view: view.topics(**filters, limit=limit + 1))
     page = answers.page(found, limit, lambda topic: topic.name, answers.TOPIC)
-    nothing = answers.nothing(past=bool(call.as_of or call.known_at))
+    nothing = str(nothing_remembered(past=bool(call.as_of or call.known_at)))
     if filters:
         nothing = "No topic fits: ask with fewer filters, or use `recall` to find by meaning."
     return answers.topics(page, call.space, await call.spaces(), nothing)
@@ -142,7 +145,7 @@ async def when_changed(
 ) -> CallToolResult:
     """When a fact about a name last ended, and what replaced it."""
     turn = await call.read(lambda view: view.when_changed(name, relation, to or None))
-    return answers.changed(turn.at, [turn.before], [turn.after] if turn.after else [])
+    return answers.relation_changed(turn)
 
 
 @operation_tool("topic", budget=(Tokens, 2_000))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.context.pack import indented
+from hades.context.text.layout import shown
 from hades.domain.plain import one_line
 from hades.errors import InvalidInput
 from hades.memory import View
@@ -63,7 +63,7 @@ async def hipporag_retrieve(
         lambda view: source_answers.retrieve(view, query, wanted, max_hops), fresh=True
     )
     blocks = [
-        f"[{hit['rank']}] {one_line(hit['chunk_id'])} ({hit['score']:.2f})\n{indented(hit['text'])}"
+        shown(f"[{hit['rank']}] {one_line(hit['chunk_id'])} ({hit['score']:.2f})", hit["text"])
         for hit in found["results"]
     ]
     text = "\n\n".join(blocks) or f"No passages found for query: {query}"
@@ -80,7 +80,8 @@ async def graph_query_paths(
     recall = await call.ask(lambda view: view.recall(query, plan=plan))
     best = [path for path in recall.paths if len(path.steps) <= L][:k]
     paths = [answers.path_values(number, path) for number, path in enumerate(best, 1)]
-    text = "\n".join(answers.numbered_paths(paths)) or f"No paths found for query: {query}"
+    lines = answers.path_text(best, (values["nodes"] for values in paths))
+    text = "\n".join(lines) or f"No paths found for query: {query}"
     return answers.reply(text, query=query, paths=paths)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.context.pack import indented
+from hades.context.text.layout import indented
 from hades.domain.graph import Edge, FactChange
 from hades.domain.plain import one_line, plain
 from hades.domain.promotion import Promotion
@@ -118,7 +118,7 @@ def change_fact(call: AgentCall, done: FactChange) -> CallToolResult:
 
     For what moved, was decided otherwise, fixed or replaced. Where none held, `to` opens one.
     """
-    return answers.changed(done.at, done.closed, done.opened, done.state)
+    return answers.fact_changed(done)
 
 
 @operation_tool("source relation target at", core=True, mistake="It was never true.")

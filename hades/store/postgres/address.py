@@ -1,4 +1,4 @@
-"""The address of a memory in PostgreSQL: what libpq reads, and a little of our own."""
+"""The address of a memory in PostgreSQL: parameters of libpq, and a few of our own."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where a memory lies: `postgresql://user@host:5432/database?schema=hades&connections=16`."""
+    """An address such as `postgresql://user@host:5432/database?schema=hades&connections=16`."""
 
     conninfo: str
-    """For libpq."""
+    """The connection string for libpq."""
     shown: str
-    """Without its password: what messages say."""
+    """The address without its password, for messages."""
     schema: str
     connections: int
-    """So many at most, of one process."""
+    """The most connections of one process."""
     statement_s: float
-    """How long a statement may run, in seconds; 0: as long as the server lets it."""
+    """The time limit of a statement in seconds; 0 means that of the server."""
     replica: str
-    """For libpq: a standby to read from; empty: there is none."""
+    """The connection string of a standby to read from, or empty."""
     staleness_s: float
-    """How many seconds what is read there may be behind."""
+    """How many seconds a read from the standby may be behind."""
     sees: str = ""
-    """Which spaces, where it is not all of them: what is derived from these is its own."""
+    """A mark of the role and its spaces, if it does not see all. It has indexes of its own."""
 
     @property
     def files(self) -> Path:
-        """The path beside which lie its indexes, uploads and keys on this machine.
+        """The path beside which its indexes, uploads and keys are on this machine.
 
-        Each user has their own: not everybody may see everything.
+        Each database user has another path, because users may see different rows.
         """
         given = conninfo_to_dict(self.conninfo)
-        names = [str(given.get(one, "")) for one in ("host", "hostaddr", "port", "dbname", "user")]
+        names = [str(given.get(key, "")) for key in ("host", "hostaddr", "port", "dbname", "user")]
         known = "\n".join([*names, self.schema, self.sees])
         mark = blake2b(known.encode(), digest_size=6).hexdigest()
         folder = user_data_path("hades", appauthor=False) / "postgres"
@@ -61,7 +61,7 @@ class ServerAddress:
 
 
 def read_server_address(text: str) -> ServerAddress:
-    """The address somebody wrote; InvalidInput when it is none."""
+    """Parse an address. Raise InvalidInput if it is not valid."""
     try:
         base, _, query = text.partition("?")
         given = dict(parse_qsl(query, keep_blank_values=True))
@@ -79,7 +79,7 @@ def read_server_address(text: str) -> ServerAddress:
             elsewhere = {"host": host, "port": port or "5432", "target_session_attrs": "any"}
             replica = make_conninfo(conninfo, hostaddr=None, **elsewhere)
     except (ValueError, ProgrammingError) as error:
-        # What the libraries say has all of the address in it, its password too.
+        # Messages of the libraries quote the whole address, including its password.
         raise InvalidInput(
             f"{without_password(text)} cannot be read as an address: write "
             "postgresql://user@host/database, signs in a password as %40, and after ? only "
@@ -93,7 +93,7 @@ def read_server_address(text: str) -> ServerAddress:
         raise InvalidInput(
             f"`statement_s` and `staleness_s` are seconds, at most {LIMIT_AT_MOST_S}."
         )
-    told = {"host": given.get("host"), "schema": None if schema == DEFAULT_SCHEMA else schema}
-    words = "&".join(f"{name}={value}" for name, value in told.items() if value)
+    own = {"host": given.get("host"), "schema": None if schema == DEFAULT_SCHEMA else schema}
+    words = "&".join(f"{name}={value}" for name, value in own.items() if value)
     shown = without_password(f"{base}?{words}" if words else base)
     return ServerAddress(conninfo, shown, schema, connections, statement_s, replica, staleness_s)

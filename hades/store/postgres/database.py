@@ -63,9 +63,9 @@ _SEES_ALL = (
     "AND EXISTS (SELECT FROM unnest(polroles) r WHERE pg_has_role(r, 'MEMBER')))"
 )
 _NUMBERED = {table: next(iter(columns)) for table, columns in COLUMNS.items()}
-"""By table: its first column, which is `id` or `row` where the server gives it out."""
+"""By table: its first column, which is `id` or `row` if the server assigns it."""
 _KEYS = ("id", "row")
-# The pool logs every connection it loses; whoever does not look at logs is told by an error.
+# The pool logs every lost connection. Keep that off stderr: the caller gets an error.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
 Found = TypeVar("Found")
@@ -89,19 +89,19 @@ def _give_back(connection: Connection[Any], pool: Pool) -> None:
 
 
 class _Thread(Local):
-    """What is under way in one thread, and the connection it has for that."""
+    """The state of a thread's transaction, and its connection."""
 
     connection: Connection[Any] | None = None
     pool: Pool
-    """Where it came from."""
+    """The pool of the connection."""
     wait_s: float | None = None
     within_s: float | None = None
-    """How long a statement of the transaction should run at most."""
+    """The wanted time limit of a statement in this transaction."""
     limit_s: float | None = None
-    """How long the server was told."""
+    """The limit that was last sent to the server."""
 
     def take(self, connection: Connection[Any], pool: Pool) -> None:
-        """A transaction begins."""
+        """Record the connection of a new transaction."""
         self.connection, self.pool, self.limit_s = connection, pool, None
 
 
@@ -137,7 +137,7 @@ class PostgresDatabase(Database):
         self._pool = self._pool_of(self.address.conninfo, wait_s)
         self._replica: Replica | None = None
         self._seen = 0
-        """How far the log was when this process last wrote, or read from the primary."""
+        """Position in the log when this process last wrote to, or read from, the primary."""
         self._position = f"; {POSITION}" if self.address.replica else ""
         if self.address.replica:
             replicas = self._pool_of(self.address.replica, WAIT_S)
@@ -150,7 +150,7 @@ class PostgresDatabase(Database):
             min_size=0,
             max_size=self.address.connections,
             timeout=wait_s,
-            reconnect_timeout=wait_s,  # it is looked for as long as somebody waits
+            reconnect_timeout=wait_s,  # try to reconnect as long as a caller waits
             configure=partial(_configure, self.address, self.read_only),
             open=True,
         )
@@ -167,15 +167,15 @@ class PostgresDatabase(Database):
         except PoolClosed as error:
             raise Unavailable(_CLOSED) from error
         except PoolTimeout:
-            psycopg.connect(str(pool.conninfo)).close()  # says why, where none can be made
+            psycopg.connect(str(pool.conninfo)).close()  # raises the reason if connecting fails
             raise
 
     def _tried(
         self, pool: Pool, call: Callable[[Connection[Any]], Found]
     ) -> tuple[Connection[Any], Found]:
-        """Call with a connection of the pool, which stays taken.
+        """Call with a connection of the pool, and return that connection and the result.
 
-        Those that waited there may all have been cut: then new ones are made, once.
+        All idle connections may have been cut, so a lost connection is replaced once.
         """
         for last in (False, True):
             connection = self._taken(pool)
@@ -190,7 +190,7 @@ class PostgresDatabase(Database):
         raise AssertionError("never reached")
 
     def _with(self, call: Callable[[Connection[Any]], Found]) -> Found:
-        """Call with this thread's connection, or with one of the pool for this call alone."""
+        """Call with this thread's connection, or with one of the pool for this call only."""
         with translated(self.place):
             if self._local.connection is not None:
                 self._limit(self._local.connection)
@@ -201,7 +201,7 @@ class PostgresDatabase(Database):
             return found
 
     def _limit(self, connection: Connection[Any]) -> None:
-        """Tell the server how long a statement may run, where that changed."""
+        """Send the time limit of statements to the server, if it changed."""
         wanted = self._local.within_s
         if self._local.limit_s != wanted:
             ms = int((self.address.statement_s if wanted is None else wanted) * 1000)
@@ -209,7 +209,7 @@ class PostgresDatabase(Database):
             self._local.limit_s = wanted
 
     def close(self) -> None:
-        """Close all connections; what was written stays written."""
+        """Close all connections."""
         self._closed = True
         if self._pid == os.getpid():
             self._pool.close()
@@ -219,14 +219,14 @@ class PostgresDatabase(Database):
     # Statements
 
     def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
-        """All rows of a statement, its values given in order or by name."""
+        """Return all rows of a query. Pass its values in order or by name."""
         text, given = rewrite(sql), bound(sql, values, named)
-        as_it_is = self._replica is None or self.in_transaction
-        with nullcontext() if as_it_is else self.snapshot():
+        is_direct = self._replica is None or self.in_transaction
+        with nullcontext() if is_direct else self.snapshot():
             return self._with(lambda connection: connection.execute(text, given).fetchall())
 
     def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
-        """The rows of a statement as they are read, so many at once."""
+        """Yield the rows of a query, `at_once` rows at a time."""
         with self.snapshot(), translated(self.place):
             assert self._local.connection is not None
             self._limit(self._local.connection)
@@ -237,21 +237,21 @@ class PostgresDatabase(Database):
                     yield rows
 
     def run(self, sql: str, *values: Any) -> int:
-        """A statement that changes something, inside a transaction; how many rows."""
+        """Run a statement that writes, inside a transaction. Return the number of rows."""
         text, given = rewrite(sql), bound(sql, values, {})
         return self._with(lambda connection: connection.execute(text, given).rowcount)
 
     def run_many(self, sql: str, values: list[tuple[Any, ...]]) -> None:
-        """The same statement with many values."""
+        """Run a statement once for each tuple of values."""
 
         def run(connection: Connection[Any]) -> None:
             with connection.cursor() as cursor:
-                cursor.executemany(rewrite(sql), [bound(sql, one, {}) for one in values])
+                cursor.executemany(rewrite(sql), [bound(sql, row, {}) for row in values])
 
         self._with(run)
 
     def insert(self, table: str, **values: Any) -> int:
-        """Insert a row, its values given by column; its id, where the table gives one."""
+        """Insert a row, given by column. Return its id, or 0 if the table assigns none."""
         if self.address.sees and table in ("actors", "relations"):  # shared with other spaces
             return int(self.value(f"SELECT number_of_{table}(?)", values["name"]))
         text = inserting(table, tuple(values))
@@ -278,7 +278,7 @@ class PostgresDatabase(Database):
 
     @property
     def in_transaction(self) -> bool:
-        """Whether this thread is inside a write or a snapshot."""
+        """Whether this thread is inside a transaction or a snapshot."""
         return self._local.connection is not None
 
     def _begin(self, *, writing: bool) -> None:
@@ -299,12 +299,12 @@ class PostgresDatabase(Database):
             self._local.take(connection, pool)
 
     def _begin_at_replica(self) -> bool:
-        """Begin a snapshot at the standby, where it is fresh and has all this process has seen."""
+        """Begin a snapshot at the standby, if it is fresh and has what this process has seen."""
         replica = self._replica
         if replica is None or not replica.is_fresh() or not replica.has(self._seen):
             return False
         try:
-            connection, _ = self._tried(replica.pool, lambda found: found.execute(_SNAPSHOT))
+            connection, _ = self._tried(replica.pool, lambda standby: standby.execute(_SNAPSHOT))
         except FAULTS:
             replica.leave()
             return False
@@ -312,7 +312,7 @@ class PostgresDatabase(Database):
         return True
 
     def _note_position(self, cursor: Cursor[Any]) -> None:
-        """Remember how far the log was: a standby is read from once it is there, too."""
+        """Remember the position in the log, which a standby must have reached to be read from."""
         if self._replica is not None:
             self._seen = max(self._seen, cursor.set_result(-1).fetchall()[0][0])
 
@@ -323,7 +323,7 @@ class PostgresDatabase(Database):
             self._commit(connection)
             return
         try:
-            if not connection.closed:  # else the server has undone everything
+            if not connection.closed:  # otherwise the server has undone the transaction
                 with translated(self.place):
                     connection.execute(word)
         finally:
@@ -334,7 +334,7 @@ class PostgresDatabase(Database):
         if connection.closed:
             raise Unavailable(_UNDONE.format(place=self.place))
         if connection.info.transaction_status == TransactionStatus.INERROR:
-            raise Unavailable(_FAILED.format(place=self.place))  # a COMMIT would undo, silently
+            raise Unavailable(_FAILED.format(place=self.place))  # COMMIT would silently roll back
         mark, sent_at = secrets.randbits(63), time.time()
         drop = "" if mark % _DROPPED_EVERY else _DROP_MARKS
         commit = f"{drop}INSERT INTO commits (mark) VALUES ({mark}); COMMIT{self._position}"
@@ -355,9 +355,9 @@ class PostgresDatabase(Database):
         stored = None
         with suppress(HadesError):
             self._begin(writing=True)  # waits until that transaction is over
-            found = self.value("SELECT 1 FROM commits WHERE mark = ?", mark) is not None
-            if found or time.time() - sent_at < MARKS_KEPT_S:
-                stored = found
+            has_mark = self.value("SELECT 1 FROM commits WHERE mark = ?", mark) is not None
+            if has_mark or time.time() - sent_at < MARKS_KEPT_S:
+                stored = has_mark
             if self._replica is not None:
                 self._seen = self.value(POSITION)
             self._end("ROLLBACK")
@@ -372,7 +372,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def patient(self, seconds: float) -> Iterator[None]:
-        """Inside, this thread's writes wait so long for another's end."""
+        """Within the block, writes of this thread wait at most this long for other writers."""
         before, self._local.wait_s = self._local.wait_s, seconds
         try:
             yield
@@ -381,9 +381,9 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def within(self, seconds: float | None) -> Iterator[None]:
-        """Inside, a statement of this thread's snapshot runs no longer; None: as long as any.
+        """Within the block, limit each query of this thread's snapshot to this time.
 
-        Whole seconds, so that the server need not be told anew for every stage.
+        It is rounded up to whole seconds, so that the limit is not sent again for every stage.
         """
         before = self._local.within_s
         self._local.within_s = None if seconds is None else ceil(seconds)
@@ -405,46 +405,46 @@ class PostgresDatabase(Database):
 
     @property
     def files(self) -> Path:
-        """The path beside which lie indexes, uploads and other files of this memory."""
+        """The path beside which the indexes, uploads and other files of this memory are."""
         return self.address.files
 
     def size(self) -> int:
-        """The bytes of all tables and indexes."""
-        found = self.value(
+        """Return the size of all tables and indexes in bytes."""
+        size = self.value(
             "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c "
             "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relkind = 'r'",
             self.address.schema,
         )
-        return int(found or 0)
+        return int(size or 0)
 
     def last_id(self, table: str, column: str) -> int:
-        """The highest number a table ever gave to a row."""
+        """Return the highest number that a table ever assigned to a row."""
         given = self.value(f"SELECT last_value FROM {table}_{column}_seq")
         return max(int(given), self.value(f"SELECT max({column}) FROM {table}") or 0)
 
     def keep_ids(self, given: Mapping[str, int] | None = None) -> None:
-        """After rows came with numbers of their own: give none of these out again."""
+        """Never assign again the numbers of inserted rows, nor those up to `given`."""
         for table, column in _NUMBERED.items():
             if column in _KEYS:
                 last = max(1, self.last_id(table, column), (given or {}).get(table, 0))
                 self.rows(f"SELECT setval('{table}_{column}_seq', ?)", last)
 
     def damage(self) -> list[Problem]:
-        """Nothing to look for: PostgreSQL verifies checksums of its pages as it reads them."""
+        """Return nothing: PostgreSQL verifies checksums of its pages as it reads them."""
         return []
 
     def risks(self) -> list[Problem]:
-        """Whether the server would notice a damaged page."""
+        """Return a problem if the server would not notice a damaged page."""
         if self.value("SHOW data_checksums") == "on":
             return []
         repair = "stop the server, run `pg_checksums --enable`, and start it"
         return [Problem("the server keeps no checksums of its pages", self.place, repair)]
 
     def maintain(self) -> dict[str, Callable[[], object]]:
-        """How what is owed after an erasure is done here; each says whether it was.
+        """Return a function for each kind of owed work. It returns whether the work is done.
 
-        VACUUM FULL writes every table anew, without what was deleted. The server's own log
-        (WAL) and its backups are for its operator to let go of.
+        VACUUM FULL rewrites every table without deleted rows. The server's log (WAL) and its
+        backups are the operator's to delete.
         """
         return {
             REWRITE: self._rewrite,
@@ -453,7 +453,7 @@ class PostgresDatabase(Database):
         }
 
     def _rewrite(self) -> bool:
-        # Of others' tables VACUUM only says that it skips them.
+        # VACUUM skips tables of other owners with a warning only.
         if not self.value(
             "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'topics'::regclass"
         ):
@@ -463,7 +463,7 @@ class PostgresDatabase(Database):
             connection.execute("SET statement_timeout TO 0")
             for table in COLUMNS:
                 connection.execute(f"VACUUM (FULL, ANALYZE) {table}".encode())
-            connection.close()  # with its setting
+            connection.close()  # its settings must not go back to the pool
 
         self._with(rewrite)
         return True

@@ -1,4 +1,4 @@
-"""How statements and tables are said to PostgreSQL."""
+"""Rewrite statements and definitions of tables for PostgreSQL."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 from hades.store.database import Glob
 
 _LONG_LIST = 50
-"""A longer list of numbers is sent as text, which PostgreSQL reads as what it is compared with:
-psycopg takes a microsecond for each number otherwise."""
+"""A longer list of numbers is sent as text, because psycopg takes a microsecond per number.
+PostgreSQL reads the text as the type that it is compared with."""
 _MARK = r"(\?\d*|:[a-z_]+)"
 _RULES = (
     (re.compile("%"), "%%"),
     (re.compile(r"CROSS JOIN (\w+ \w+) ON"), r"JOIN \1 ON"),
     (re.compile(r"INDEXED BY \w+"), ""),
     (re.compile(rf"GLOB {_MARK}"), r"~ \1"),
-    # Seen by those as well who do not see all changes.
+    # Roles that do not see all changes can read this view.
     (re.compile(r"FROM changes ORDER BY number DESC LIMIT 1"), "FROM last_change"),
     (
         re.compile(rf"json_has\(([\w.]+), {_MARK}\)"),
@@ -42,14 +42,14 @@ _DEFINITIONS = (
 
 @lru_cache(maxsize=1_024)
 def rewrite(sql: str) -> str:
-    """A statement as psycopg and PostgreSQL understand it."""
+    """Return a statement in the SQL of psycopg and PostgreSQL."""
     for pattern, form in _RULES:
         sql = pattern.sub(form, sql)
     return sql
 
 
 def bound(sql: str, values: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """The values of a statement as psycopg takes them: by name, by number or in order."""
+    """Return the values of a statement for psycopg: by name, by number or in order."""
     if named:
         return {name: _value(value) for name, value in named.items()}
     if "?1" in sql:
@@ -58,7 +58,7 @@ def bound(sql: str, values: Sequence[Any], named: Mapping[str, Any]) -> Any:
 
 
 def defined(statement: str) -> str:
-    """The definition of a table or index; names are in the order of their letters' codes."""
+    """Return the definition of a table or index. Texts sort by code points (COLLATE "C")."""
     for pattern, form in _DEFINITIONS:
         statement = pattern.sub(form, statement)
     return statement
@@ -71,7 +71,7 @@ def _value(value: Any) -> Any:
 
 
 def _regular(glob: str) -> str:
-    """A pattern of names as a regular expression."""
+    """Return a glob as a regular expression."""
     out, at = ["^(?:"], 0
     while at < len(glob):
         sign, at = glob[at], at + 1
@@ -89,11 +89,11 @@ def _regular(glob: str) -> str:
 
 
 def _letters(inside: str) -> str:
-    """What stands in brackets: letters and ranges of them, `^` first for all others."""
+    """Return the bracket expression of a glob: letters, ranges, or `^` and those not allowed."""
     out, but = "", inside.startswith("^")
     threes = (inside[at : at + 3] for at in range(len(inside) - 2))
     if any(three[1] == "-" and three[0] > three[2] for three in threes):
-        return "$."  # nothing is in a range from z to a
+        return "$."  # an empty range, such as z-a, matches nothing
     for sign in inside[but:]:
         out += sign if sign.isalnum() or not sign.isascii() or sign == "-" else f"\\{sign}"
     return f"[{'^' if but else ''}{out}]"

@@ -1,9 +1,9 @@
-"""Citus: one memory of many, each on a machine of its own.
+"""Citus: many memories, each on one of several machines.
 
-A memory is a schema, and Citus places whole schemas on workers (schema-based sharding). All
-tables of one lie together, so every statement, transaction and snapshot is what it is without
-Citus, and every process talks to the coordinator as it would to a single server. What this
-does not do is to spread one memory over several machines (see docs/lab/scale.md).
+A memory is a schema, and Citus places whole schemas on workers (schema-based sharding). All tables
+of a memory are on one worker, so statements, transactions and snapshots work as without Citus, and
+processes connect to the coordinator as to a single server. One memory cannot be spread over
+several machines (see docs/lab/scale.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WHERE table_name = (%s || '.topics')::regclass LIMIT 1
 
 
 def distribute(place: str) -> str:
-    """Let Citus place a memory; the worker it lies on. To do it again changes nothing."""
+    """Let Citus place a memory, if it has not yet. Return the worker that has it."""
     address = read_server_address(place)
     with (
         translated(address.shown),

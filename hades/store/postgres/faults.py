@@ -1,4 +1,4 @@
-"""What PostgreSQL and the way to it can do wrong, as HadesErrors of one sentence each."""
+"""Translate errors of PostgreSQL and the network to HadesErrors of one sentence."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _SENTENCES: tuple[tuple[tuple[str, ...], type[HadesError], str], ...] = (
     (("42P01", "3F000"), NotFound, _NONE),
     (("XX001", "XX002"), Corrupt, "{place} is damaged ({error}): restore a backup."),
     (("54",), InvalidInput, "That is too large to store: split it into parts."),
-    (("22", "23"), InvalidInput, "What was given cannot be stored ({error})."),
+    (("22", "23"), InvalidInput, "The input cannot be stored ({error})."),
 )
 FAULTS = (psycopg.Error, PoolTimeout, UnicodeError, OverflowError)
 
 
 def translate(error: BaseException, place: str) -> HadesError:
-    """The HadesError that says in one sentence what PostgreSQL meant."""
+    """Return the HadesError for an error of PostgreSQL."""
     said = " ".join(str(error).split())
     code = getattr(error, "sqlstate", None) or ""
     for codes, kind, sentence in _SENTENCES:
@@ -59,13 +59,13 @@ def translate(error: BaseException, place: str) -> HadesError:
             return NotFound(f"{place} cannot be opened ({said}): create it first.")
         return Unavailable(_AWAY.format(place=place, error=said))
     if isinstance(error, psycopg.DataError):
-        return InvalidInput(f"What was given cannot be stored ({said}).")
+        return InvalidInput(f"The input cannot be stored ({said}).")
     return Unavailable(f"{place} answered with an error ({said}): look into its log.")
 
 
 @contextmanager
 def translated(place: str) -> Iterator[None]:
-    """Let nothing but HadesErrors out for what the server does."""
+    """Within the block, raise errors of the server as HadesErrors."""
     try:
         yield
     except FAULTS as error:

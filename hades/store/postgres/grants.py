@@ -1,4 +1,4 @@
-"""Who may read and write a memory in PostgreSQL.
+"""Grant roles the right to read or write a memory in PostgreSQL.
 
 A role for the whole memory has privileges on all tables. A role limited to some spaces has
 privileges too, but row-level security shows it only the rows of its spaces. A row without a column
@@ -43,12 +43,12 @@ _NODES = {
 
 
 def _seen(table: str, column: str) -> str:
-    """Whether the row of another table, to which this one belongs, is one the role sees."""
+    """Return an SQL condition: the role sees the row of `table` that this row belongs to."""
     return f"EXISTS (SELECT FROM {table} x WHERE x.id = {column})"
 
 
 def _node(column: str, *kinds: NodeKind) -> str:
-    """The same for a node."""
+    """Return an SQL condition: the role sees the row of a node, which has one of the kinds."""
     cases = (f"WHEN {kind} THEN {_seen(_NODES[kind][0], f'{column} >> 3')}" for kind in kinds)
     return f"CASE {column} & 7 {' '.join(cases)} ELSE FALSE END"
 
@@ -59,7 +59,7 @@ def _within(column: str, bits: int) -> str:
 
 
 def _known(table: str, column: str) -> str:
-    """Whether the number of a name is one the role has, or got by saying the name."""
+    """Return an SQL condition: the role uses this number already, or has given its name."""
     return f"(are_{table}_of({column}, %s) OR said_{table}({column}))"
 
 
@@ -163,7 +163,7 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
         "INSERT": ("", "writer = current_user"),
         "DELETE": (f"writer = current_user AND at < now() - interval '{MARKS_KEPT_S} s'", ""),
     },
-    # That tables are to be written anew is taken back by who may do that.
+    # Only a role that may rewrite the tables deletes the row that asks for it.
     "owed": {
         "SELECT": (_OWED, ""),
         "INSERT": ("", _OWED),
@@ -171,8 +171,8 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
         "DELETE": (f"({_OWED}) AND NOT starts_with(what, 'file')", ""),
     },
 }
-"""By table and command: which rows a role of some spaces reads, and which it may write (the
-same ones where nothing is said). A table that is not here is none of its business."""
+"""By table and command: the rows that a role limited to some spaces reads, and those that it may
+write (if empty, the same). It has no rights on other tables."""
 
 _ERASED = " ".join(
     f"WHEN {kind} THEN NOT EXISTS (SELECT FROM {table} WHERE {column} = $1 >> 3) "
@@ -205,7 +205,7 @@ _FUNCTIONS = {
         for table in ("actors", "relations")
     },
 }
-"""What is asked or done with the owner's eyes; each tells of numbers only."""
+"""Functions that run with the rights of the owner. They reveal nothing but numbers."""
 _INDEXES = {
     "changes_space_actor": "changes (space, actor)",
     "edges_space_relation": "edges (space, relation)",
@@ -238,17 +238,17 @@ def _written(table: str) -> str:
 
 
 def grant(address: ServerAddress, role: str, right: str, space: str | None) -> list[str]:
-    """Let a role read or write the whole memory, or one space more; the spaces it has then.
+    """Let a role read or write the whole memory, or one more space. Return its spaces.
 
-    `right` is "read", "write" or "none", which takes everything back. It says what the role
-    may from now on; only spaces add up.
+    `right` is "read", "write" or "none", which revokes everything. It replaces the former right,
+    while spaces are added to those that the role has.
     """
     with translated(address.shown), psycopg.connect(address.conninfo) as connection:
         return _Role(connection, address.schema, role).grant(right, space)
 
 
 class _Role:
-    """A role and what it may do in one schema; everything in one transaction."""
+    """The rights of a role in one schema, changed in one transaction."""
 
     def __init__(self, connection: Connection[Any], schema: str, role: str) -> None:
         self._connection = connection
@@ -265,8 +265,7 @@ class _Role:
         held = self._held()
         if space is None and right != "none" and any(which != "true" for *_, which in held):
             raise Conflict(
-                f"{self._role!r} is limited to some spaces: take them back with --none before it "
-                "gets all."
+                f"{self._role!r} is limited to some spaces: revoke them with --none first."
             )
         spaces = [] if space is None else self._spaces(right, space, held)
         self._take_back(held)
@@ -282,12 +281,12 @@ class _Role:
         return [name for (name,) in found]
 
     def _spaces(self, right: str, space: str, held: list[Any]) -> list[int]:
-        """The spaces the role had, and this one."""
+        """Return the spaces that the role has, and this one."""
         rows = self._connection.execute
         if over := rows(_MAY_PASS, [self._role]).fetchone():
             raise InvalidInput(
-                f"Row-level security does not hold for {self._role!r}, which is or may become "
-                f"{over[0]!r}: give a role of its own to each space."
+                f"Row-level security does not apply to {self._role!r}, which is or may become "
+                f"{over[0]!r}: use a separate role for each space."
             )
         found = rows("SELECT id FROM spaces WHERE name = %s", [space]).fetchone()
         if found is None:
@@ -318,7 +317,7 @@ class _Role:
         self._run("ALTER DEFAULT PRIVILEGES IN SCHEMA {schema} REVOKE ALL ON TABLES FROM {role}")
 
     def _give_all(self, right: str) -> None:
-        """Privileges on all tables, those to come included, and all rows."""
+        """Grant privileges on all tables, including future ones, and all rows."""
         rights = "SELECT, INSERT, UPDATE, DELETE" if right == "write" else "SELECT"
         self._run("GRANT USAGE ON SCHEMA {schema} TO {role}")
         self._run(f"GRANT {rights} ON ALL TABLES IN SCHEMA {{schema}} TO {{role}}")
@@ -331,7 +330,7 @@ class _Role:
             self._policy(table, "all", "ALL" if right == "write" else "SELECT", "TRUE", "")
 
     def _give(self, right: str, spaces: list[int]) -> None:
-        """Privileges on the tables that have policies, and the rows of some spaces."""
+        """Grant privileges on the tables that have policies, and the rows of some spaces."""
         self._separate_spaces()
         self._run("GRANT USAGE ON SCHEMA {schema} TO {role}")
         self._run("GRANT SELECT ON last_change TO {role}")

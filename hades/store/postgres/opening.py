@@ -1,4 +1,4 @@
-"""Opening a memory in PostgreSQL: making its tables, bringing them to today's shape."""
+"""Open a memory in PostgreSQL: create its tables, or migrate them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MADE_MEANWHILE = (
 def open_server(
     place: str, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
 ) -> PostgresDatabase:
-    """Open the memory at an address, making its tables when there are none and `create` says so."""
+    """Open the memory at an address. With `create`, make its tables if there are none."""
     address = read_server_address(place)
     with (
         translated(address.shown),
@@ -79,7 +79,7 @@ def _migrations(
 
 
 def _may_write(connection: Connection[tuple[object, ...]], schema: str) -> bool:
-    """Whether this user may write here; a server that only follows another may not be written."""
+    """Return whether this user may write here. Nobody may write to a standby."""
     found = connection.execute(
         "SELECT NOT pg_is_in_recovery() AND has_table_privilege(%s, 'INSERT')",
         [f'"{schema}".changes'],
@@ -88,7 +88,7 @@ def _may_write(connection: Connection[tuple[object, ...]], schema: str) -> bool:
 
 
 def _sees(connection: Connection[tuple[object, ...]], schema: str) -> str:
-    """Nothing, or where row-level security hides some spaces a mark of who sees which."""
+    """Return a mark of the role and the spaces it sees, or "" if it sees all."""
     found = connection.execute(
         "SELECT md5(current_user) || ':' || md5(string_agg(rows, ' ' ORDER BY rows)) FROM ("
         "SELECT pg_get_expr(polqual, polrelid) AS rows FROM pg_policy WHERE polrelid = %(table)s"
@@ -102,7 +102,7 @@ def _sees(connection: Connection[tuple[object, ...]], schema: str) -> str:
 def migrate(
     connection: Connection[tuple[object, ...]], address: ServerAddress, clock: Clock
 ) -> None:
-    """Run the steps the database has not seen; processes that start at once do it one by one."""
+    """Run the missing steps. Processes that start together run them one after another."""
     try:
         with connection.transaction():
             _migrate(connection, address.schema, clock)

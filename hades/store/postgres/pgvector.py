@@ -1,7 +1,7 @@
-"""The nearest vectors by pgvector, for a memory that is larger than a process may hold.
+"""Nearest vectors by pgvector, for a memory that is larger than a process may hold.
 
-`embeddings` gets a column that only PostgreSQL has: the vector of the whole as a halfvec, filled
-by a trigger from the bytes that everybody writes. So nobody else has to know of it.
+In PostgreSQL `embeddings` gets a column with the vector of the whole chunk as a halfvec. A trigger
+fills it from the stored bytes, so that writers need not know of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hades.store.database import Database
 from hades.store.records import Progress
 
 LOOKED_AT = 400
-"""Candidates of a scan of the index (hnsw.ef_search); that many hold the nearest 100."""
+"""Candidates of an index scan (hnsw.ef_search). This many contain the nearest 100."""
 _FILLED_AT_ONCE = 2_000 << 3
 _COLUMN = """
 ALTER TABLE embeddings ADD COLUMN IF NOT EXISTS half {at}.halfvec;
@@ -36,13 +36,13 @@ END $$;
 CREATE OR REPLACE TRIGGER fill_half BEFORE INSERT OR UPDATE ON embeddings
 FOR EACH ROW EXECUTE FUNCTION fill_half()
 """
-"""Reads float16 numbers, the lower byte first: 0.4 ms a vector, where HNSW takes some more."""
+"""The trigger reads little-endian float16 numbers, in 0.4 ms per vector."""
 _INDEX = f"""
 CREATE INDEX CONCURRENTLY IF NOT EXISTS {{name}} ON embeddings
 USING hnsw ((CAST(half AS {{at}}.halfvec({{dims}}))) {{at}}.halfvec_cosine_ops)
 WHERE encoder = {{encoder}} AND node & 7 = {NodeKind.CHUNK}
 """
-# OFFSET 0 keeps it a test of each row, in the order of the index.
+# OFFSET 0 makes PostgreSQL test each row in the order of the index.
 _NEAREST = f"""
 SELECT node >> 3 FROM embeddings v WHERE encoder = {{encoder}} AND node & 7 = {NodeKind.CHUNK}
 AND EXISTS (
@@ -85,23 +85,23 @@ class PgVector:
         known: int,
         topics: Sequence[int] | None,
     ) -> list[int]:
-        """The nearest chunks that are there at a moment, best first; of notes, earlier ones too.
+        """Return the nearest chunks at a moment, best first; earlier chunks of notes included.
 
-        To be called inside a snapshot: the settings of the scan hold until its end.
+        Call it inside a snapshot, because its settings last until the end of a transaction.
         """
         self._database.row(
             "SELECT set_config('hnsw.ef_search', ?, true), "
             "set_config('hnsw.iterative_scan', 'strict_order', true)",
             str(LOOKED_AT),
         )
-        asked = str([float(one) for one in vector])
+        asked = str([float(number) for number in vector])
         among = None if topics is None else list(topics)
         return self._database.column(
             _NEAREST.format(**self._parts), asked, space, valid, known, among, limit
         )
 
     def build(self, on_progress: Progress | None = None) -> None:
-        """Make the index, while others read and write; what is there already stays."""
+        """Make the index, or its missing parts, while others read and write."""
         if self._parts["encoder"] is None:
             return
         if self._parts["at"] is None:
@@ -115,7 +115,7 @@ class PgVector:
             self._parts["at"] = "public"
         self._database.run(_COLUMN.format(**self._parts))
         last = self._database.value("SELECT coalesce(max(node), 0) FROM embeddings")
-        for first in range(0, last + 1, _FILLED_AT_ONCE):  # what was there before the trigger
+        for first in range(0, last + 1, _FILLED_AT_ONCE):  # rows older than the trigger
             self._database.run(
                 "UPDATE embeddings SET vector = vector "
                 "WHERE node >= ? AND node < ? AND half IS NULL",
@@ -123,12 +123,12 @@ class PgVector:
             )
             if on_progress is not None:
                 on_progress("filling the vector index", first, last)
-        if self._valid() is False:  # its making was interrupted
+        if self._valid() is False:  # building it was interrupted
             self._database.run("DROP INDEX CONCURRENTLY IF EXISTS {name}".format(**self._parts))
         self._database.run(_INDEX.format(**self._parts))
 
     def _valid(self) -> bool | None:
-        """Whether the index can be used; None when it is not there or is being made."""
+        """Return whether the index can be used, or None if it is missing or being made."""
         found: bool | None = self._database.value(
             "SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass(?1) AND "
             "i.indexrelid NOT IN (SELECT index_relid FROM pg_stat_progress_create_index)",

@@ -1,8 +1,9 @@
-"""A read replica: a standby that answers reads while it is known to be hardly behind.
+"""A read replica: a standby that answers reads while its staleness is known to be small.
 
-The primary is asked how far its log is (a mark), the standby how far it has come: once it is
-past a mark, it has all that was written before the mark was taken. So how stale it is, at
-most, is known without comparing clocks. When the primary is gone, the standby goes on alone.
+The primary is asked for its position in the log (a mark), and the standby for the position that it
+has replayed. A standby past a mark has everything that was written before the mark was taken. So
+its staleness has a known bound without comparing clocks. If the primary is gone, the standby
+answers alone.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ POSITION = (
     "SELECT CAST(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() "
     "ELSE pg_current_wal_lsn() END - '0/0'::pg_lsn AS bigint)"
 )
-"""Where a server is in its log: how much it has written, or a standby has replayed."""
+"""Position of a server in its log: written by a primary, or replayed by a standby."""
 _LOOKS = 4
-"""How often, in the time it may be stale, it is looked at how stale it is."""
+"""How often the staleness is measured within the allowed staleness."""
 WAIT_S = 1.0
-"""So long a connection is waited for: the other server can be asked instead."""
+"""The wait for a connection. It is short because the other server can be asked instead."""
 _AWAY_S = 5.0
-"""After a server did not answer it is left alone for so long."""
+"""How long a server is not asked again after it did not answer."""
 
 
 class Replica:
@@ -47,7 +48,7 @@ class Replica:
         self._alone = False
 
     def is_fresh(self) -> bool:
-        """Whether it may be read from; one thread at a time looks, and not all the time."""
+        """Return whether it may be read from. From time to time, one thread measures that."""
         if time.monotonic() >= self._look_at and self._looking.acquire(blocking=False):
             try:
                 self._look()
@@ -56,11 +57,11 @@ class Replica:
         return self._alone or time.monotonic() - self._fresh_at <= self._staleness_s
 
     def has(self, position: int) -> bool:
-        """Whether it has replayed the log up to there."""
+        """Return whether it has replayed the log up to a position."""
         return position <= self._replayed or position <= (self._ask() or 0)
 
     def leave(self) -> None:
-        """It did not answer: read elsewhere for a while."""
+        """Stop reading from it for a while, because it did not answer."""
         self._alone, self._fresh_at = False, -1e9
         self._look_at = time.monotonic() + _AWAY_S
 
@@ -86,7 +87,7 @@ class Replica:
 
 
 def _position(pool: Pool) -> int | None:
-    """Where a server is in its log; None when it does not say."""
+    """Return the position of a server in its log, or None if it does not answer."""
     try:
         with pool.connection(WAIT_S) as connection:
             return int(connection.execute(POSITION).fetchall()[0][0])
@@ -95,7 +96,7 @@ def _position(pool: Pool) -> int | None:
 
 
 def _is_gone(pool: Pool) -> bool:
-    """Whether a server cannot be reached, rather than have no free connection."""
+    """Return whether a server cannot be reached, as opposed to having no free connection."""
     try:
         psycopg.connect(str(pool.conninfo), connect_timeout=2).close()
     except psycopg.Error:

@@ -1,4 +1,4 @@
-"""What there is to know of a memory in PostgreSQL, and of the server it lies on."""
+"""The status of a memory in PostgreSQL and of its server."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ ORDER BY 3 DESC, 1
 
 
 def status(database: PostgresDatabase) -> dict[str, Any]:
-    """The server, the connections to it, the size of each table and how far indexing is.
+    """Return facts about the server, connections, sizes of tables, and indexing progress.
 
-    Rows of tables are the server's own estimate: counting them takes long.
+    The numbers of rows are the server's estimates, because counting takes long.
     """
     facts = ", ".join(_FACTS.values())
     with database.snapshot():

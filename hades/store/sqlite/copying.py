@@ -1,4 +1,4 @@
-"""Backup and restore: a memory file copied whole, while others read and write it."""
+"""Back up and restore a memory file while others read and write it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def backup(
 ) -> None:
     """Copy the memory, as of one moment, to a new file while others read and write it.
 
-    Where `on_progress` raises, the copy stops and leaves nothing behind. `complete` is given
-    the copy before it gets its name, where something of it lies in the archive.
+    If `on_progress` raises, the copy stops and is removed. If texts are in the archive, `complete`
+    is called with the copy before it gets its name.
     """
     path = Path(target).expanduser()
     if path.exists():
@@ -53,7 +53,7 @@ def backup(
 def restore(
     database: SqliteDatabase, given: SqliteDatabase, actor: str, on_progress: Progress | None
 ) -> None:
-    """Put back a backup, in one step, under everybody who has the memory open."""
+    """Restore a backup in one step, while others have the memory open."""
     with database.transaction():
         owe(database, LEFTOVERS)
     with translated(database.path), draft_of(database.path) as draft:
@@ -80,10 +80,9 @@ def _opened(path: Path, like: SqliteDatabase) -> SqliteDatabase:
 
 
 def _continue_from(old: SqliteDatabase, new: SqliteDatabase, actor: str) -> None:
-    """Make a restored memory go on where the old one stood.
+    """Make a restored memory continue the numbers of rows and changes of the old one.
 
-    No number is given out twice: not that of a row, nor that of a change. Derived indexes
-    stand at a change of one generation; this begins another.
+    It also gets a new generation, which makes derived indexes start over.
     """
     top = max(old.change(), new.change()) + 1
     with new.transaction():
@@ -93,7 +92,7 @@ def _continue_from(old: SqliteDatabase, new: SqliteDatabase, actor: str) -> None
             *(top, max(old.now(), new.now()) + 1, new.actor_id(actor)),
         )
         owe(new, LEFTOVERS)
-        for key in OWN_FACTS:  # the archive stays where it is; what nobody needs there goes
+        for key in OWN_FACTS:  # keep the archive, and remove its unneeded objects later
             if value := old.meta(key):
                 new.set_meta(key, value)
         for name in old.column("SELECT DISTINCT object FROM archived"):

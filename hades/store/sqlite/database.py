@@ -1,8 +1,7 @@
-"""SQLite: one file, a connection a thread, one writer at a time.
+"""SQLite: one file, one connection per thread, one writer at a time.
 
-A write takes the file's single write lock at its start and is on disk when it returns
-(write-ahead log, synchronous=FULL). Whatever SQLite raises leaves here as a HadesError with
-one clear sentence.
+A write takes the file's write lock at its start and is on the disk when it returns (write-ahead
+log, synchronous=FULL). Every error of SQLite is raised as a HadesError with one clear sentence.
 """
 
 from __future__ import annotations
@@ -27,6 +26,8 @@ from hades.store.sqlite.dialect import bound, rewrite
 from hades.store.sqlite.faults import FAULTS, translate, translated
 from hades.store.sqlite.guards import file_damage, row_guard
 
+SYNCHRONOUS = "FULL"
+"""How far a commit waits for the disk (see SQLite's `PRAGMA synchronous`)."""
 _STATEMENTS_CACHED = 256
 Taken = TypeVar("Taken")
 _ROW_COUNT: Callable[[sqlite3.Cursor], int] = attrgetter("rowcount")
@@ -39,12 +40,12 @@ _inherited: list[object] = []
 
 
 def add_functions(connection: sqlite3.Connection) -> None:
-    """Give a connection what the tables need to be written."""
+    """Add the SQL function that the tables' checksums need to a connection."""
     connection.create_function("row_guard", -1, row_guard, deterministic=True)
 
 
 class _ThreadConnection:
-    """A thread's connection; it is closed when the thread ends, and this goes with it."""
+    """The connection of a thread, closed when the thread ends."""
 
     def __init__(self, connection: sqlite3.Connection, opened: set[sqlite3.Connection]) -> None:
         self.connection = connection
@@ -73,7 +74,7 @@ class SqliteDatabase(Database):
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """This thread's connection, opened when first asked for."""
+        """This thread's connection, opened on first use."""
         own: _ThreadConnection | None = getattr(self._own, "own", None)
         if own is None or self._closed or self._pid != os.getpid():
             own = self._connect()
@@ -84,7 +85,7 @@ class SqliteDatabase(Database):
         self._own = threading.local()
         self._local = Local()
         self._opened: set[sqlite3.Connection] = set()
-        # Runs at `close`, or else when this is collected or Python ends.
+        # Runs at `close`, at garbage collection, or when Python ends.
         self._release = weakref.finalize(
             self, _close_all, self._opened, self._pid, self._registered
         )
@@ -109,14 +110,14 @@ class SqliteDatabase(Database):
             try:
                 connection.execute("SELECT 1 FROM sqlite_master").fetchone()
             except sqlite3.OperationalError:
-                # A write-ahead log needs its index file; where none can be made (a folder
-                # that is read-only) a file nobody writes to can still be read as it lies.
+                # A write-ahead log needs an index file. In a read-only folder none can be made,
+                # but a file without a log can be read as immutable.
                 if not self.read_only or Path(f"{self.path}-wal").exists():
                     raise
                 connection.close()
                 connection = self._open_uri("ro&immutable=1")
             if not self.read_only:
-                connection.execute("PRAGMA synchronous=FULL")
+                connection.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
                 connection.execute("PRAGMA secure_delete=ON")
             connection.execute("PRAGMA mmap_size=268435456")
             connection.execute("PRAGMA cache_size=-65536")
@@ -138,44 +139,44 @@ class SqliteDatabase(Database):
         return connection
 
     def close(self) -> None:
-        """Close the connections of all threads; what was written stays written."""
+        """Close the connections of all threads."""
         self._closed = True
         self._release()
 
     # Statements
 
     def rows(self, sql: str, *values: Any, **named: Any) -> list[Any]:
-        """All rows of a statement, its values given in order or by name."""
+        """Return all rows of a query. Pass its values in order or by name."""
         return self._done(sql, named or values, sqlite3.Cursor.fetchall)
 
     def row(self, sql: str, *values: Any, **named: Any) -> Any:
-        """The first row, or None; the others are not read."""
+        """Return the first row, or None, without reading the others."""
         return self._done(sql, named or values, sqlite3.Cursor.fetchone)
 
     def batches(self, at_once: int, sql: str, *values: Any) -> Iterator[list[Any]]:
-        """The rows of a statement as they are read, so many at once."""
-        # A cursor ends with this generator, which may be collected after the database was closed.
+        """Yield the rows of a query, `at_once` rows at a time."""
+        # `iter` returns the cursor itself. This generator may outlive the open database.
         cursor = self._done(sql, values, iter)
         with translated(self.path):
             while rows := cursor.fetchmany(at_once):
                 yield rows
 
     def run(self, sql: str, *values: Any) -> int:
-        """A statement that changes something, inside a transaction; how many rows."""
+        """Run a statement that writes, inside a transaction. Return the number of rows."""
         return self._done(sql, values, _ROW_COUNT)
 
     def run_many(self, sql: str, values: list[tuple[Any, ...]]) -> None:
-        """The same statement with many values."""
+        """Run a statement once for each tuple of values."""
         with translated(self.path):
             self.connection.executemany(rewrite(sql)[0], values)
 
     def insert(self, table: str, **values: Any) -> int:
-        """Insert a row, its values given by column; its id, where the table gives one."""
+        """Insert a row, given by column. Return its id, or 0 if the table assigns none."""
         sql = inserting(table, tuple(values))
         return self._done(sql, tuple(values.values()), _ROW_ID) or 0
 
     def _done(self, sql: str, values: Any, take: Callable[[sqlite3.Cursor], Taken]) -> Taken:
-        """Do a statement, and take what is wanted of it."""
+        """Run a statement and return `take` of its cursor."""
         text, has_lists = rewrite(sql)
         if has_lists:
             values = bound(values)
@@ -188,7 +189,7 @@ class SqliteDatabase(Database):
 
     @property
     def in_transaction(self) -> bool:
-        """Whether this thread is inside a write or a snapshot."""
+        """Whether this thread is inside a transaction or a snapshot."""
         return self.connection.in_transaction
 
     def _begin(self, *, writing: bool) -> None:
@@ -199,7 +200,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def patient(self, seconds: float) -> Iterator[None]:
-        """Inside, this thread's writes wait so long for another's end."""
+        """Within the block, writes of this thread wait at most this long for other writers."""
         self.run(f"PRAGMA busy_timeout={int(seconds * 1000)}")
         try:
             yield
@@ -211,35 +212,35 @@ class SqliteDatabase(Database):
 
     @property
     def files(self) -> Path:
-        """The path beside which lie indexes, uploads and other files of this memory."""
+        """The path beside which the indexes, uploads and other files of this memory are."""
         return self.path
 
     def size(self) -> int:
-        """The bytes of the file."""
+        """Return the size of the file in bytes."""
         return self.path.stat().st_size
 
     def last_id(self, table: str, column: str) -> int:
-        """The highest number a table ever gave to a row."""
+        """Return the highest number that a table ever assigned to a row."""
         given = self.value("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
         top = self.value(f"SELECT max({column}) FROM {table}")
         return max(given or 0, top or 0)
 
     def keep_ids(self, given: Mapping[str, int] | None = None) -> None:
-        """SQLite itself gives no number of a row out again, but those `given` elsewhere."""
+        """Never assign the numbers up to those `given`. SQLite itself takes care of all others."""
         for table, last in (given or {}).items():
             known = self.value("SELECT seq FROM sqlite_sequence WHERE name = ?", table) or 0
             self.run("DELETE FROM sqlite_sequence WHERE name = ?", table)
             self.run("INSERT INTO sqlite_sequence VALUES (?, ?)", table, max(last, known))
 
     def damage(self) -> list[Problem]:
-        """What SQLite finds damaged, and rows that do not match their checksums."""
+        """Return the damage that SQLite finds, or rows that do not match their checksums."""
         return file_damage(self)
 
     def maintain(self) -> dict[str, Callable[[], object]]:
-        """How what is owed after an erasure is done here; each says whether it was.
+        """Return a function for each kind of owed work. It returns whether the work is done.
 
         Deleted cells are overwritten, but cells that moved between pages leave copies in the
-        unused part of a page: only writing the file anew (VACUUM) is sure to lose them.
+        unused part of a page. Only rewriting the file (VACUUM) is sure to remove them.
         """
         return {
             REWRITE: lambda: self.run("VACUUM") is not None,
@@ -248,8 +249,8 @@ class SqliteDatabase(Database):
         }
 
 
-# Closing any descriptor of a file drops all locks this process holds on it (POSIX), and
-# with them SQLite's. So a file is read directly only while no database here has it open.
+# Closing any descriptor of a file drops all locks of this process on it (POSIX), including
+# SQLite's. So a file is read directly only while no database of this process has it open.
 OPENING = threading.RLock()
 _registry: dict[tuple[int, int], int] = {}
 
@@ -263,8 +264,8 @@ def _close_all(opened: set[sqlite3.Connection], pid: int, registered: tuple[int,
 
 
 def _identity(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_dev, found.st_ino
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 def is_registered(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""How statements are said to SQLite: lists come as JSON."""
+"""Rewrite statements for SQLite, where a list is passed as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RULES = (
 
 @lru_cache(maxsize=1_024)
 def rewrite(sql: str) -> tuple[str, bool]:
-    """A statement as SQLite understands it, and whether it takes a list."""
+    """Return a statement in SQLite's SQL, and whether it takes a list."""
     text = sql
     for pattern, form in _RULES:
         text = pattern.sub(form, text)
@@ -28,7 +28,7 @@ def rewrite(sql: str) -> tuple[str, bool]:
 
 
 def bound(values: Any) -> Any:
-    """Values as SQLite takes them, in order or by name."""
+    """Return values for SQLite, in order or by name, with lists as JSON."""
     if isinstance(values, dict):
         return dict(zip(values, bound(values.values()), strict=True))
     return [json.dumps(value) if type(value) is list else value for value in values]

@@ -1,4 +1,4 @@
-"""What SQLite and the disk can do wrong, as HadesErrors of one sentence each."""
+"""Translate errors of SQLite and the disk to HadesErrors of one sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hades.errors import Corrupt, Denied, HadesError, InvalidInput, Unavailable
 from hades.store.faults import Busy
 
 FAULTS = (sqlite3.Error, UnicodeError, OverflowError, OSError)
-"""What SQLite and the disk raise; damaged text inside an error message cannot be decoded."""
+"""Errors of SQLite and the disk. UnicodeError: a message may quote damaged text."""
 
 _BUSY = "Another process is writing to {path} and did not finish in time: try again."
 _FULL = "There is no room left on the disk of {path}: nothing was written; free some space."
@@ -26,13 +26,13 @@ _SENTENCES: tuple[tuple[tuple[str, ...], type[HadesError], str], ...] = (
     (("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_IOERR_SHORT"), Corrupt, _DAMAGED),
     (("SQLITE_CANTOPEN",), Unavailable, _CANNOT_OPEN),
     (("SQLITE_TOOBIG",), InvalidInput, "That is too large to store: split it into parts."),
-    (("SQLITE_CONSTRAINT",), InvalidInput, "What was given contradicts itself ({error})."),
+    (("SQLITE_CONSTRAINT",), InvalidInput, "The input contradicts itself ({error})."),
     (("SQLITE_IOERR",), Unavailable, "The disk of {path} does not answer ({error}): check it."),
 )
 
 
 def translate(error: Exception, path: Path) -> HadesError:
-    """The HadesError that says in one sentence what SQLite or the system meant."""
+    """Return the HadesError for an error of SQLite or the system."""
     if isinstance(error, OSError):
         if error.errno in (28, 122):
             return Unavailable(_FULL.format(path=path))
@@ -57,7 +57,7 @@ def translate(error: Exception, path: Path) -> HadesError:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Let nothing but HadesErrors out for what the file or the disk does."""
+    """Within the block, raise errors of the file or the disk as HadesErrors."""
     try:
         yield
     except FAULTS as error:

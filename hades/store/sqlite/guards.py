@@ -1,7 +1,7 @@
-"""Checksums of rows: what a flipped bit in the file is found by.
+"""Checksums of rows, which reveal a flipped bit in the file.
 
-Every table has a column that SQLite fills with a checksum of its row. (PostgreSQL keeps
-checksums of its pages itself.)
+Tables have a column that SQLite fills with a checksum of the row. (PostgreSQL has checksums of
+its pages.)
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from hades.store.records import Problem
 from hades.store.schema import columns_of
 
 SCHEMA = "schema"
-"""The key under which a checksum of the tables' definitions is noted."""
+"""The key in `meta` of the checksum of the tables' definitions."""
 _PROBLEMS_SHOWN = 20
 _RESTORE = "restore a backup (`hades restore`)"
 _UNGUARDED = {"latest", "versions", "planned"}
-"""Columns that are derived from others: `check` compares them with what they stand for."""
+"""Derived columns, which `check` compares with the rows they are derived from."""
 GUARD = re.compile(r"row_guard\([^()]*+\)")
 
 
 def row_guard(*values: object) -> int:
-    """A checksum of a row's values. Being part of the file, it must never change."""
-    plain = [crc32(one) if type(one) is bytes else one for one in values]
+    """Return the checksum of a row's values. Files contain it, so it must never change."""
+    plain = [crc32(value) if type(value) is bytes else value for value in values]
     return crc32(ascii(plain).encode()) - 2**31
 
 
@@ -50,12 +50,12 @@ DEFINITIONS = "SELECT name, sql FROM sqlite_master ORDER BY name"
 
 
 def schema_guard(rows: Iterable[tuple[str, str | None]]) -> str:
-    """A checksum of the `DEFINITIONS` of all tables and indexes."""
+    """Return the checksum of the `DEFINITIONS` of all tables and indexes."""
     return str(row_guard(*(value for row in rows for value in row)))
 
 
 def file_damage(database: Database) -> list[Problem]:
-    """What SQLite itself finds; where that is nothing, rows that are not what was written."""
+    """Return the damage that SQLite finds. If there is none, return damaged rows."""
     return [
         Problem(f"the file itself: {what}", database.place, _RESTORE)
         for what in database.column(f"PRAGMA integrity_check({_PROBLEMS_SHOWN})")
@@ -64,7 +64,7 @@ def file_damage(database: Database) -> list[Problem]:
 
 
 def damaged_rows(database: Database) -> list[Problem]:
-    """Rows that are not what was written, by their checksums."""
+    """Return rows that differ from their checksums."""
     if database.meta(SCHEMA) != schema_guard(database.rows(DEFINITIONS)):
         return [Problem("its tables differ from their definitions", database.place, _RESTORE)]
     found = []

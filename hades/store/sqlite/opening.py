@@ -1,4 +1,4 @@
-"""Opening a memory file: recognising it, making a new one, bringing it to today's shape."""
+"""Open a memory file: recognise it, create it, or migrate it."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _HEADER_BYTES = 100
 def open_file(
     path: Path, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
 ) -> SqliteDatabase:
-    """Open the memory at `path`, making it when there is none and `create` says so."""
+    """Open the memory at `path`. With `create`, make it if there is none."""
     if "\0" in str(path):
         raise InvalidInput("A path cannot hold a NUL character.")
     try:
         path = path.expanduser()
         if path.is_symlink():
-            # All that belongs to a memory lies beside the file itself, as SQLite's log does.
+            # The files of a memory are beside the real file, as SQLite's log is.
             if not read_only:
                 remove_path(path.with_name(f"{path.name}.index"))
             path = path.resolve()
@@ -73,7 +73,7 @@ def open_file(
 
 
 def _make_file(path: Path, clock: Clock) -> None:
-    """Make an empty memory beside `path`, then give it its name in one step."""
+    """Make an empty memory in a draft, then give it its name in one step."""
     for left_over in (Path(f"{path}-wal"), Path(f"{path}-shm")):
         if left_over.exists():
             raise Conflict(
@@ -97,16 +97,16 @@ def _make_file(path: Path, clock: Clock) -> None:
         try:
             os.link(draft, path)
         except FileExistsError:
-            pass  # another process was first: theirs is as good as ours
+            pass  # another process made the memory first
         except OSError:
-            # Some file systems know no links; there a rename must do.
+            # Some file systems have no hard links: rename instead.
             if not path.exists():
                 os.rename(draft, path)
         sync_folder(path.parent)
 
 
 def _recognise(path: Path) -> None:
-    """Refuse what is not a memory before SQLite ever touches it."""
+    """Refuse a file that is not a memory before SQLite opens it."""
     with translated(path), path.open("rb") as file:
         header = file.read(_HEADER_BYTES)
         size = os.fstat(file.fileno()).st_size

@@ -1,8 +1,8 @@
-"""The working set: the same calls on it and on the memory itself, in the same run.
+"""A focus: the same calls on it and on the memory itself, in the same run.
 
 Notes of projects, each with a few versions and joined with others. A focus is set on one of them,
 all others around it are explored once; then each is read and asked about in turn. Questions are
-such as a working set answers: about one topic that it names, in words that stand there. How many
+such as a focus answers: about one topic that it names, in words that stand there. How many
 questions of everyday sets are such is told in docs/lab/measurements.md.
 """
 
@@ -24,8 +24,8 @@ PEOPLE = ("Ann Lee", "Ben Holm", "Cleo Lind", "Dora Berg", "Emil Winter")
 
 
 def run(*, small: bool = False) -> None:
-    """Measure get, history, search and recall."""
-    print("## The working set\n")
+    """Measure get and recall."""
+    print("## A focus\n")
     topics = [f"project/p{number}" for number in range(TOPICS // 4 if small else TOPICS)]
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -33,27 +33,24 @@ def run(*, small: bool = False) -> None:
     ):
         _fill(memory, topics)
         begun = time.perf_counter()
-        with memory.focus(topics[0]) as working_set:
+        with memory.focus(topics[0]) as focus:
             opened = (time.perf_counter() - begun) * 1e3
             for topic in topics:
-                working_set.get(topic)
+                focus.get(topic)
             questions = [f"What does {topic.split('/')[1]} cost in euros?" for topic in topics]
             rows = []
-            for call, asked in (
-                *((name, topics) for name in ("get", "history")),
-                *((name, questions) for name in ("search", "recall")),
-            ):
-                before = working_set.answered[HERE]
-                own = _times(getattr(working_set, call), asked * ROUNDS)
-                here = (working_set.answered[HERE] - before) / len(asked) / ROUNDS
+            for call, asked in (("get", topics), ("recall", questions)):
+                before = focus.answered[HERE]
+                own = _times(getattr(focus, call), asked * ROUNDS)
+                here = (focus.answered[HERE] - before) / len(asked) / ROUNDS
                 peer = _times(getattr(memory, call), asked)
                 p50s = [np.percentile(one[:, 0], 50) for one in (own, peer)]
                 ratio = f"{p50s[1] / p50s[0]:.1f}×"
                 rows.append((call, f"{here:.0%}", _shown(own), _shown(peer), ratio))
             show(
-                f"{len(topics)} topics of {VERSIONS} states, {working_set.bytes / 2**20:.1f} MiB, "
+                f"{len(topics)} topics of {VERSIONS} states, {focus.bytes / 2**20:.1f} MiB, "
                 f"opened in {opened:.0f} ms; ms p50 / p95 (processor p50)",
-                ("", "answered here", "working set", "memory", "ratio of p50"),
+                ("", "answered here", "focus", "memory", "ratio of p50"),
                 rows,
             )
 

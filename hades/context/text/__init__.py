@@ -1,0 +1,1 @@
+"""The plain text of results, one module for each kind: what people and models read."""

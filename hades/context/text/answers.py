@@ -1,0 +1,275 @@
+"""The plain text of what questions get: an answer, a recall, the hits of a search, contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hades.context.text.evidence import fact_line, lines_of, passage_line, path_line, place_line
+from hades.context.text.layout import (
+    PlainText,
+    TextBody,
+    TextLine,
+    excerpt,
+    flat,
+    held_days,
+    joined,
+    writes,
+)
+from hades.context.text.reasons import reason_lines
+from hades.domain.answer import (
+    Answer,
+    Fact,
+    Intent,
+    Interval,
+    Passage,
+    Path,
+    Recall,
+    StageReport,
+    WorkingMemory,
+    unlabelled,
+)
+from hades.domain.context import BudgetedContext
+from hades.domain.graph import Reason
+from hades.domain.plain import one_line
+from hades.domain.strength import Strength
+from hades.domain.topics import Chunk, Hit
+
+BAR_CHARACTERS = 32
+AFFECTS_SENTENCES = {
+    Reason.ARCHIVE_LOST,
+    Reason.CUT_QUESTION,
+    Reason.ENCODER_FAILED,
+    Reason.NOT_INDEXED,
+}
+"""The reasons that are told with an answer in sentences. The others are those of its context."""
+
+
+@writes(Recall)
+def recall_lines(found: Recall, *, explain: bool = False) -> PlainText:
+    """List the facts, passages and paths of a recall; with `explain` also what decided."""
+    yield _recall_head(found, explain=explain)
+    yield from _time(found)
+    for number, fact in enumerate(found.facts, start=1):
+        scored = (f"score {fact.score:.3f}", _edge(fact)) if explain else ()
+        yield TextLine(fact_line(number, fact), (*scored, _belief(fact.belief, explain=explain)))
+    for number, passage in enumerate(found.passages, start=1):
+        yield from _passage(number, passage, explain=explain)
+    if not found.passages and not found.facts:
+        yield nothing_found(found)
+    if found.paths:
+        yield TextLine("Paths:", style="head")
+        yield from path_lines(found.paths, explain=explain)
+    yield from reason_lines(found.reasons, explain=explain)
+    if explain:
+        yield from _stages(found)
+
+
+def context_text(found: Recall, at_most: int) -> str:
+    """Return the packed context, how to cite it, and what a reader must know about it.
+
+    A context that is too long for `at_most` characters loses its last passages, not its citations.
+    """
+    reasons = reason_lines(found.reasons)
+    if not found.passages and not found.paths and not found.facts:
+        line = nothing_found(found)
+        return joined([line] if Reason.NOTHING_KNOWN in _reasons(found) else [line, *reasons])
+    cites = ", ".join(f"{label} {cite}" for label, cite in sources(found).items())
+    lines = [*_time(found), TextLine(f"Cite as: {cites}")]
+    if not any(note.reason is Reason.FALLBACK and note.stage == "rank" for note in found.reasons):
+        lines.append(TextLine(f"How likely the answer is among these: {found.belief.mean:.2f}"))
+    end = f"\n\n{joined([*lines, *reasons])}"
+    return found.context[: max(at_most - len(end), 0)] + end
+
+
+def sources(found: Recall) -> dict[str, str]:
+    """Map the labels in a text to what they cite: `[F1]` to an edge, `[1]` to a passage."""
+    facts = {f"[F{n}]": fact.edge.cite for n, fact in enumerate(found.facts, 1)}
+    return facts | {f"[{n}]": passage.id for n, passage in enumerate(found.passages, 1)}
+
+
+@writes(Answer)
+def answer_lines(answer: Answer) -> PlainText:
+    """Say the sentences that answer, what is not answered, and what each sentence rests on."""
+    found = answer.recall
+    for sentence in answer.sentences:
+        yield TextBody(f"{flat(unlabelled(sentence.text))} {sentence.mark}")
+    if answer.shortfall:
+        yield TextLine(answer.shortfall)
+    yield from _time(found)
+    affects = set(AFFECTS_SENTENCES)
+    if found.level:
+        affects.add(Reason.NO_HIERARCHY)  # of some days
+    if found.intent is Intent.RELATION:
+        affects.add(Reason.BUDGET_EXHAUSTED)
+    yield from reason_lines(note for note in found.reasons if note.reason in affects)
+    labels = {label for sentence in answer.sentences for label in sentence.labels}
+    for label in sorted(labels, key=_place):
+        yield TextLine(f"{label} {_source(label, found)}", style="quiet")
+    if answer.fallback:
+        yield TextLine(f"extracted, since the model did not help: {flat(answer.fallback)}")
+    if answer.unsupported:
+        yield TextLine(f"unsupported sentences of the model: {answer.unsupported}")
+    if answer.usage is not None:
+        would = "would take at most, " if answer.kind == "dry_run" else ""
+        yield TextLine(f"{would}{answer.usage}", style="quiet")
+
+
+def nothing_found(found: Recall) -> TextLine:
+    """Say that nothing answers, and what to do."""
+    reasons = _reasons(found)
+    if Reason.NOTHING_KNOWN in reasons and Reason.NOT_INDEXED not in reasons:
+        return nothing_remembered(past=any((found.valid, found.known, found.time)))
+    return TextLine("Nothing that is remembered fits: ask in other words, or see `topics`.")
+
+
+def nothing_remembered(*, past: bool) -> TextLine:
+    """Say that a space is empty, or was at a time."""
+    if past:
+        return TextLine("Nothing was remembered here at that time.")
+    return TextLine("Nothing is remembered here yet: `remember` writes the first note.")
+
+
+@writes(list[Hit])
+def hit_lines(hits: Sequence[Hit]) -> PlainText:
+    """List the hits of a search: where, how well and by which retriever, then the passage."""
+    for number, hit in enumerate(hits, start=1):
+        retrievers = (f"{name} {score:.3g}" for name, score in hit.retrievers.items())
+        place = place_line(number, hit.chunk, f"line {hit.line}")
+        yield TextLine(place, (f"{hit.score:.3f}", *retrievers), "head")
+        yield _beginning(hit.chunk)
+    if not hits:
+        yield TextLine("nothing found")
+
+
+@writes(list[Path])
+def path_lines(paths: Sequence[Path], *, explain: bool = False) -> PlainText:
+    """List paths, best first; with `explain` also why each was chosen."""
+    for number, path in enumerate(paths, start=1):
+        yield TextLine(path_line(number, path))
+        if explain:
+            why = (path.rationale, _belief(path.belief, explain=True))
+            yield TextLine("   ", (", ".join(part for part in why if part),))
+    if not paths:
+        yield TextLine("no paths")
+
+
+@writes(WorkingMemory)
+def working_memory_lines(found: WorkingMemory) -> PlainText:
+    """Show what to have in mind as a model reads it, then what was left out."""
+    yield TextBody(found.context, stored=False)
+    yield TextLine("")
+    yield TextLine(f"{found.tokens:,} tokens of {found.budget:,}", style="quiet")
+    yield from reason_lines(found.reasons)
+
+
+@writes(BudgetedContext)
+def budgeted_lines(found: BudgetedContext) -> PlainText:
+    """Show a context as a model reads it, then the tokens of its sections and what was cut."""
+    yield TextBody(found.text.removesuffix("\n"), stored=False)
+    parts = [f"{one.name} {one.used:,} of {one.allowed:,}" for one in found.sections]
+    whole = f"{found.tokens:,} of {found.max_tokens:,} tokens ({found.family})"
+    yield TextLine(f"{whole}: {', '.join(parts)}, reserve {found.reserve:,}", style="quiet")
+    yield from reason_lines(found.reasons, explain=True)
+
+
+def _recall_head(found: Recall, *, explain: bool) -> TextLine:
+    allowed = found.plan.get("budget", {}).get("tokens")
+    tokens = f"{found.tokens:,} tokens" + (f" of {allowed:,}" if allowed else "")
+    cost = (tokens, _belief(found.belief, explain=explain), f"{found.ms:.1f} ms")
+    kind = (f"{found.intent.value} ({found.evidence}), {found.mode.value}",) if explain else ()
+    return TextLine("  ".join((*kind, *cost)))
+
+
+def _passage(number: int, passage: Passage, *, explain: bool) -> Iterator[TextLine]:
+    scored = (f"score {passage.score:.3f}", " ".join(passage.retrievers)) if explain else ()
+    details = (*scored, _belief(passage.belief, explain=explain))
+    yield TextLine(passage_line(number, passage), details, "head")
+    yield _beginning(passage.chunk)
+    if explain and passage.parts:
+        parts = (f"{name} {value:+.3g}" for name, value in passage.parts.items() if value)
+        yield TextLine(f"   {'  '.join(parts)}", style="quiet")
+    if explain and passage.strength is not None:
+        yield TextLine(f"   {_strength(passage.strength)}", style="quiet")
+
+
+def _beginning(chunk: Chunk) -> TextLine:
+    return TextLine(f"   {excerpt(flat(chunk.text))}")
+
+
+def _time(found: Recall) -> list[TextLine]:
+    """Say how the time in the words of a question was understood."""
+    return [] if found.time is None else [TextLine(f"Time: {flat(str(found.time))}", style="time")]
+
+
+def _reasons(found: Recall) -> set[Reason]:
+    return {note.reason for note in found.reasons}
+
+
+def _belief(belief: Interval, *, explain: bool = False) -> str:
+    span = f" ({belief.low:.2f}–{belief.high:.2f})" if explain else ""
+    return f"belief {belief.mean:.2f}{span}"
+
+
+def _edge(fact: Fact) -> str:
+    """Name the edge that tells a fact, and why it holds."""
+    cite, evidence = fact.edge.cite, flat(fact.edge.evidence or "")
+    return f"{cite}  {evidence}" if fact.edge.id > 0 and evidence else cite
+
+
+def _place(label: str) -> tuple[bool, int]:
+    """Sort facts first, then passages, by number."""
+    return label[1] != "F", int(label.strip("[F]"))
+
+
+def _source(label: str, found: Recall) -> str:
+    """Name the fact or passage a sentence was read in."""
+    is_passage, number = _place(label)
+    if not is_passage:
+        fact = found.facts[number - 1]
+        return f"{_edge(fact)}, {_belief(fact.belief)}"
+    passage = found.passages[number - 1]
+    place = f"{one_line(passage.id)}, {lines_of(passage)}, {held_days(passage)}"
+    return f"{place}, {_belief(passage.belief)}"
+
+
+def _strength(strength: Strength) -> str:
+    last = "" if strength.last_used is None else f", last used {strength.last_used:%Y-%m-%d}"
+    return (
+        f"strength {strength.value:.2f}: importance {strength.importance:g}, "
+        f"uses {strength.uses:,}{last}, decay {strength.decay:.2f}, gain {strength.gain:+.2f}"
+    )
+
+
+def _stages(found: Recall) -> Iterator[TextLine]:
+    """Draw the stages as a chart over time, then the conveyance."""
+    whole = max((stage.begun_ms + stage.ms for stage in found.telemetry), default=0.0) or 1e-9
+    width = max((len(stage.stage) for stage in found.telemetry), default=0)
+    yield TextLine("stages", style="head")
+    for stage in sorted(found.telemetry, key=lambda stage: stage.begun_ms):
+        bar = _bar(stage.begun_ms / whole, stage.ms / whole)
+        yield TextLine(f"{stage.stage:<{width}} │{bar}│ {stage.ms:7.1f} ms  {_did(stage)}")
+    conveyed = found.conveyance
+    yield TextLine(
+        f"conveyance {conveyed.value:.3g}: what {conveyed.what:.2f}, where "
+        f"{conveyed.where:.2f}, how {conveyed.how:.2f}, {conveyed.seconds:.3f} s, context "
+        f"{conveyed.context:.2f}; to the reader {conveyed.pair:.3g}: external "
+        f"{conveyed.external:.2f}, compatibility {conveyed.compatibility:.2f}",
+        style="quiet",
+    )
+
+
+def _bar(start: float, share: float) -> str:
+    """Draw a stage's part of the time, where it lies; even the shortest has a mark."""
+    first = min(int(start * BAR_CHARACTERS), BAR_CHARACTERS - 1)
+    length = min(max(round(share * BAR_CHARACTERS), 1), BAR_CHARACTERS - first)
+    return (" " * first + "█" * length).ljust(BAR_CHARACTERS)
+
+
+def _did(stage: StageReport) -> str:
+    names = ("found", "added", "cut", "reads")
+    told = [f"{name} {count:,}" for name in names if (count := getattr(stage, name))]
+    told += [f"doubles {stage.dedupe_rate:.0%}"] if stage.dedupe_rate else []
+    told += [f"coverage {stage.coverage:.0%}"] if stage.coverage else []
+    told += ["capped"] if stage.capped else []
+    told += ["stopped early"] if stage.early_stop else []
+    return "  ".join(told)

@@ -1,0 +1,111 @@
+"""The plain text of edges, of how they change, and of a part of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from hades.context.text.layout import PlainText, TextLine, flat, moment, since_until, writes
+from hades.domain.answer import Subgraph
+from hades.domain.graph import Edge, FactChange, Mentioned, Node, RelationChange, Resolution
+from hades.domain.topics import State
+
+
+@writes(list[Edge])
+def edge_lines(edges: Iterable[Edge], none: str = "no edges") -> PlainText:
+    """List edges, one a line; `none` where there is none."""
+    lines = [edge_line(edge) for edge in edges]
+    return lines or [TextLine(none)]
+
+
+def edge_line(edge: Edge, word: str = "") -> TextLine:
+    """Return an edge: its ends and relation, its number, when it holds, why, and where it stands.
+
+    `word` says before it what became of it.
+    """
+    details = [f"edge {edge.id}"] if edge.id > 0 else []
+    details.append(since_until(edge.valid_from, edge.valid_to))
+    if edge.superseded_by is not None:
+        details.append(f"then edge {edge.superseded_by}")
+    if edge.retired_at is not None:
+        details.append(f"believed until {moment(edge.retired_at)}")
+    if edge.weight != 1:
+        details.append(f"weight {edge.weight:g}")
+    if edge.evidence:
+        details.append(flat(edge.evidence))
+    if place := edge.metadata.get("extracted_from"):
+        details.append(f"read by {edge.metadata.get('extracted_by')} in {place}")
+    if edge.provenance is not None:
+        details.append(f"in {edge.provenance.chunk}")
+    return TextLine(f"{word}: {edge}" if word else str(edge), tuple(details))
+
+
+@writes(FactChange)
+def fact_change_lines(done: FactChange) -> PlainText:
+    """Say what a change of fact ended, opened and wrote."""
+    return _changed(done.at, done.closed, done.opened, done.state)
+
+
+@writes(RelationChange)
+def relation_change_lines(turn: RelationChange) -> PlainText:
+    """Say when a relation gave way to another, and to which."""
+    return _changed(turn.at, [turn.before], [turn.after] if turn.after else [], None)
+
+
+def _changed(
+    at: datetime, closed: Iterable[Edge], opened: Iterable[Edge], state: State | None
+) -> PlainText:
+    yield TextLine(f"At {moment(at)}:")
+    yield from (edge_line(edge, "ended") for edge in closed)
+    yield from (edge_line(edge, "holds") for edge in opened)
+    if state is not None:
+        yield TextLine(f"written: {state.id}")
+
+
+@writes(Subgraph)
+def subgraph_lines(found: Subgraph) -> PlainText:
+    """List the edges of a part of the graph, then the nodes that have none."""
+    for edge in found.edges:
+        ends = f"{edge.source} --[{edge.relation}]--> {edge.target}"
+        yield TextLine(ends, (flat(edge.snippet),) if edge.snippet else ())
+    linked = {end for edge in found.edges for end in (edge.source, edge.target)}
+    for node in found.nodes:
+        if Node(node.kind, node.name) not in linked:
+            yield TextLine(node.name)
+    if found.left_out:
+        yield TextLine(f"{found.left_out:,} more nodes next to these", style="warning")
+
+
+@writes(list[Mentioned])
+def mention_lines(mentions: Iterable[Mentioned]) -> PlainText:
+    """List the passages that mention a name: where, then the line it stands in."""
+    none = True
+    for mention in mentions:
+        none = False
+        text = mention.chunk.text
+        at = mention.positions[0] if mention.positions else 0
+        line = mention.line + text.count("\n", 0, at)
+        said = text[text.rfind("\n", 0, at) + 1 :].split("\n")[0]
+        times = f"{len(mention.positions)}×" if mention.positions else "title"
+        yield TextLine(f"{mention.chunk.topic}:{line}", (times, flat(said)), "head")
+    if none:
+        yield TextLine("no passage mentions it")
+
+
+@writes(Resolution)
+def resolution_lines(found: Resolution) -> PlainText:
+    """Say which names were, or would be, merged and joined."""
+    would = "would be " if found.dry_run else ""
+    for pairs, what in (
+        (found.merged, f"{would}merged into"),
+        (found.left, "left beside"),
+        (found.similar, f"{would}similar_to"),
+    ):
+        for pair in pairs:
+            ends = f"{pair.other} {what} {pair.keep}"
+            yield TextLine(ends, (f"{pair.score:.2f}", flat(pair.why)))
+    yield TextLine(
+        f"{len(found.merged)} {would}merged, {len(found.left)} left, "
+        f"{len(found.similar)} {would}joined, {found.ended} ended, "
+        f"{found.embedded} names {would}embedded"
+    )

@@ -1,0 +1,130 @@
+"""Layout: how lines of HADES and stored text are told apart, and how names and times are written.
+
+Only lines that HADES writes begin at the margin. Stored text is indented by one space, so nothing
+that was written into the memory can pass for the head of a passage, or for its end. A space before
+a word costs no token.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from hades.domain.answer import Passage
+from hades.domain.plain import one_line
+from hades.domain.topics import State
+
+EXCERPT_CHARACTERS = 300
+"""Length of the beginning of a text that is shown in a list."""
+
+_MORE_THAN_A_NAME = re.compile(r"[@,·\[\]\"]")
+"""Characters that separate a name from what follows it in the head of a passage."""
+_CITED = re.compile(r"(.+)@(\d{1,18})(?:#(\d{1,18}))?", re.DOTALL)
+"""How a version or a passage is cited: the topic, the version, and the number of the passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """One line of a result's plain text."""
+
+    text: str
+    details: tuple[str, ...] = ()
+    """Said after the text, and of less weight."""
+    style: str = ""
+    """`head`, `quiet`, `time` or `warning`; empty: plain."""
+
+    def __str__(self) -> str:
+        text = "  ".join(part for part in (self.text, *self.details) if part)
+        return one_line(f"Note: {text}" if self.style == "warning" else text)
+
+
+@dataclass(frozen=True, slots=True)
+class TextBody:
+    """Several lines of a result's plain text: stored ones, or a context that was laid out."""
+
+    text: str
+    stored: bool = True
+
+    def __str__(self) -> str:
+        return indented(self.text) if self.stored else self.text
+
+
+PlainText = Iterable[TextLine | TextBody]
+Writer = TypeVar("Writer", bound=Callable[..., PlainText])
+WRITERS: dict[Any, Callable[..., PlainText]] = {}
+"""The functions that write the plain text of a result, by its type."""
+
+
+def writes(kind: Any) -> Callable[[Writer], Writer]:
+    """Make a function the one that writes results of this type."""
+
+    def declare(writer: Writer) -> Writer:
+        WRITERS[kind] = writer
+        return writer
+
+    return declare
+
+
+def joined(lines: PlainText) -> str:
+    """Return a result's plain text as a model reads it."""
+    return "\n".join(map(str, lines))
+
+
+def flat(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())
+
+
+def excerpt(text: str, at_most: int = EXCERPT_CHARACTERS) -> str:
+    """Return the beginning of a text."""
+    return text if len(text) <= at_most else f"{text[:at_most]}…"
+
+
+def indented(text: str) -> str:
+    """Return stored text as a model reads it: no line of it begins at the margin."""
+    return "\n".join(f" {line}" if line.strip() else "" for line in text.splitlines())
+
+
+def shown(head: str, text: str) -> str:
+    """Return a head line with a stored text below it."""
+    return "\n".join(part for part in (head, indented(text)) if part)
+
+
+def shown_name(name: str) -> str:
+    """Return a name on one line; in quotes where it could pass for more than a name."""
+    name = flat(name)
+    return json.dumps(name, ensure_ascii=False) if _MORE_THAN_A_NAME.search(name) else name
+
+
+def shown_cite(cite: str) -> str:
+    """Return a citation, `topic@2` or `topic@2#0`, on one line, with its topic as a name."""
+    topic, *_ = read_cite(cite)
+    return shown_name(topic) + cite[len(topic) :]
+
+
+def read_cite(cite: str) -> tuple[str, int | None, int | None]:
+    """Return the topic, the version and the passage number that a citation names."""
+    cited = _CITED.fullmatch(cite)
+    if cited is None:
+        return cite, None, None
+    return cited[1], int(cited[2]), None if cited[3] is None else int(cited[3])
+
+
+def moment(time: datetime | None) -> str:
+    """Return a time to the second in UTC, the day alone at midnight, and a dash for none."""
+    return "–" if time is None else f"{time:%Y-%m-%d %H:%M:%S}".removesuffix(" 00:00:00")
+
+
+def since_until(since: datetime, until: datetime | None) -> str:
+    """Say from when to when something holds: `since 2024-01-10 until 2024-02-20`."""
+    return f"since {moment(since)}" + (f" until {moment(until)}" if until else "")
+
+
+def held_days(held: State | Passage) -> str:
+    """Say on which days a state or passage held: `2024-01-10 to 2024-02-20`, or since when."""
+    until = f" to {held.valid_to:%Y-%m-%d}" if held.valid_to else ""
+    return f"{held.valid_from:%Y-%m-%d}{until}"

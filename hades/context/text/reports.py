@@ -1,0 +1,138 @@
+"""The plain text of what upkeep did or proposes: promotions, extractions, summaries, reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hades.context.text.edges import edge_line
+from hades.context.text.layout import PlainText, TextLine, flat, moment, writes
+from hades.context.text.states import state_lines
+from hades.domain.answer import Usage
+from hades.domain.extraction import Extraction
+from hades.domain.promotion import Promotion, QualityReport
+from hades.domain.proposal import Proposal
+from hades.domain.summaries import Consolidation
+from hades.store.records import Problem
+
+BEGINNING_CHARACTERS = 100
+
+
+def beginning(text: str) -> str:
+    """Return the first words of a text, on one line."""
+    return flat(text)[:BEGINNING_CHARACTERS]
+
+
+@writes(Promotion)
+def promotion_lines(done: Promotion) -> PlainText:
+    """Show the new state, then what became of edges and conflicts, and how it was made."""
+    would = "would be " if done.dry_run else ""
+    if not done.changed:
+        yield TextLine(f"no news: {done.state.id} stays as it is")
+        return
+    yield from state_lines(done.state)
+    for word, edges in (("closed", done.closed), ("opened", done.opened)):
+        yield from (edge_line(edge, f"{would}{word}") for edge in edges)
+    for conflict in done.conflicts:
+        yield TextLine(f"conflict: {flat(str(conflict))}", style="warning")
+    if done.proposed:
+        yield TextLine(f"{len(done.proposed)} {would}put up for `hades review`")
+    used = f", {flat(str(done.usage))}" if done.usage else ""
+    dropped = f", {done.dropped} unsupported sentences dropped" if done.dropped else ""
+    why = f" ({flat(done.why)})" if done.why else ""
+    sources = f"{len(done.sources)} source{'s' * (len(done.sources) != 1)}"
+    yield TextLine(f"{done.by}{why}: {sources}{dropped}{used}", style="quiet")
+
+
+@writes(QualityReport)
+def quality_lines(report: QualityReport) -> PlainText:
+    """Say what could be better, kind by kind, with examples and what to do."""
+    yield TextLine(f"{report.topics:,} topics in {report.space}, {report.compared:,} compared")
+    if report.unindexed:
+        yield TextLine(f"{report.unindexed:,} states are not indexed yet", style="warning")
+    for finding in report.findings:
+        yield TextLine(f"{finding.count:>6,}  {finding.what}", style="head")
+        yield from (TextLine(f"        {flat(example)}") for example in finding.examples)
+        if finding.count:
+            yield TextLine(f"        to do: {finding.advice}", style="quiet")
+
+
+@writes(Extraction)
+def extraction_lines(found: Extraction) -> PlainText:
+    """List the facts that were read, what became of each, and what failed."""
+    would = "would be " if found.dry_run else ""
+    done = {name: f"{would}{name}" for name in ("applied", "proposed", "ended", "refused")}
+    for fact in found.facts:
+        said = f"{'not ' if fact.negated else ''}{fact.subject} {fact.relation} {fact.object}"
+        since = f", since {fact.valid_from:%Y-%m-%d}" if fact.valid_from.year > 1 else ""
+        until = f", until {fact.valid_to:%Y-%m-%d}" if fact.valid_to else ""
+        outcome = done.get(fact.outcome, fact.outcome)
+        yield TextLine(said + since + until, (f"{outcome}, {fact.source}",))
+    counts = ", ".join(f"{n} {done.get(what, what)}" for what, n in found.outcomes.items())
+    is_estimate = found.dry_run and found.usage
+    done_so = "would be sent to the model" if is_estimate else f"read: {counts or 'no facts'}"
+    yield TextLine(f"{found.states} state{'s' * (found.states != 1)} {done_so}")
+    if found.failed:
+        refused = found.outcomes.get("refused", 0)
+        of = sum(found.outcomes.values()) + found.failed - refused
+        first = flat(found.failures[0])
+        yield TextLine(f"failed: {found.failed} of {of}, first: {first}", style="warning")
+    yield from _usage(found.usage, dry_run=found.dry_run)
+
+
+@writes(Consolidation)
+def consolidation_lines(done: Consolidation) -> PlainText:
+    """List the summaries that were, or would be, made."""
+    would = "would be " if done.dry_run else ""
+    for summary in done.made:
+        why = f" ({summary.why})" if summary.why else ""
+        said = f"of {summary.states} states, {summary.tokens} tokens, {summary.by}{why}"
+        yield TextLine(f"{would}made {summary.topic} {said}")
+    for topic, why in done.skipped:
+        yield TextLine(f"skipped {topic}: {flat(why)}", style="warning")
+    yield TextLine(f"{len(done.made)} {would}made, {done.unchanged} unchanged")
+    yield from _usage(done.usage, dry_run=done.dry_run)
+
+
+def _usage(usage: Usage | None, *, dry_run: bool) -> PlainText:
+    if usage is not None:
+        yield TextLine(f"{'would take at most, ' * dry_run}{flat(str(usage))}", style="quiet")
+
+
+@writes(list[Proposal])
+def proposal_lines(proposals: Sequence[Proposal]) -> PlainText:
+    """List proposals: number, what became of it and what it is; then how sure, who, when, why."""
+    for proposal in proposals:
+        yield TextLine(f"{proposal.id}  {proposal.status}  {_proposed(proposal)}", style="head")
+        decided = proposal.decided_by
+        by = proposal.by if decided in (None, proposal.by) else f"{proposal.by}, {decided}"
+        sure = f"sure {proposal.confidence:g} of {proposal.threshold:g}"
+        yield TextLine(f"   {sure}, by {by}, {moment(proposal.at)}", style="quiet")
+        evidence = str(proposal.fields.get("evidence") or "")
+        for reason in (proposal.why, "" if evidence in proposal.why else evidence):
+            if reason:
+                yield TextLine(f"   {flat(reason)}")
+    if not proposals:
+        yield TextLine("nothing waits for approval")
+
+
+def _proposed(proposal: Proposal) -> str:
+    """Say what is proposed, on one line."""
+    said = proposal.fields
+    if proposal.kind == "remember":
+        return f"{said['topic']}: {beginning(said['content'])}"
+    if proposal.kind in ("relate", "unrelate"):
+        ends = f"{said['source']} --[{said['relation']}]--> {said['target']}"
+        if proposal.kind == "unrelate":
+            return f"end {ends}, {said['at'][:10]}"
+        return ends + (f", since {said['valid_from'][:10]}" if said.get("valid_from") else "")
+    return f"{said['name']}, {proposal.kind} {said[proposal.kind]}"
+
+
+@writes(list[Problem])
+def problem_lines(problems: Sequence[Problem]) -> PlainText:
+    """List what is damaged, and what to do about it."""
+    for problem in problems:
+        yield TextLine(f"{problem.where}: {problem.what}", style="removed")
+        yield TextLine(f"  to repair: {problem.repair}")
+    if not problems:
+        yield TextLine("everything is as it should be")

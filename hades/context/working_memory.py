@@ -1,0 +1,139 @@
+"""Working memory: what to have in mind when working on a topic (source document 003, §7).
+
+Half of the budget is kept for the latest state. What is left is shared: a third for the
+states before it, half of the rest for those that were important, the rest for related
+topics. What one part does not need goes to the others, the latest state first.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from heapq import nlargest
+
+from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, PackedBlock, Packer, size
+from hades.context.text.layout import flat, held_days, shown_name
+from hades.context.tokens import ELLIPSIS, count
+from hades.domain.answer import Path, WorkingItem, WorkingMemory
+from hades.domain.graph import Reason
+from hades.domain.times import AsOf
+from hades.domain.topics import State
+from hades.errors import NotFound
+from hades.store.store import Store
+
+STAGE = "working memory"
+RECENT_AT_MOST = 10
+IMPORTANT_AT_MOST = 10
+RELATED_AT_MOST = 20
+IMPORTANT_FROM = 0.7
+"""Half-way from what a state has by default to the highest, and a little more."""
+LATEST_SHARE = 1 / 2
+SHARES = {"recent": 1 / 3, "important": 1 / 2, "related": 1.0}
+"""Of the room that is left when a part's turn comes."""
+RELATED_TOKENS_AT_MOST = 200
+"""A related topic is there to be thought of, not to be read whole."""
+PART_AT_LEAST = {"latest": 1, "recent": 0, "important": 0, "related": PART_TOKENS_AT_LEAST}
+"""Tokens of a part that is worth showing. An old version is shown whole or not at all."""
+NAME_CHARACTERS_AT_MOST = 80
+PATH_CHARACTERS_AT_MOST = 300
+
+_Drafts = list[BlockDraft[WorkingItem]]
+
+
+def gather(
+    store: Store, space: int, as_of: AsOf, topic: str, near: Sequence[tuple[str, Path]], budget: int
+) -> WorkingMemory:
+    """Return what belongs to a topic, as much of it as the budget has room for.
+
+    `near` names the related topics, nearest first, each with the path that leads to it.
+    """
+    topics = store.topics
+    latest = topics.state(space, topic, as_of)
+    history = topics.history(space, topic, as_of, archived=False)
+    before = (one for one in history if not one.forgotten and one.version != latest.version)
+    recent, important = recent_and_important(before)
+    own = {"recent": reversed(recent), "important": important}
+    parts = {
+        why: [_draft(why, state) for state in topics.whole(space, states, as_of)]
+        for why, states in own.items()
+    }
+    parts["related"] = list(_related(store, space, as_of, near))
+    return _packed(_draft("latest", latest), parts, budget)
+
+
+def recent_and_important(states: Iterable[State]) -> tuple[Sequence[State], Sequence[State]]:
+    """Return the last states, oldest first, and the most important of the others, best first."""
+    recent: deque[State] = deque(maxlen=RECENT_AT_MOST)
+    important: list[State] = []
+    for state in states:
+        if len(recent) == RECENT_AT_MOST and recent[0].importance >= IMPORTANT_FROM:
+            others = (*important, recent[0])
+            important = nlargest(
+                IMPORTANT_AT_MOST, others, lambda one: (one.importance, one.version)
+            )
+        recent.append(state)
+    return recent, important
+
+
+def _related(
+    store: Store, space: int, as_of: AsOf, near: Sequence[tuple[str, Path]]
+) -> Iterator[BlockDraft[WorkingItem]]:
+    for topic, path in near:
+        with suppress(NotFound):  # forgotten, or not there yet at that time
+            yield _draft("related", store.topics.state(space, topic, as_of), str(path))
+
+
+def _draft(why: str, state: State, path: str = "") -> BlockDraft[WorkingItem]:
+    """Return a state to be packed; its head line says where it stands and why it is here."""
+    how = f": {flat(path)[:PATH_CHARACTERS_AT_MOST]}" if path else ""
+    name = f"{shown_name(state.topic)}@{state.version}"
+    if len(name) > NAME_CHARACTERS_AT_MOST:
+        name = ELLIPSIS + name[-NAME_CHARACTERS_AT_MOST:]
+    return BlockDraft(
+        WorkingItem(why, state, "", 0, path),
+        state.id,
+        f"[{why}] {name}, {held_days(state)}{how}",
+        state.content.strip(),
+        least=PART_AT_LEAST[why],
+        most=RELATED_TOKENS_AT_MOST if why == "related" else None,
+    )
+
+
+def _packed(
+    latest: BlockDraft[WorkingItem], parts: dict[str, _Drafts], budget: int
+) -> WorkingMemory:
+    """Pack the latest state and as many others as fit, best first in each part."""
+    packer = Packer(budget, STAGE)
+    latest_size = size(packer.family, latest.head, latest.text)
+    kept = min(latest_size, int(budget * LATEST_SHARE))
+    packer.room -= kept
+    blocks: list[PackedBlock[WorkingItem]] = []
+    waiting = [latest]
+    for why, share in SHARES.items():
+        room = packer.room * share
+        for draft in parts[why]:
+            block = packer.put(draft, int(room))
+            if block is None:
+                waiting.append(draft)
+            else:
+                blocks.append(block)
+                room -= block.tokens
+    packer.room += kept
+    for draft in waiting:
+        block = packer.put(draft)
+        if block is None:
+            packer.record(Reason.EVICTED, f"{draft.cite} ({draft.item.why})")
+        else:
+            blocks.append(block)
+    blocks.sort(key=lambda block: [*PART_AT_LEAST].index(block.item.why))
+    context = "\n\n".join(map(str, blocks))
+    return WorkingMemory(
+        topic=latest.item.state.topic,
+        items=tuple(replace(one.item, text=one.text, tokens=one.tokens) for one in blocks),
+        context=context,
+        tokens=count([context])[0],
+        budget=budget,
+        reasons=tuple(packer.diagnostics),
+    )
