@@ -1,19 +1,18 @@
-"""Client: a memory behind a server. To whoever uses it, a `Memory`.
+"""Client: a `Memory` behind a server.
 
-Its methods are made from the declarations in `hades/operations/`; only what sends or fetches
-files has code of its own. What differs from an embedded memory, and why:
+Its methods are made from the declarations in `hades/operations/`; only methods that send or
+fetch files have code of their own. It differs from an embedded memory as follows:
 
-- who wrote is who the server takes you for (a key, a user), so `actor` cannot be chosen;
-- `batch` collects the writes inside and sends them as one request when it ends: they give
-  nothing, and what is read inside does not see them yet;
-- `snapshot` is not here: `at(known=…)` is the memory of one moment;
-- `once` is not here: every write is already sent with a key of its own;
-- `examine` is not here: features are for training, beside the file;
-- `focus` is not here: to ask whether something changed takes as long as to ask;
+- the server knows the actor by the key or the user, so `actor` cannot be chosen;
+- `batch` collects its writes and sends them as one request when it ends: inside the batch,
+  writes return None and reads do not see them;
+- `snapshot` is missing: use `at(known=…)` to read one moment;
+- `once` is missing: every write is sent with an idempotency key already;
+- `examine` is missing: its features are for training, on the machine with the file;
+- `focus` is missing: checking for changes would take as long as asking the server;
 - a server has limits: 1,000 hits of a search, 16 million characters of a content;
-- `on_progress` is called for what is sent, fetched or followed, not for what the server does
-  inside one call;
-- a space that was dropped and made anew is simply used: only the file knows its number.
+- `on_progress` reports uploads, downloads and jobs, but not the work inside one call;
+- if a space was dropped and created again, the client uses the new one without an error.
 """
 
 from __future__ import annotations
@@ -48,12 +47,12 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_RETRIES = 4
-"""With growing pauses these take a second and a half: a server that restarts is back."""
+"""With growing pauses they take 1.5 s, in which a server can restart."""
 PAGE = 1_000
-"""How much of a long list is fetched at once."""
+"""Items of a long list that are fetched by one request."""
 
 _ONE_TIME, _ANOTHER = 10**15, 11 * 10**14
-"""Two moments, in microseconds since 1970: a time that is the same seen from both is fixed."""
+"""Two moments, in microseconds since 1970; a relative time (`yesterday`) differs between them."""
 
 
 class RemoteView(View):
@@ -71,12 +70,12 @@ class RemoteView(View):
 
     @property
     def pending(self) -> int:
-        """How many states of this space wait to be indexed; the server does it."""
+        """How many states of this space the server has still to index."""
         return int(self._call(OPERATIONS["pending"], {}))
 
     @property
     def unembedded(self) -> int:
-        """How many passages of this space have no vector yet: words and names find them."""
+        """How many chunks of this space have no vector yet; words and names find them."""
         return int(self._call(OPERATIONS["unembedded"], {}))
 
     def at(
@@ -86,54 +85,54 @@ class RemoteView(View):
         valid: TimeLike | None = None,
         known: TimeLike | None = None,
     ) -> RemoteView:
-        """The same memory as of another time; `yesterday` is by the server's clock."""
+        """Return the same space as of another time; the server's clock decides `yesterday`."""
         return RemoteView(self._connection, self._space, self._moment(time, valid, known))
 
     def in_space(self, name: str) -> RemoteView:
-        """The same moment in another space."""
+        """Return another space as of the same moment."""
         other = RemoteView(self._connection, name, self.as_of)
         other._require_space()
         return other
 
     def snapshot(self) -> NoReturn:
-        """Not over a server: `at(known=…)` is the memory of one moment."""
+        """Raise Unavailable: over a server, `at(known=…)` reads one moment."""
         raise Unavailable("Over a server, read one moment with at(known=…).")
 
     def examine(self, question: str) -> tuple[list[Chunk], Any]:
-        """Not over a server: the features of candidates are for training a ranker."""
-        raise Unavailable("A server does not show features: open the memory's file to train.")
+        """Raise Unavailable: the features of candidates are for training, beside the file."""
+        raise Unavailable("A server returns no features: open the memory's file to train.")
 
     def focus(self, topic: str, *, bytes_at_most: int | None = None) -> Focus:
-        """Not over a server: to ask whether something changed takes as long as to ask."""
+        """Raise Unavailable: checking for changes would take as long as asking the server."""
         raise Unavailable("A focus is kept beside the memory's file: use working_memory.")
 
     def spaces(self) -> list[Space]:
-        """Every space of the memory that you may use."""
+        """Return the spaces of the memory that the caller may use."""
         return rebuild(list[Space], self._connection.get("spaces")["items"])
 
     def export(self, path: str | Path | TextIO, format: str = "jsonl") -> None:
         """Write the memory to a file, a folder or an open text file; see `View.export`.
 
-        `jsonl` is the whole memory: a server gives it at its admin socket only.
+        `jsonl` is the whole memory, and needs the admin socket.
         """
         download_export(self._connection, self._space, self._as_of(), path, format)
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Look for damage; each problem says how to repair it. At the admin socket only."""
-        found = self._connection.json(HttpCall("POST", path_of("admin", "check"), patient=True))
-        return rebuild(list[Problem], found["items"])
+        """Look for damage; each problem says how to repair it. Needs the admin socket."""
+        page = self._connection.json(HttpCall("POST", path_of("admin", "check"), patient=True))
+        return rebuild(list[Problem], page["items"])
 
     # Inside
 
     def _call(self, operation: Operation, given: Mapping[str, Any]) -> Any:
-        """The result of an operation, done by the server."""
+        """Have the server do an operation, and return the result."""
         if operation.cursor is not None:
             return self._all_pages(operation, dict(given))
         return _result(operation, self._connection.json(self._request(operation, given)))
 
     def _request(self, operation: Operation, given: Mapping[str, Any]) -> HttpCall:
-        """The call for an operation: what is in its path, its query and its body."""
-        said = _said(operation, given)
+        """Build the call for an operation: its path, its query and its body."""
+        arguments = _json_arguments(operation, given)
         parts: list[str | int] = []
         for part in operation.path.strip("/").split("/"):
             if not part.startswith("{"):
@@ -141,42 +140,42 @@ class RemoteView(View):
                 continue
             name = part[1:-1]
             is_number = operation.parameter(name).type is int
-            value = said.pop(name)
+            value = arguments.pop(name)
             parts.append(_number(value, name) if is_number else clean_name(value))
         if operation.timed:
-            said |= self._as_of()
+            arguments |= self._as_of()
         path = path_of("spaces", self._space, *parts)
         patient = operation.long or operation.calls_model(given)
         if not operation.has_body:
-            return HttpCall(operation.verb, path, said, patient=patient)
-        return HttpCall(operation.verb, path, body=said, patient=patient)
+            return HttpCall(operation.verb, path, arguments, patient=patient)
+        return HttpCall(operation.verb, path, body=arguments, patient=patient)
 
     def _all_pages(self, operation: Operation, given: dict[str, Any]) -> list[Any]:
-        """A list that comes page after page."""
+        """Fetch a list page by page, up to its `limit`."""
         usual = operation.parameter("limit").default
         most = clean_number(given.pop("limit", usual), "limit")
         if most is None and usual is not None:
-            raise InvalidInput("Say how many: the limit is a whole number.")
+            raise InvalidInput("Give the limit as a whole number.")
         after = given.pop("after", None)
         cursor = None if after is None or after == 0 else encode_cursor(after)
-        found: list[Any] = []
+        items: list[Any] = []
         request = self._request(operation, given)
         while True:
-            at_most = PAGE if most is None else min(PAGE, max(1, most - len(found)))
+            at_most = PAGE if most is None else min(PAGE, max(1, most - len(items)))
             query = {**(request.query or {}), "limit": at_most, "cursor": cursor}
             page = self._connection.json(HttpCall("GET", request.path, query))
-            found += rebuild(operation.returns, page["items"])
+            items += rebuild(operation.returns, page["items"])
             cursor = page["next"]
-            if cursor is None or (most is not None and len(found) >= most):
-                return found[:most]
+            if cursor is None or (most is not None and len(items) >= most):
+                return items[:most]
 
     def _as_of(self) -> dict[str, str]:
-        """This view's moment, as every request that reads takes it."""
+        """Return this view's moment as query parameters."""
         times = {"as_of": self.as_of.valid, "known_at": self.as_of.known}
         return {name: iso(time) for name, time in times.items() if time is not None}
 
     def _time(self, time: TimeLike | None) -> datetime | None:
-        """A time somebody said; the server's clock tells what `yesterday` is."""
+        """Read a time; the server resolves a relative one such as `yesterday` by its clock."""
         if time is None:
             return None
         fixed = parse_time(time, _ONE_TIME)
@@ -187,12 +186,12 @@ class RemoteView(View):
         )
 
     def _require_space(self) -> None:
-        """NotFound, Denied or Unavailable now rather than with the first call."""
+        """Raise NotFound, Denied or Unavailable now rather than at the first call."""
         self._connection.get("spaces", self._space, "change")
 
 
 class Client(RemoteView, Memory):
-    """A memory behind a server, open in one of its spaces: `Memory`, over HTTP or a socket."""
+    """One space of a memory behind a server, over HTTP or a unix socket."""
 
     def __init__(
         self, connection: Connection, space: str, *, read_only: bool = False, owner: bool = True
@@ -205,34 +204,34 @@ class Client(RemoteView, Memory):
         return self
 
     def close(self) -> None:
-        """Let go of the connections. What was written stays written."""
+        """Close the connections to the server."""
         if self._owner:
             self._connection.close()
 
     def in_space(self, name: str, *, actor: str | None = None) -> Self:
-        """The same memory, looking at another space."""
+        """Return a client for another space, over the same connections."""
         refuse_actor(actor)
         other = type(self)(self._connection, name, read_only=self._read_only, owner=False)
         other._require_space()
         return other
 
     def batch(self) -> AbstractContextManager[None]:
-        """All writes inside become one request and one commit, all or nothing.
+        """Send all writes inside as one request and one commit, all or nothing.
 
-        They are sent when the batch ends: inside, they give nothing and are not seen yet.
-        A batch inside a batch is a part of it.
+        They are sent when the batch ends: until then they return None and are not readable.
+        A nested batch becomes part of the outer one.
         """
         self._refuse_reading_only()
         return self._collected()
 
     def once(self, key: str, request: str, do: Callable[[], Any]) -> tuple[Any, bool]:
-        """Not over a server: every write of a client is done once as it is."""
+        """Raise Unavailable: a client already sends each write with an idempotency key."""
         raise Unavailable("A client sends each write with its own key: call the write itself.")
 
     # Spaces
 
     def create_space(self, name: str) -> Space:
-        """A new, empty space in this memory. Needs the role admin."""
+        """Create an empty space in this memory. Needs the role admin."""
         body = {"name": clean_name(name, "space")}
         return rebuild(Space, self._write_there(HttpCall("POST", path_of("spaces"), body=body)))
 
@@ -256,18 +255,18 @@ class Client(RemoteView, Memory):
         ray: str | None = None,
         on_progress: Progress | None = None,
     ) -> Summary:
-        """Send files and folders of this machine to be taken in; see `Memory.ingest`.
+        """Send files and folders of this machine to be ingested; see `Memory.ingest`.
 
-        The server knows them by this machine's name and their path, so that the next time
-        what went is forgotten and what is unchanged costs a hash. A git history is read where
-        the repository is: at the admin socket, on the same machine.
+        The server knows a source by this machine's name and the path. Sent again, unchanged
+        files cost a hash and missing files are forgotten. With `history` the server reads the
+        git repository itself, which needs the admin socket and the same machine.
         """
         if not paths:
             raise InvalidInput("Give at least one file or folder to ingest.")
         if in_process:
             raise InvalidInput("A server reads files in processes of their own: no in_process.")
         if ray is not None:
-            raise InvalidInput("A server ingests without Ray: use it where the memory is.")
+            raise InvalidInput("A server ingests without Ray: use Ray where the memory's file is.")
         self._refuse_now()
         options: dict[str, Any] = {"prefix": prefix, "dry_run": dry_run}
         if history:
@@ -286,7 +285,7 @@ class Client(RemoteView, Memory):
         )
 
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
-        """Send facts of your own: JSON lines or CSV of subject, predicate, object."""
+        """Send a file of facts: JSON lines or CSV with subject, predicate and object."""
         from hades.ingest.summary import Summary
 
         self._refuse_now()
@@ -296,7 +295,7 @@ class Client(RemoteView, Memory):
         return rebuild(Summary, follow(self._connection, self._space, job, on_progress))
 
     def reembed(self, encoder: str, on_progress: Progress | None = None) -> int:
-        """Move to another encoder; see `Memory.reembed`. At the admin socket only."""
+        """Move to another encoder; see `Memory.reembed`. Needs the admin socket."""
         body = {"encoder": encoder, "space": self._space}
         call = HttpCall("POST", path_of("admin", "reembed"), body=body, patient=True)
         return int(self._write_there(call)["value"])
@@ -304,10 +303,7 @@ class Client(RemoteView, Memory):
     # The memory as a whole
 
     def import_(self, path: str | Path, *, into: str | None = None) -> dict[str, int]:
-        """Send what `export` wrote as jsonl (admin socket only) or node-link.
-
-        See `Memory.import_`.
-        """
+        """Import an export: jsonl (needs the admin socket) or node-link; see `Memory.import_`."""
         self._refuse_now()
         source = _file(path)
         if into is not None:
@@ -321,16 +317,16 @@ class Client(RemoteView, Memory):
         return dict(upload(self._connection, call, source, None))
 
     def repair(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Repair what can be derived again; what remains. At the admin socket only."""
-        left = self._write_there(HttpCall("POST", path_of("admin", "repair"), patient=True))
-        return rebuild(list[Problem], left["items"])
+        """Rebuild damaged derived data; return the problems that remain. Needs the admin socket."""
+        page = self._write_there(HttpCall("POST", path_of("admin", "repair"), patient=True))
+        return rebuild(list[Problem], page["items"])
 
     def backup(self, path: str | Path, on_progress: Progress | None = None) -> None:
-        """Fetch a copy of the whole memory as a new file here. At the admin socket only."""
+        """Download a copy of the whole memory to a new file. Needs the admin socket."""
         download_backup(self._connection, Path(path), on_progress)
 
     def restore(self, path: str | Path, on_progress: Progress | None = None) -> None:
-        """Send a backup to be put back over the memory. At the admin socket only."""
+        """Replace the server's memory with a backup. Needs the admin socket."""
         self._refuse_now()
         call = HttpCall("POST", path_of("admin", "restore"))
         upload(self._connection, call, Path(path).expanduser(), on_progress)
@@ -345,8 +341,8 @@ class Client(RemoteView, Memory):
         self._refuse_reading_only()
         if operation.job:
             job = self._write_there(self._request(operation, given))
-            told = given.get("on_progress")
-            return rebuild(operation.returns, follow(self._connection, self._space, job, told))
+            result = follow(self._connection, self._space, job, given.get("on_progress"))
+            return rebuild(operation.returns, result)
         collected = None if operation.long else self._collecting()
         if collected is None:
             return _result(operation, self._write_there(self._request(operation, given)))
@@ -354,11 +350,12 @@ class Client(RemoteView, Memory):
             raise InvalidInput(
                 f"A batch over a server has at most {BATCH_WRITES_AT_MOST:,} writes: make several."
             )
-        collected.append({"operation": operation.name, "arguments": _said(operation, given)})
+        arguments = _json_arguments(operation, given)
+        collected.append({"operation": operation.name, "arguments": arguments})
         return None
 
     def _write_there(self, call: HttpCall) -> Any:
-        """The answer to a write, which is done once however often it is sent."""
+        """Send a write at once and return the answer; refused inside a batch."""
         self._refuse_now()
         return self._connection.write(call)
 
@@ -366,7 +363,7 @@ class Client(RemoteView, Memory):
     def _collected(self) -> Iterator[None]:
         batch = self._connection.batch
         if batch.writes is not None:
-            # A part of the batch around it, which can be undone alone.
+            # A nested batch that fails drops its own writes and keeps those before it.
             before = len(batch.writes)
             try:
                 yield
@@ -384,7 +381,7 @@ class Client(RemoteView, Memory):
             self._write_there(HttpCall("POST", self._path("batch"), body={"operations": writes}))
 
     def _collecting(self) -> list[dict[str, Any]] | None:
-        """The writes of the batch this thread is in."""
+        """Return the writes of this thread's batch; None outside a batch."""
         batch = self._connection.batch
         if batch.writes is not None and batch.space != self._space:
             raise InvalidInput(f"Over a server a batch writes to one space: {batch.space!r}.")
@@ -395,7 +392,7 @@ class Client(RemoteView, Memory):
             raise Denied(f"{self._connection.address.text} is open for reading only.")
 
     def _refuse_now(self) -> None:
-        """What is sent at once cannot be part of a batch."""
+        """Raise if this client only reads or a batch is open: this call is sent at once."""
         self._refuse_reading_only()
         if self._collecting() is not None:
             raise InvalidInput("Do this before or after the batch, not inside it.")
@@ -405,7 +402,7 @@ class Client(RemoteView, Memory):
 
 
 def add_method(operation: Operation) -> None:
-    """Give the client the method of an operation."""
+    """Add an operation to the client as a method."""
 
     @functools.wraps(operation.function)
     def method(self: RemoteView, *args: Any, **kwargs: Any) -> Any:
@@ -430,7 +427,7 @@ def connect(
     read_only: bool = False,
     actor: str | None = None,
 ) -> Client:
-    """Open a memory behind a server. What `hades.open` does with an address."""
+    """Open a memory behind a server; `hades.open` calls this for an address."""
     refuse_actor(actor)
     connection = Connection(
         read_address(address),
@@ -448,7 +445,7 @@ def connect(
 
 
 def refuse_actor(actor: str | None) -> None:
-    """Who wrote is for the server to say."""
+    """Raise InvalidInput if an actor is given: the server determines it."""
     if actor is not None:
         raise InvalidInput("A server knows who writes by the key or the user: leave `actor` out.")
 
@@ -462,17 +459,18 @@ def _result(operation: Operation, answered: Any) -> Any:
     return rebuild(kind, answered)
 
 
-def _said(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as JSON; those that only repeat that nothing is said are left out."""
+def _json_arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the given arguments as JSON; None is left out where it is the default."""
+    values = [(one, given[one.name]) for one in operation.parameters if one.name in given]
     return {
-        one.name: _plain(one, given[one.name])
-        for one in operation.parameters
-        if one.name in given and not (given[one.name] is None and one.default is None)
+        parameter.name: _plain(parameter, value)
+        for parameter, value in values
+        if value is not None or parameter.default is not None
     }
 
 
 def _plain(parameter: Parameter, value: Any) -> Any:
-    """An argument as JSON; InvalidInput where JSON would make something else of it."""
+    """Return an argument as JSON; raise InvalidInput where JSON cannot represent it."""
     if isinstance(value, str):
         return clean_content(value)
     if isinstance(value, bool | int | float):
@@ -487,7 +485,7 @@ def _plain(parameter: Parameter, value: Any) -> Any:
     if parameter.name == "tags":
         return list(clean_tags(value) or ())
     if parameter.is_list:
-        return [clean_name(one) for one in value]
+        return [clean_name(name) for name in value]
     if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
         return list(value)
     raise InvalidInput(f"{parameter.name} cannot be {value!r}: {parameter.about.help}")
@@ -496,7 +494,7 @@ def _plain(parameter: Parameter, value: Any) -> Any:
 def _number(value: Any, what: str) -> int:
     number = clean_number(value, what)
     if number is None:
-        raise InvalidInput(f"Say which {what} is meant.")
+        raise InvalidInput(f"Give the {what} as a whole number.")
     return number
 
 

@@ -1,9 +1,8 @@
-"""The connection to a server: one call over HTTP, tried again where that can do no harm.
+"""The connection to a server: calls over HTTP, repeated where that is safe.
 
-Reading can always be repeated. A write carries an `Idempotency-Key`, so that a server that
-did it already answers what it answered before: a write whose answer was lost is sent again
-and is still done once. What a server refuses becomes the exception the memory itself would
-have raised, with the same sentence.
+Reads can always be repeated. A write carries an `Idempotency-Key`: if its answer was lost, it
+is sent again, and a server that has done it already repeats the first answer. An error from
+the server becomes the exception that an embedded memory would raise, with the same message.
 """
 
 from __future__ import annotations
@@ -31,38 +30,38 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT_S = 5.0
 FIRST_PAUSE_S = 0.1
-"""Before the second try; doubled before each one after it."""
+"""Pause before the second try; it doubles before each further try."""
 LONGEST_PAUSE_S = 5.0
 
 ADMIN = "/v1/admin/"
 NOTHING_THERE = "There is nothing at this address."
-"""What a server says of an address it does not have, and of an operator's to anybody else."""
+"""The server's message for an unknown address, and for an admin address at any other socket."""
 
 Query = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class HttpCall:
-    """What is asked of a server."""
+    """One HTTP request to a server."""
 
     method: str
     path: str
     query: Query | None = None
     body: Any = None
-    """A JSON value; or a function that gives the parts of a stream, anew for each try."""
+    """A JSON value, or a function that returns the parts of a stream, called for each try."""
     headers: Mapping[str, str] | None = None
     repeatable: bool = True
-    """Whether it may be sent again when nobody knows if it arrived."""
+    """Whether it may be sent again when it is unknown whether it arrived."""
     patient: bool = False
-    """Whether its answer may take any time: long work, a stream."""
+    """Whether to wait for the answer without a timeout, as for long work or a stream."""
 
 
 class BrokenOff(errors.Unavailable):
-    """An answer ended before its end."""
+    """The connection broke while an answer was read."""
 
 
 def path_of(*parts: str | int) -> str:
-    """The path of a page below /v1; any name can be a part of it.
+    """Return a path below /v1, with each part percent-encoded.
 
     >>> path_of("spaces", "default", "states", "design/x?")
     '/v1/spaces/default/states/design%2Fx%3F'
@@ -76,12 +75,12 @@ def _quoted(part: str | int) -> str:
         escaped = quote(text, safe="")
     except UnicodeEncodeError:
         escaped = quote(clean_name(text), safe="")
-    # A part that is only dots would be taken for a step up the path.
+    # Clients and proxies resolve the parts `.` and `..`, so their dots are encoded too.
     return escaped.replace(".", "%2E") if not escaped.strip(".") else escaped
 
 
 class BatchOfThread(threading.local):
-    """The batch the current thread is in: its space, and the writes collected so far."""
+    """The open batch of the current thread: its space, and the writes collected so far."""
 
     space: str = ""
     writes: list[dict[str, Any]] | None = None
@@ -111,7 +110,7 @@ class Connection:
                 base_url=address.root,
                 headers=headers,
                 timeout=httpx.Timeout(timeout_s, connect=min(CONNECT_TIMEOUT_S, timeout_s)),
-                # Reading the certificates of the world takes longer than many calls.
+                # Loading the CA certificates takes longer than many calls.
                 verify=address.root.startswith("https:"),
                 transport=None if socket is None else httpx.HTTPTransport(False, uds=socket),
             )
@@ -119,22 +118,22 @@ class Connection:
             raise InvalidInput(f"{address.text} or its key cannot be used.") from error
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the pool."""
         self._http.close()
 
     # Calls
 
     def get(self, *parts: str | int, **query: Any) -> Any:
-        """What a page says."""
+        """Return the JSON of a page below /v1."""
         return self.json(HttpCall("GET", path_of(*parts), query))
 
     def write(self, call: HttpCall) -> Any:
-        """The answer to a write, which is done once however often it is sent."""
+        """Send a write with a new idempotency key, so that retries do it once; return the JSON."""
         key = {"idempotency-key": uuid.uuid4().hex}
         return self.json(replace(call, headers={**(call.headers or {}), **key}))
 
     def json(self, call: HttpCall) -> Any:
-        """The JSON a call is answered with; None where there is none."""
+        """Send a call and return the JSON of the answer; None if the body is empty."""
         response = self._sent(call, whole=True)
         if not response.content:
             return None
@@ -145,7 +144,7 @@ class Connection:
 
     @contextmanager
     def opened(self, call: HttpCall) -> Iterator[httpx.Response]:
-        """An answer whose body is still to be read; an error is raised here."""
+        """Send a call and yield the answer with its body unread; raise if it is an error."""
         import httpx
 
         response = self._sent(call, whole=False)
@@ -161,7 +160,7 @@ class Connection:
     # Inside
 
     def _sent(self, call: HttpCall, *, whole: bool) -> httpx.Response:
-        """The answer to a call, tried as often as makes sense; read to its end if `whole`."""
+        """Send a call, with retries, and return the answer; read its whole body if `whole`."""
         import httpx
 
         for tried in count():
@@ -172,7 +171,7 @@ class Connection:
                 if response.status_code >= 400:
                     response.read()
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                # Nobody there from the start is a wrong address, and is told at once.
+                # If no call ever succeeded the address may be wrong: raise without retries.
                 if not tries_left or not self._reached:
                     raise self._unreachable(error) from error
             except httpx.TimeoutException as error:
@@ -190,7 +189,7 @@ class Connection:
                 if response.status_code < 400:
                     return response
                 wait = _wished_pause_s(response)
-                # A write that goes on there has the same key: its own answer is waited for.
+                # A timed-out write may still run there; with the same key we get its answer.
                 keyed = "idempotency-key" in (call.headers or {})
                 again = response.status_code == 503 or (response.status_code == 504 and keyed)
                 if not again or wait is None or not tries_left:
@@ -218,19 +217,19 @@ class Connection:
         )
 
     def _pause(self, earlier: int) -> float:
-        """Longer each time, and never quite the same for two that failed together."""
+        """Return a pause in seconds, which grows and is random to spread clients' retries."""
         return float(
             min(FIRST_PAUSE_S * 2**earlier, LONGEST_PAUSE_S) * self._random.uniform(0.5, 1)
         )
 
     def _refusal(self, call: HttpCall, response: httpx.Response) -> errors.HadesError:
         try:
-            told = json.loads(response.content)
-            if call.path.startswith(ADMIN) and told["detail"] == NOTHING_THERE:
+            problem = json.loads(response.content)
+            if call.path.startswith(ADMIN) and problem["detail"] == NOTHING_THERE:
                 return errors.Denied(
                     f"{self.address.text} is not for operators: open the server's admin socket."
                 )
-            return refusal(told, response.status_code)
+            return refusal(problem, response.status_code)
         except (ValueError, KeyError, TypeError, AttributeError):
             return self._no_server(response)
 
@@ -238,13 +237,13 @@ class Connection:
         kind = _BY_STATUS.get(response.status_code, errors.Unavailable)
         return kind(
             f"{self.address.text} answered {response.status_code}, but not as HADES does: "
-            "look whether the address is right."
+            "check the address."
         )
 
     def _unreachable(self, error: Exception) -> errors.HadesError:
         return errors.Unavailable(
             f"No server answers at {self.address.text} ({error}): start it with `hades serve`, "
-            "or look whether the address is right."
+            "or check the address."
         )
 
 
@@ -273,35 +272,35 @@ _BY_STATUS: dict[int, type[errors.HadesError]] = {
 }
 
 
-def refusal(told: Mapping[str, Any], status: int) -> errors.HadesError:
-    """The exception the memory raised there, with its sentence."""
-    kind = _KINDS.get(told.get("code", "")) or _BY_STATUS.get(status, errors.Unavailable)
-    return kind(str(told["detail"]))
+def refusal(problem: Mapping[str, Any], status: int) -> errors.HadesError:
+    """Return the exception that the server's memory raised, with its message."""
+    kind = _KINDS.get(problem.get("code", "")) or _BY_STATUS.get(status, errors.Unavailable)
+    return kind(str(problem["detail"]))
 
 
 def _json(body: Any) -> bytes:
     try:
         return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"What is sent must be plain JSON: {error}.") from error
+        raise InvalidInput(f"An argument cannot be sent as JSON: {error}.") from error
 
 
 def encode_cursor(key: Any) -> str:
-    """A cursor that stands after the item of this key."""
+    """Return a cursor for the items after the one with this key."""
     parts = list(key) if isinstance(key, list | tuple) else [key]
-    told = json.dumps(parts, separators=(",", ":"), ensure_ascii=False).encode()
-    return base64.urlsafe_b64encode(told).rstrip(b"=").decode()
+    text = json.dumps(parts, separators=(",", ":"), ensure_ascii=False)
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 
 def _written(value: Any) -> Any:
-    """A query's value; what is not said or not so is left out."""
+    """Return a query parameter's value; None (left out) for None and False."""
     if value is None or value is False:
         return None
     return "true" if value is True else value
 
 
 def _wished_pause_s(response: httpx.Response) -> float | None:
-    """How long the server asks us to wait; None: it does not say that it will ever do it."""
+    """Return the seconds of `Retry-After`; None without it, which means: do not retry."""
     try:
         return max(0.0, float(response.headers["retry-after"]))
     except (KeyError, ValueError):

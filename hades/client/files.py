@@ -1,4 +1,4 @@
-"""Files between a client and its server: exports and backups come, imports go, in streams."""
+"""Files between a client and its server: exports and backups down, imports up, as streams."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hades.store.drafts import draft_of
 from hades.store.records import Progress
 
 PART_BYTES = 256 * 1024
-"""How much of a file is in memory at once."""
+"""Bytes of a file that are in memory at once."""
 OCTETS = "application/octet-stream"
 
 
@@ -27,11 +27,11 @@ def download_export(
     path: str | Path | TextIO,
     format: str,
 ) -> None:
-    """What `View.export` writes, from a server."""
+    """Download what `View.export` writes to a path or an open text file."""
     if format not in formats.FORMATS:
         raise InvalidInput(f"There is no format {format!r}: {', '.join(formats.FORMATS)}.")
     if format in formats.GRAPH_FOLDERS:
-        raise InvalidInput(f"{format} is a folder: export it where the memory's file is.")
+        raise InvalidInput(f"{format} is a folder: export it beside the memory's file.")
     if format == "jsonl" and as_of:
         raise InvalidInput("A jsonl export has all times: export it without a time.")
     target = Path(path).expanduser() if isinstance(path, str | Path) else path
@@ -48,19 +48,23 @@ def download_export(
 
 
 def download_backup(connection: Connection, path: Path, on_progress: Progress | None) -> None:
-    """A backup of the server's memory as a new file here."""
+    """Download a backup of the server's memory to a new file."""
     path = path.expanduser()
     if path.exists():
         raise InvalidInput(f"{path} exists already: choose another name for the backup.")
-    with _new_private_file(path) as file:
-        _save(
-            connection, HttpCall("GET", path_of("admin", "backup"), patient=True), file, on_progress
-        )
+    report = on_progress or (lambda _what, _done, _total: None)
+    call = HttpCall("GET", path_of("admin", "backup"), patient=True)
+    with _new_private_file(path) as file, connection.opened(call) as response:
+        total, done = int(response.headers.get("content-length", 0)), 0
+        for part in response.iter_bytes():
+            file.write(part)
+            done += len(part)
+            report("copying", done, total)
 
 
 def upload(connection: Connection, call: HttpCall, path: Path, on_progress: Progress | None) -> Any:
-    """The answer to a file that is sent; sent again only where that starts the same job."""
-    told = on_progress or (lambda _what, _done, _total: None)
+    """Send a file and return the answer. Only jobs are retried: the server knows their key."""
+    report = on_progress or (lambda _what, _done, _total: None)
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -68,7 +72,7 @@ def upload(connection: Connection, call: HttpCall, path: Path, on_progress: Prog
 
     def parts() -> Iterator[bytes]:
         with path.open("rb") as file:
-            yield from parts_of(file, lambda done: told("sending", done, size))
+            yield from parts_of(file, lambda done: report("sending", done, size))
 
     headers = {**(call.headers or {}), "content-length": str(size)}
     headers.setdefault("content-type", OCTETS)
@@ -78,13 +82,13 @@ def upload(connection: Connection, call: HttpCall, path: Path, on_progress: Prog
     )
 
 
-def parts_of(file: IO[bytes], told: Callable[[int], None]) -> Iterator[bytes]:
-    """A file in parts, telling how much of it went."""
+def parts_of(file: IO[bytes], report: Callable[[int], None]) -> Iterator[bytes]:
+    """Yield a file in parts; report the bytes sent so far after each."""
     done = 0
     while part := file.read(PART_BYTES):
         yield part
         done += len(part)
-        told(done)
+        report(done)
 
 
 def _write_text(connection: Connection, call: HttpCall, file: TextIO) -> None:
@@ -94,21 +98,9 @@ def _write_text(connection: Connection, call: HttpCall, file: TextIO) -> None:
             file.write(text)
 
 
-def _save(
-    connection: Connection, call: HttpCall, file: IO[bytes], on_progress: Progress | None = None
-) -> None:
-    told = on_progress or (lambda _what, _done, _total: None)
-    with connection.opened(call) as response:
-        total, done = int(response.headers.get("content-length", 0)), 0
-        for part in response.iter_bytes():
-            file.write(part)
-            done += len(part)
-            told("copying", done, total)
-
-
 @contextmanager
 def _new_private_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file of the owner's alone, which appears whole under its name or not at all."""
+    """Yield a file that only its owner may read; it gets its name once it is complete."""
     try:
         with draft_of(path) as draft:
             number = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)

@@ -1,4 +1,4 @@
-"""Ingesting from here: files of this machine, sent to a server that takes them in."""
+"""Ingestion over a server: files of this machine are sent, git histories are read there."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def ingest_from_here(
     on_progress: Progress | None,
     follow_links: bool,
 ) -> Summary:
-    """Send each file or folder as a source of its own, and follow what becomes of it."""
+    """Send each file or folder as a source of its own, and wait for its job."""
     roots = _roots(paths)
     if not any(root.exists() for root in roots):
         raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")
@@ -56,14 +56,14 @@ def ingest_there(
     options: Mapping[str, Any],
     on_progress: Progress | None,
 ) -> Summary:
-    """Have the server read repositories itself; for the admin socket of this machine."""
+    """Have the server read git repositories itself; needs the admin socket of this machine."""
     body = {name: value for name, value in options.items() if value is not None}
     body |= {"space": space, "paths": [str(root) for root in _roots(paths)], "history": True}
     try:
         job = connection.write(HttpCall("POST", path_of("admin", "jobs"), body=body))
     except Denied as error:
         raise Denied(
-            "A history is read where the repository is: open the admin socket of a server there."
+            "The server reads a history itself: open the admin socket on the repository's machine."
         ) from error
     return rebuild(Summary, follow(connection, space, job, on_progress))
 
@@ -85,8 +85,8 @@ def _sent(
     on_progress: Progress | None,
     follow_links: bool,
 ) -> tuple[Any, list[tuple[str, str]]]:
-    """The job a file or folder became, and what of it could not be sent."""
-    told = on_progress or (lambda _what, _done, _total: None)
+    """Send a file or folder; return its job, and the files that were skipped, with the reason."""
+    report = on_progress or (lambda _what, _done, _total: None)
     packed = root.is_dir()
     with tempfile.TemporaryFile() if packed else root.open("rb") as file:
         skipped = _pack(root, file, follow_links) if packed else []
@@ -94,7 +94,7 @@ def _sent(
 
         def parts() -> Iterator[bytes]:
             file.seek(0)
-            return parts_of(file, lambda done: told("sending", done, size))
+            return parts_of(file, lambda done: report("sending", done, size))
 
         call = HttpCall(
             "POST",
@@ -113,7 +113,7 @@ def _sent(
 
 
 def _pack(root: Path, file: IO[bytes], follow_links: bool) -> list[tuple[str, str]]:
-    """Pack what `ingest` would read of a folder; what could not be read, and why."""
+    """Pack the files of a folder that `ingest` reads; return the others, with the reason."""
     skipped = []
     with tarfile.open(fileobj=file, mode="w", dereference=True) as archive:
         for path, why in walk(root, follow_links=follow_links):
@@ -129,6 +129,7 @@ def _pack(root: Path, file: IO[bytes], follow_links: bool) -> list[tuple[str, st
 
 
 def _add(whole: Summary, part: Summary) -> None:
+    """Add the counts, skipped files and seconds of a part to the whole."""
     for name in ("added", "changed", "unchanged", "renamed", "removed"):
         setattr(whole, name, getattr(whole, name) + getattr(part, name))
     whole.skipped += part.skipped

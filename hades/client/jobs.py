@@ -1,4 +1,4 @@
-"""Jobs: long work of a server, followed by the events it sends until it is done."""
+"""Jobs: long work on the server, followed by its server-sent events until it ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hades.store.records import Progress
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One message of a stream of events."""
+    """One server-sent event."""
 
     name: str
     data: Any
@@ -22,7 +22,7 @@ class Event:
 
 
 def events_of(lines: Iterator[str]) -> Iterator[Event]:
-    """Server-sent events: fields up to an empty line are one event; comments say nothing."""
+    """Parse server-sent events: the fields up to an empty line are one event."""
     fields: dict[str, str] = {}
     for line in lines:
         if line:
@@ -33,19 +33,19 @@ def events_of(lines: Iterator[str]) -> Iterator[Event]:
             fields[name] = value
             continue
         if "data" in fields:
-            told = json.loads(fields["data"])
-            yield Event(fields.get("event", "message"), told, fields.get("id", ""))
+            data = json.loads(fields["data"])
+            yield Event(fields.get("event", "message"), data, fields.get("id", ""))
         fields = {}
 
 
 def follow(
     connection: Connection, space: str, job: Mapping[str, Any], on_progress: Progress | None
 ) -> Any:
-    """The result of a job, waited for; where the connection breaks, it is taken up again."""
-    told = on_progress or (lambda _what, _done, _total: None)
+    """Wait for a job and return its result; reconnect if the connection breaks."""
+    report = on_progress or (lambda _what, _done, _total: None)
     for event in _watched(connection, path_of("spaces", space, "jobs", job["id"], "events")):
         if event.name == "progress":
-            told(event.data["what"], event.data["done"], event.data["total"])
+            report(event.data["what"], event.data["done"], event.data["total"])
         elif event.name == "done":
             return event.data["result"]
         elif event.name == "failed":
@@ -56,7 +56,7 @@ def follow(
 
 
 def _watched(connection: Connection, path: str) -> Iterator[Event]:
-    """The events at an address, without an end; those that came before a break are not lost."""
+    """Yield a job's events; after a break, reconnect and continue after the last event."""
     last, breaks = "", 0
     while True:
         headers = {"accept": "text/event-stream"} | ({"last-event-id": last} if last else {})

@@ -1,4 +1,3 @@
 """Serve: one process over one memory, for agents (MCP), applications (REST, GraphQL) and
-operators (sockets, metrics). Nothing here has logic of its own: every call ends in a
-method of `Memory`.
+operators (sockets, metrics). Every call ends in a method of `Memory`, which has the logic.
 """

@@ -1,4 +1,4 @@
-"""The app: every surface of the server over one executor, as one ASGI application."""
+"""The app: REST, GraphQL, MCP and health pages over one executor, as one ASGI application."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def build(
     readiness: Readiness | None = None,
     audit: Audit | None = None,
 ) -> FastAPI:
-    """The whole application; who is calling is for the middleware around it to say.
+    """Build the whole application. The middleware around it authenticates callers.
 
-    `readiness` is for the server to mark when it is warm; without one it is taken for warm.
-    `audit` is for the admin socket.
+    The server sets `readiness.warm` when it is warm; without `readiness` the app counts as warm.
+    `audit` is the log that the admin socket shows.
     """
     telemetry = telemetry or Telemetry()
     readiness = readiness or readiness_of(executor, warm=True)

@@ -1,8 +1,8 @@
 """The executor: runs calls to the memory in threads.
 
-The core is synchronous, so calls run in threads: a few that read, through a memory opened
-for reading only, one that writes, and a few for long work. Each kind has a bounded pool of
-its own, so that readers cannot keep writers out.
+The core is synchronous, so calls run in threads: a few read, through a memory opened
+read-only, one writes, and a few do long work. Each kind has its own bounded pool, so that
+many reads cannot block a write.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ from hades.store.records import Progress
 
 Result = TypeVar("Result")
 Work = Callable[[Memory, Progress], Result]
-"""Long work: it tells its progress, and stops when that raises."""
+"""Long work. It calls its progress function regularly, and stops when that raises."""
 
 READERS = 2
-"""More threads than cores only take turns at the interpreter."""
+"""Only one thread at a time runs Python code, so more readers would not be faster."""
 WAITING = 64
 WORKERS = 2
 WORK_WAITING = 16
 EXPORTERS = 1
 EXPORTS_WAITING = 8
-"""Reads that take long have a pool of their own: readers cannot keep work out."""
+"""Long reads have their own pool, so that they block neither short reads nor long work."""
 MODEL_CALLS = 8
-"""Calls that wait for a language model do little else: more of them than cores."""
+"""Threads that mostly wait for a language model, so there may be more of them than cores."""
 WORK_WAITS_S = 120.0
 """How long work waits for other processes' writes."""
 TIMEOUT_S = 30.0
 INDEXING_S = 5.0
-"""How long a question waits for what was just written; then it is answered without."""
+"""How long a question waits for new writes to be indexed; then it is answered without them."""
 RETRY_FIRST_S = 0.05
 RETRY_MOST_S = 1.0
 
 
 class _NotIndexed(Exception):
-    """Something of the space waits to be indexed."""
+    """A question must wait until the space is indexed."""
 
 
 class Executor:
@@ -69,11 +69,12 @@ class Executor:
         uploads: Path | None = None,
     ) -> None:
         self.uploads = uploads
-        """The folder for files that are sent; None: none are taken."""
+        """The folder for uploaded files; None: uploads are refused."""
         self._reading = reading
         self._writing = writing
         if writing is not None:
-            reading._store.uses = writing._store.uses  # what questions used is written there
+            # The reading memory cannot write its records of use: the writing one does it.
+            reading._store.uses = writing._store.uses
         self._timeout_s = timeout_s
         self.pools = {
             "read": Pool("read", readers, waiting),
@@ -86,9 +87,9 @@ class Executor:
         }
         self._embedding: Future[None] | None = None
         self.leaving = False
-        """Set when the server was told to stop: long work ends, and so should long answers."""
+        """Set when the server is stopping: long work and streamed answers end."""
         self.on_recall: Callable[[Recall, str], object] | None = None
-        """Called with every answer, in the thread that found it."""
+        """Called with every recall and its space, in the thread that computed it."""
 
     @classmethod
     def open(
@@ -101,7 +102,7 @@ class Executor:
         busy_timeout_s: float | None = None,
         **options: Any,
     ) -> Executor:
-        """Open a memory to serve it; made when there is none, unless it is only read."""
+        """Open a memory to serve it; unless `read_only`, create it if it does not exist."""
         writing = None
         if not read_only:
             writing = open_memory(path, encoder=encoder, clock=clock, busy_timeout_s=busy_timeout_s)
@@ -111,20 +112,20 @@ class Executor:
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written here, whoever asks."""
+        """Whether writes are refused for every caller."""
         return self._writing is None
 
     @property
     def memory(self) -> Memory:
-        """The memory it reads, for telemetry; never for a caller."""
+        """The memory opened for reading, for telemetry; callers must go through `read`."""
         return self._reading
 
-    def told(self, found: Result) -> Result:
-        """Pass a result on, after telling `on_recall` of it where it is an answer."""
-        recall = found.recall if isinstance(found, Answer) else found
+    def observed(self, result: Result) -> Result:
+        """Call `on_recall` if the result is a recall or an answer, and return the result."""
+        recall = result.recall if isinstance(result, Answer) else result
         if self.on_recall is not None and isinstance(recall, Recall):
             self.on_recall(recall, recall.space)
-        return found
+        return result
 
     async def read(
         self,
@@ -139,12 +140,12 @@ class Executor:
         model: bool = False,
         role: Role = Role.READER,
     ) -> Result:
-        """Do something with the memory as of a time, for reading.
+        """Run a function of the memory, as of a time, that only reads.
 
-        `fresh`: what was written before is indexed first, so that a question finds it.
-        `patient`: it may take long, and is done beside the short ones.
-        `model`: it calls a language model, which not everybody may.
-        Without a space it is for what is the same in all of them, such as their list.
+        `fresh`: index earlier writes first, so that a question finds them.
+        `patient`: the call may take long; it runs in the pool for exports, without a timeout.
+        `model`: it calls a language model, which needs the role of the setting `model_role`.
+        Pass no space for what concerns all spaces, such as their list.
         """
         record_call(space, writes=False)
         caller.require(Role[load_settings().model_role.upper()] if model else role, space)
@@ -152,7 +153,9 @@ class Executor:
         def run(checked: bool) -> Result:
             memory = self._reading if space is None else self._reading.in_space(space)
             if checked:
-                self._refuse_behind(memory)
+                if memory._is_behind():
+                    raise _NotIndexed
+                self._index_in_turns(memory)
             if valid is None and known is None:
                 return call(memory)
             return call(memory.at(valid, known=known))
@@ -162,7 +165,7 @@ class Executor:
         with suppress(_NotIndexed):
             checked = fresh and space is not None and self._writing is not None
             return await pool.call(caller.name, lambda: run(checked), timeout_s)
-        with suppress(Unavailable):  # a question waits, so not at any price
+        with suppress(Unavailable):  # if indexing takes too long, answer without it
             await self.pools["index"].finished(self._index(space or ""), INDEXING_S)
         return await pool.call(caller.name, lambda: run(False), timeout_s)
 
@@ -174,10 +177,10 @@ class Executor:
         *,
         role: Role = Role.WRITER,
     ) -> Result:
-        """Do something that writes; it is on disk when this returns."""
+        """Run a function that writes; the write is on disk when this returns."""
         record_call(space, writes=True)
         caller.require(role, space)
-        writing = self._written()
+        writing = self._writable()
         until = time.monotonic() + self._timeout_s
 
         def run() -> Result:
@@ -194,9 +197,9 @@ class Executor:
         *,
         role: Role = Role.WRITER,
     ) -> Result:
-        """Do something long beside the others. `on_progress` stops it by raising."""
-        begun = self.begin(caller, space, call, on_progress, role=role)
-        return await self.pools["work"].finished(begun, None)
+        """Run long work in its own pool and wait for it. `on_progress` stops it by raising."""
+        future = self.begin(caller, space, call, on_progress, role=role)
+        return await self.pools["work"].finished(future, None)
 
     def begin(
         self,
@@ -207,40 +210,34 @@ class Executor:
         *,
         role: Role = Role.WRITER,
     ) -> Future[Result]:
-        """Queue the same now; Overloaded when there is no room."""
+        """Queue long work without waiting for it; raise Overloaded if the queue is full."""
         record_call(space, writes=True)
         caller.require(role, space)
-        writing, told = self._written(), self._stopping(on_progress)
+        writing, report = self._writable(), self._stopping(on_progress)
 
         def run() -> Result:
             with writing._patient(WORK_WAITS_S):
-                return call(_memory(writing, space, caller), told)
+                return call(_memory(writing, space, caller), report)
 
         return self.pools["work"].submit(caller.name, run)
 
-    def _refuse_behind(self, memory: Memory) -> None:
-        """Raise _NotIndexed if a question must wait; else index the rest in the background."""
-        if memory._is_behind():
-            raise _NotIndexed
-        self._index_in_turns(memory)
-
     def _index_in_turns(self, memory: Memory) -> None:
-        """Start the background indexing, unless it runs or nothing of this space waits."""
+        """Start background indexing, unless it is running or this space needs none."""
         idle = self._embedding is None or self._embedding.done()
         if idle and (memory.pending or memory._vectors_missing()):
-            writing, told = self._written(), self._stopping(lambda *_: None)
+            writing, report = self._writable(), self._stopping(lambda *_: None)
             self._embedding = self.pools["embed"].submit(
-                memory.space, lambda: writing.in_space(memory.space)._index_in_turns(told)
+                memory.space, lambda: writing.in_space(memory.space)._index_in_turns(report)
             )
 
     def index_now(self, space: str) -> None:
-        """Index what was written, while a thread that reads waits; not at any price."""
+        """Index new writes from a reading thread; wait for at most `INDEXING_S`."""
         if self._writing is not None:
             with suppress(Unavailable, TimeoutError):
                 self._index(space).result(INDEXING_S)
 
     def _index(self, space: str) -> Future[None]:
-        writing = self._written()
+        writing = self._writable()
 
         def index() -> None:
             memory = writing.in_space(space)
@@ -250,30 +247,30 @@ class Executor:
         return self.pools["index"].submit(space, index)
 
     def consolidate(self) -> int:
-        """Make the summaries of every space; how many were made.
+        """Write the summaries of every space; return how many were written.
 
-        One process does it at a time: another waits, and finds nothing left.
+        One process does this at a time; the next one waits, and finds nothing left to do.
         """
-        writing, told = self._written(), self._stopping(lambda *_: None)
-        from hades.index.indexes import usable  # with numpy, which a start does without
+        writing, report = self._writable(), self._stopping(lambda *_: None)
+        from hades.index.indexes import usable  # it loads numpy, which would slow the start
 
         folder = usable(writing._store.index_folder)
-        with writing._patient(WORK_WAITS_S), turn(folder, "consolidating", told):
-            spaces = [writing.in_space(one.name, actor="hades") for one in writing.spaces()]
-            return sum(len(space.consolidate(on_progress=told).made) for space in spaces)
+        with writing._patient(WORK_WAITS_S), turn(folder, "consolidating", report):
+            memories = [writing.in_space(space.name, actor="hades") for space in writing.spaces()]
+            return sum(len(memory.consolidate(on_progress=report).made) for memory in memories)
 
     def follow_encoder(self) -> None:
-        """Ask with the encoder the memory remembers, after it moved to another."""
+        """Use the encoder that the memory stores; a reembed, import or restore may change it."""
         self._reading._follow_encoder()
         if self._writing is not None:
             self._writing._follow_encoder()
 
     def leave(self) -> None:
-        """Let long work end; the rest is still served until `close`."""
+        """Stop long work at its next step; other calls are served until `close`."""
         self.leaving = True
 
     def close(self) -> None:
-        """Finish the calls that run, refuse the rest, then close the file."""
+        """Finish the running calls, refuse the waiting ones, then close the memory."""
         self.leave()
         for pool in self.pools.values():
             pool.refuse()
@@ -283,20 +280,20 @@ class Executor:
         if self._writing is not None:
             self._writing.close()
 
-    def _written(self) -> Memory:
+    def _writable(self) -> Memory:
         if self._writing is None:
-            raise Unavailable("This server only reads.")
+            raise Unavailable("This server is read-only.")
         return self._writing
 
     def _stopping(self, on_progress: Progress) -> Progress:
-        """The same, but it stops the work when the server stops."""
+        """Wrap a progress function so that it stops the work when the server stops."""
 
-        def told(what: str, done: int, total: int) -> None:
+        def report(what: str, done: int, total: int) -> None:
             if self.leaving:
                 raise Unavailable(STOPPING)
             on_progress(what, done, total)
 
-        return told
+        return report
 
 
 def _memory(writing: Memory, space: str | None, caller: Caller) -> Memory:
@@ -304,19 +301,19 @@ def _memory(writing: Memory, space: str | None, caller: Caller) -> Memory:
 
 
 def _retried(call: Callable[[Memory], Result], memory: Memory, actor: str, until: float) -> Result:
-    """Call, and again when another process was writing, with growing pauses."""
+    """Call a function; retry with growing pauses while another process is writing."""
     pause_s = RETRY_FIRST_S
     while True:
         before = memory.change
         try:
             return call(memory)
-        except Refused as error:  # whatever else was to be written with it is undone by now
+        except Refused as error:  # the transaction is rolled back, so this can be written now
             list_refused(memory, error)
             raise
         except Unavailable as error:
             if not isinstance(error, Busy) or time.monotonic() + pause_s > until:
                 raise
-            if any(one.number > before and one.actor == actor for one in memory.log(100)):
-                raise  # a part of it is done: doing that again could do something else
+            if any(change.number > before and change.actor == actor for change in memory.log(100)):
+                raise  # a part is already committed, and repeating it might not be harmless
         time.sleep(pause_s * random.uniform(0.5, 1.0))
         pause_s = min(2 * pause_s, RETRY_MOST_S)

@@ -1,7 +1,7 @@
 """Jobs: long work that goes on after its call was answered, and can be watched and stopped.
 
-They live in memory: a server that stops takes its list of jobs along, but nothing that was
-written. Work that was stopped is continued when it is asked for again.
+The list of jobs is in this process only and is lost when the server stops; their writes stay.
+To continue work that was stopped, start it again.
 """
 
 from __future__ import annotations
@@ -33,26 +33,25 @@ Status = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 UNFINISHED_AT_MOST = 16
 UNFINISHED_OF_ONE_AT_MOST = 8
-"""Of one caller: there is room for others."""
+"""Limit for one caller, so that there is room for others."""
 KEPT_AT_MOST = 200
 WATCHERS_AT_MOST = 64
 WATCHERS_OF_ONE_AT_MOST = 32
 PROGRESS_EVERY_S = 0.1
 HEARTBEAT_S = 15.0
 LOOK_EVERY_S = 0.05
-"""How often a watcher looks for news."""
+"""How often a watcher checks for a new event."""
 
 _log = logging.getLogger("hades.serve")
 
 
 class Cancelled(Exception):
-    """Raised inside the work of a job that somebody cancelled. No HadesError: work goes on
-    past those where only a part of it failed."""
+    """The job was cancelled. Not a HadesError: ingestion skips a file that raises one."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """What a job does, how much of it is done, and how much there is (0: not known)."""
+    """The current phase of a job, and how much of it is done; a `total` of 0 is unknown."""
 
     what: str
     done: int
@@ -69,7 +68,7 @@ class JobProblem:
 
 @dataclass(slots=True, kw_only=True)
 class JobStatus:
-    """A piece of long work, as callers see it."""
+    """A job as callers see it."""
 
     id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     kind: Kind
@@ -86,60 +85,61 @@ class JobStatus:
 
 @dataclass(slots=True, kw_only=True)
 class Job(JobStatus):
-    """One piece of long work. It tells its progress from its own thread."""
+    """One piece of long work. Its own thread updates the progress."""
 
-    told: int = 0
-    """How often it told something: the number of its last event."""
+    last_event: int = 0
+    """The number of its last event, from 1."""
     key: str | None = None
-    """The idempotency key it was begun with."""
+    """The idempotency key it was started with."""
     stopping: bool = False
-    last_told: float = 0.0
+    progress_at: float = 0.0
+    """When `progress` was last updated, by the monotonic clock."""
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come of it."""
+        """Whether it is done, failed or cancelled."""
         return self.status in ("done", "failed", "cancelled")
 
     def shown(self) -> dict[str, Any]:
-        """As it is told to callers."""
-        return {one.name: plain(getattr(self, one.name)) for one in fields(JobStatus)}
+        """Return the fields of `JobStatus` as plain values."""
+        return {shown.name: plain(getattr(self, shown.name)) for shown in fields(JobStatus)}
 
     def event(self) -> bytes:
-        """Where it stands, as a server-sent event: `progress`, or how it ended."""
+        """Return the last event: `progress`, or after the end `done`, `failed`, `cancelled`."""
         ends = {"done": {"result": self.result}, "failed": self.problem, "cancelled": {}}
         name, data = (self.status if self.ended else "progress"), ends.get(self.status)
         shown = to_json(plain(data if self.ended else self.progress))
-        return f"id: {self.told}\nevent: {name}\ndata: ".encode() + shown + b"\n\n"
+        return f"id: {self.last_event}\nevent: {name}\ndata: ".encode() + shown + b"\n\n"
 
     def progressed(self, what: str, done: int, total: int) -> None:
-        """Called by the work; raises Cancelled to stop it."""
+        """Take the work's progress; raise Cancelled to stop the work."""
         if self.stopping:
             raise Cancelled
         now = time.monotonic()
         changed = self.progress is None or self.progress.what != what or done == total
-        if changed or now - self.last_told >= PROGRESS_EVERY_S:
-            self.last_told, self.progress = now, JobProgress(what, done, total)
-            self.told += 1
+        if changed or now - self.progress_at >= PROGRESS_EVERY_S:
+            self.progress_at, self.progress = now, JobProgress(what, done, total)
+            self.last_event += 1
 
     def end(self, status: Status) -> None:
-        """Say how it ended; only the first end counts."""
+        """Set the final status; only the first call counts."""
         if not self.ended:
             self.ended_at = datetime.now(UTC)
             self.status = status
-            self.told += 1
+            self.last_event += 1
 
-    def finished(self, begun: Future[Any]) -> None:
-        """Called when its work ended, however it did."""
-        error = Unavailable(STOPPING) if begun.cancelled() else begun.exception()
+    def finished(self, future: Future[Any]) -> None:
+        """Take the result or the error of the work."""
+        error = Unavailable(STOPPING) if future.cancelled() else future.exception()
         if isinstance(error, Cancelled):
             self.end("cancelled")
         elif error is not None:
-            if not (told := isinstance(error, HadesError)):
+            if not (is_ours := isinstance(error, HadesError)):
                 _log.error("The job %s (%s) failed", self.id, self.kind, exc_info=error)
-            self.problem = JobProblem(code_of(error), str(error) if told else FAILED_INSIDE)
+            self.problem = JobProblem(code_of(error), str(error) if is_ours else FAILED_INSIDE)
             self.end("failed")
         else:
-            self.result = begun.result()
+            self.result = future.result()
             self.end("done")
 
 
@@ -153,11 +153,11 @@ class Jobs:
         self.heartbeat_s = HEARTBEAT_S
 
     def refuse_more(self, who: str, space: str | None = None, source: str | None = None) -> None:
-        """Overloaded when too many are unfinished; Conflict when this source is among them."""
+        """Raise Overloaded if too many jobs are unfinished, Conflict if one has this source."""
         unfinished = [job for job in self._jobs.values() if not job.ended]
         theirs = sum(job.by == who for job in unfinished)
         if theirs >= UNFINISHED_OF_ONE_AT_MOST or len(unfinished) >= UNFINISHED_AT_MOST:
-            raise Overloaded("Too many jobs are unfinished: come back when one is done.")
+            raise Overloaded("Too many jobs are unfinished: try again when one is done.")
         if source is not None and (space, source) in {
             (job.space, job.source) for job in unfinished
         }:
@@ -175,9 +175,9 @@ class Jobs:
         role: Role = Role.WRITER,
         afterwards: Callable[[], None] = lambda: None,
     ) -> Job:
-        """Begin work; `afterwards` is called in a thread when it ended, however it did.
+        """Start a job. `afterwards` is called in a thread when it ends, also after an error.
 
-        Where there is no room for it nothing is begun: Overloaded.
+        Raise Overloaded, and start nothing, if too many jobs are unfinished.
         """
         self.refuse_more(caller.name, space, source)
         job = Job(kind=kind, space=space, source=source, by=caller.name, key=key)
@@ -191,12 +191,12 @@ class Jobs:
             finally:
                 afterwards()
 
-        begun = self._executor.begin(caller, space, run, job.progressed, role=role)
-        # When the server stops, what still waits never runs.
-        begun.add_done_callback(lambda future: afterwards() if future.cancelled() else None)
-        begun.add_done_callback(job.finished)
+        future = self._executor.begin(caller, space, run, job.progressed, role=role)
+        # When the server stops, a waiting job is cancelled and `run` is never called.
+        future.add_done_callback(lambda future: afterwards() if future.cancelled() else None)
+        future.add_done_callback(job.finished)
         self._jobs[job.id] = job
-        ended = [one.id for one in self._jobs.values() if one.ended]
+        ended = [kept.id for kept in self._jobs.values() if kept.ended]
         for id in ended[: max(0, len(self._jobs) - KEPT_AT_MOST)]:
             del self._jobs[id]
         return job
@@ -210,17 +210,17 @@ class Jobs:
 
         Others stay hidden because a job shows the names of files, sources and its caller.
         """
-        found = self.of_space(space)
-        return [job for job in found if job.by == caller.name or caller.role >= Role.ADMIN]
+        jobs = self.of_space(space)
+        return [job for job in jobs if job.by == caller.name or caller.role >= Role.ADMIN]
 
     def forget(self, space: str) -> None:
-        """Forget the jobs of a space that is gone, and stop those that run."""
+        """Forget the jobs of a space that was dropped, and stop the running ones."""
         for job in self.of_space(space):
             self.cancel(job)
             del self._jobs[job.id]
 
     def begun_with(self, key: str | None, caller: Caller, space: str) -> Job | None:
-        """The job a caller began with this key: sent again, it is not begun again."""
+        """Return the job that this caller started with this idempotency key, if any."""
         theirs = (job for job in self.of_space(space) if job.by == caller.name)
         return None if key is None else next((job for job in theirs if job.key == key), None)
 
@@ -234,32 +234,32 @@ class Jobs:
         )
 
     def cancel(self, job: Job) -> None:
-        """Let a job stop at its next step; one that ended stays as it is."""
+        """Stop a job at its next step; a job that has ended keeps its status."""
         job.stopping = True
         if job.status == "waiting":
             job.end("cancelled")
 
     def counted(self) -> dict[str, int]:
-        """How many jobs there are, by status."""
+        """Return the number of jobs by status."""
         return dict(Counter(job.status for job in list(self._jobs.values())))
 
     def watch(self, job: Job, after: int, who: str) -> AsyncIterator[bytes]:
-        """What a job tells after its event `after`; Overloaded when too many watch already."""
+        """Stream a job's events after number `after`; raise Overloaded if too many watch."""
         watching = self._watching
         if watching[who] >= WATCHERS_OF_ONE_AT_MOST or watching.total() >= WATCHERS_AT_MOST:
-            raise Overloaded("Too many watch jobs: come back when one is done.")
+            raise Overloaded("Too many jobs are being watched: try again when one is done.")
         return self._events(job, after, who)
 
     async def _events(self, job: Job, after: int, who: str) -> AsyncIterator[bytes]:
-        """Where a job stands whenever that is news, and now and then that it is still there."""
+        """Yield each new event, and a comment as a heartbeat when there is none for a while."""
         self._watching[who] += 1
         quiet_since = time.monotonic()
         try:
             yield b": here\n\n"
             while True:
                 is_last = job.ended or self._executor.leaving
-                if job.told > after:
-                    after, quiet_since = job.told, time.monotonic()
+                if job.last_event > after:
+                    after, quiet_since = job.last_event, time.monotonic()
                     yield job.event()
                 if is_last:
                     return

@@ -1,8 +1,8 @@
-"""A pool of threads that callers use in turns, with a bounded queue.
+"""A pool of threads that serves callers in turn, with a bounded queue.
 
-Each caller has a queue of its own, and a thread that is free takes the next call of the next
-caller: whoever sends many calls waits for their own. When all places are taken, the last call
-of the caller with the most gives way to one of a caller with fewer.
+Each caller has its own queue, and a free thread takes the first call of the next caller, so
+that many calls of one caller delay only that caller. When the pool is full, a new call of a
+caller with few waiting calls replaces the last call of the caller with the most.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from hades.errors import Unavailable
 Result = TypeVar("Result")
 Waiting = tuple[Future[Any], Callable[[], Any]]
 
-STOPPING = "The server is stopping: nothing was done; ask again in a moment."
-FULL = "Too many calls are waiting: come back in a second."
+STOPPING = "The server is stopping: nothing was done; try again in a moment."
+FULL = "Too many calls are waiting: try again in a second."
 
 
 class Overloaded(Unavailable):
-    """Too many calls are waiting: nothing was done; come back after `retry_after_s`."""
+    """Too many calls are waiting: nothing was done; try again after `retry_after_s`."""
 
     retry_after_s = 1
 
 
 class TimedOut(Unavailable):
-    """It took too long to wait for. It goes on by itself, and a write may yet be done."""
+    """The caller's wait timed out. The call goes on, and a write may still be done."""
 
     status = 504
 
@@ -39,21 +39,21 @@ class TimedOut(Unavailable):
 class Pool:
     """Threads, and the calls that wait for one.
 
-    A call that takes too long is given up on by its caller, never stopped: its thread finishes
-    by itself, and it counts until then.
+    When a call times out, its caller stops waiting, but the call goes on. It counts as running
+    until its thread has finished it.
     """
 
     def __init__(self, name: str, threads: int, waiting: int, *, keeps: bool = False) -> None:
         self._threads = ThreadPoolExecutor(threads, f"hades-{name}")
         self._at_most = threads + waiting
         self._keeps = keeps
-        """Whether a call that has a place keeps it."""
+        """Whether waiting calls are never replaced by those of other callers."""
         self._lock = threading.Lock()
         self._queues: dict[str, deque[Waiting]] = {}
-        """By caller, in the order of their turns; none is empty."""
+        """Waiting calls by caller, in the order of their turns; no queue is empty."""
         self._closed = False
         self.running = 0
-        """How many calls have a thread, those nobody waits for any more included."""
+        """How many calls have a thread, including those whose callers timed out."""
         self.refused = 0
         """How many calls were refused since the start."""
 
@@ -63,11 +63,11 @@ class Pool:
         return sum(map(len, list(self._queues.values())))
 
     async def call(self, who: str, run: Callable[[], Result], timeout_s: float | None) -> Result:
-        """Run a function in a thread of this pool, when it is this caller's turn."""
+        """Run a function in a thread of this pool and wait for its result."""
         return await self.finished(self.submit(who, run), timeout_s)
 
     async def finished(self, job: Future[Result], timeout_s: float | None) -> Result:
-        """Wait for what `submit` began."""
+        """Wait for a call that was submitted; raise Overloaded or TimedOut at the timeout."""
         try:
             async with asyncio.timeout(timeout_s) as limit:
                 return await asyncio.wrap_future(job)
@@ -82,21 +82,21 @@ class Pool:
             raise
 
     def submit(self, who: str, run: Callable[[], Result]) -> Future[Result]:
-        """Queue a call; Overloaded when there is no place for it."""
+        """Queue a call; raise Overloaded if the pool is full."""
         job: Future[Result] = Future()
-        given_way: Future[Any] | None = None
+        replaced: Future[Any] | None = None
         with self._lock:
             if self._closed:
                 raise Unavailable(STOPPING)
             if self.running + self.waiting >= self._at_most:
                 self.refused += 1
-                given_way = self._give_way(who)
+                replaced = self._remove_one_for(who)
             context = contextvars.copy_context()
             self._queues.setdefault(who, deque()).append((job, lambda: context.run(run)))
             self._threads.submit(self._run_next)
-        job.add_done_callback(lambda done: self._left(who, done) if done.cancelled() else None)
-        if given_way is not None and given_way.set_running_or_notify_cancel():
-            given_way.set_exception(Overloaded(FULL))
+        job.add_done_callback(lambda done: self._dequeue(who, done) if done.cancelled() else None)
+        if replaced is not None and replaced.set_running_or_notify_cancel():
+            replaced.set_exception(Overloaded(FULL))
         return job
 
     def refuse(self) -> None:
@@ -105,15 +105,18 @@ class Pool:
             self._closed = True
 
     def close(self) -> None:
-        """Finish what runs, refuse what waits."""
+        """Finish the running calls, refuse the waiting ones."""
         self.refuse()
         for job in [job for queue in list(self._queues.values()) for job, _ in list(queue)]:
             job.cancel()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _give_way(self, who: str) -> Future[Any]:
-        """The call that leaves for one of this caller; Overloaded where they have enough."""
-        longest = max(self._queues, key=lambda one: len(self._queues[one]), default=who)
+    def _remove_one_for(self, who: str) -> Future[Any]:
+        """Remove the last call of the longest queue to make room for this caller's call.
+
+        That queue must be longer than this caller's by two calls or more; else raise Overloaded.
+        """
+        longest = max(self._queues, key=lambda caller: len(self._queues[caller]), default=who)
         if self._keeps or len(self._queues.get(longest, ())) <= len(self._queues.get(who, ())) + 1:
             raise Overloaded(FULL)
         job, _ = self._queues[longest].pop()
@@ -123,7 +126,7 @@ class Pool:
         """Run the next call of the caller whose turn it is."""
         with self._lock:
             if not self._queues:
-                return  # the call was given up on, or gave way
+                return  # the call was cancelled or replaced
             who = next(iter(self._queues))
             queue = self._queues.pop(who)
             job, run = queue.popleft()
@@ -144,10 +147,10 @@ class Pool:
         elif begun:
             job.set_result(result)
 
-    def _left(self, who: str, job: Future[Any]) -> None:
-        """Take a call that was given up on out of its queue."""
+    def _dequeue(self, who: str, job: Future[Any]) -> None:
+        """Remove a cancelled call from its queue."""
         with self._lock:
-            left = deque(one for one in self._queues.get(who, ()) if one[0] is not job)
+            left = deque(call for call in self._queues.get(who, ()) if call[0] is not job)
             if left:
                 self._queues[who] = left
             else:
@@ -156,5 +159,5 @@ class Pool:
     def _too_late(self, job: Future[Any]) -> Unavailable:
         if job.cancel() or job.cancelled():
             self.refused += 1
-            return Overloaded("Its turn did not come in time, so nothing was done: try again.")
-        return TimedOut("This takes too long to wait for; it may still be done: look later.")
+            return Overloaded("The call did not get a thread in time; nothing was done: try again.")
+        return TimedOut("The call timed out but may still finish: check its result later.")

@@ -1,7 +1,7 @@
-"""Problems: what went wrong, as `application/problem+json` (RFC 9457).
+"""Problems: errors as `application/problem+json` (RFC 9457).
 
-Each kind of error has one status; the sentence is the error's own. `code` is the name of
-the error's class, so that a client can raise the same one again.
+Each class of error has one status; `detail` is the error's message. `code` is the name of
+the error's class, so that a client can raise the same exception.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from hades import errors
+from hades.client.connection import NOTHING_THERE
 from hades.errors import Conflict, HadesError, InvalidInput
 
 MEDIA_TYPE = "application/problem+json"
@@ -38,12 +39,12 @@ _STATUS: dict[type[HadesError], int] = {
 }
 _CODE = {401: "Denied", 403: "Denied", 404: "NotFound", 409: "Conflict", 412: "Conflict"}
 _CODE |= dict.fromkeys((503, 504, 507), "Unavailable")
-"""The codes of what is not one of our errors; else InvalidInput below 500."""
+"""Codes for errors of other libraries, by status; for others below 500, InvalidInput."""
 
 ERRORS_AT_MOST = 20
-"""Things wrong with one request that are told: one may have thousands."""
+"""How many faults of one request are reported; a request may have thousands."""
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-FAILED_INSIDE = "Something went wrong inside; the server's log says what."
+FAILED_INSIDE = "The server failed; its log says why."
 
 _log = logging.getLogger("hades.serve")
 
@@ -55,20 +56,20 @@ class PreconditionFailed(Conflict):
 
 
 class TooLarge(InvalidInput):
-    """More was sent than is taken."""
+    """The request is larger than its limit."""
 
     status = 413
 
 
 class FieldProblem(BaseModel):
-    """One thing wrong with a request."""
+    """One fault of a request."""
 
     where: str
     what: str
 
 
 class ProblemDetails(BaseModel):
-    """What went wrong, in one sentence."""
+    """An error, in one sentence."""
 
     type: str = "about:blank"
     title: str
@@ -77,7 +78,7 @@ class ProblemDetails(BaseModel):
     code: str
     """The class of the error in `hades.errors`."""
     errors: list[FieldProblem] = []
-    """Each thing wrong with a request that does not fit its description."""
+    """The faults of a request that does not match its schema."""
 
 
 def problem(
@@ -88,7 +89,7 @@ def problem(
     wrong: Sequence[Mapping[str, str]] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """A response that says what went wrong."""
+    """Return a problem response."""
     body: dict[str, Any] = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
@@ -102,7 +103,7 @@ def problem(
 
 
 def problem_of(error: HadesError) -> Response:
-    """The response for one of our errors."""
+    """Return the problem response for one of our errors."""
     kind = next(kind for kind in type(error).__mro__ if kind in _STATUS)
     status = getattr(error, "status", _STATUS[kind])
     headers = {}
@@ -112,13 +113,13 @@ def problem_of(error: HadesError) -> Response:
 
 
 def code_of(error: BaseException) -> str:
-    """The name of an error's class in `hades.errors`."""
+    """Return the name of the error's class, or of its nearest base, in `hades.errors`."""
     known = (kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
     return next(known, HadesError).__name__
 
 
 def install(app: FastAPI) -> None:
-    """Let every error of an app become a problem."""
+    """Answer every error of an app with a problem."""
     handlers: dict[type[Exception], Any] = {
         HadesError: _ours,
         RequestValidationError: _unfit,
@@ -132,7 +133,7 @@ def install(app: FastAPI) -> None:
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """These statuses as OpenAPI describes them."""
+    """Return the OpenAPI descriptions of problems with these statuses."""
     return {
         status: {
             "description": f"{HTTPStatus(status).phrase}: what went wrong, in one sentence",
@@ -143,7 +144,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 500, 503, 504)
-"""What any call may meet: a key that is missing or not enough, an overload, a wrong value."""
+"""Problems that any call may be answered with."""
 
 
 async def _ours(_request: Request, error: HadesError) -> Response:
@@ -151,16 +152,16 @@ async def _ours(_request: Request, error: HadesError) -> Response:
 
 
 async def _unfit(request: Request, error: RequestValidationError) -> Response:
-    told = error.errors()[:ERRORS_AT_MOST]
-    found = [_wrong(one) for one in told]
-    first = found[0]
+    faults = error.errors()[:ERRORS_AT_MOST]
+    wrong = [_wrong(fault) for fault in faults]
+    first = wrong[0]
     sentence = f"{first['where']}: {first['what']}."
-    if any(one["type"] == "json_invalid" for one in told):
-        return problem(400, f"The body is not JSON: {sentence}", wrong=found)
+    if any(fault["type"] == "json_invalid" for fault in faults):
+        return problem(400, f"The body is not JSON: {sentence}", wrong=wrong)
     other = bool(request.headers.get("content-type")) and not is_json(request)
     if first["where"] == "body" and other:
         return problem(415, "Send the body as application/json.")
-    return problem(422, f"The request does not fit its description: {sentence}", wrong=found)
+    return problem(422, f"The request does not match its schema: {sentence}", wrong=wrong)
 
 
 def is_json(request: Request) -> bool:
@@ -169,10 +170,10 @@ def is_json(request: Request) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-def _wrong(one: Mapping[str, Any]) -> dict[str, str]:
+def _wrong(fault: Mapping[str, Any]) -> dict[str, str]:
     # Names of fields come from the request, and may not be encodable.
-    where = ".".join(str(part) for part in one["loc"])
-    what = str(one.get("ctx", {}).get("error", one["msg"])).rstrip(".")
+    where = ".".join(str(part) for part in fault["loc"])
+    what = str(fault.get("ctx", {}).get("error", fault["msg"])).rstrip(".")
     return {"where": _encodable(where)[:200], "what": _encodable(what)[:500]}
 
 
@@ -183,23 +184,23 @@ def _encodable(text: str) -> str:
 async def _http(request: Request, error: HTTPException) -> Response:
     if error.status_code == 405:
         return problem(
-            405, "This address takes other methods.", headers=_allowed(request) or error.headers
+            405, "This address has other methods.", headers=_allowed(request) or error.headers
         )
     missing = error.status_code == 404
-    detail = "There is nothing at this address." if missing else str(error.detail)
+    detail = NOTHING_THERE if missing else str(error.detail)
     return problem(error.status_code, detail, headers=error.headers)
 
 
 def _allowed(request: Request) -> dict[str, str]:
-    """Every method of an address: each is a route of its own, and one alone answered."""
+    """Return `Allow` with all methods of the address; Starlette names those of one route only."""
     route = getattr(request.scope.get("route"), "path_format", "")
     methods = request.app.openapi()["paths"].get(route, {})
     return {"Allow": ", ".join(sorted(method.upper() for method in methods))} if methods else {}
 
 
 async def _gone(_request: Request, _error: Exception) -> Response:
-    """Nobody reads it; it is what the audit log and the metrics say of the request."""
-    return problem(400, "The request ended before all of it was here.")
+    # The client is gone: this only sets the status in the audit log and the metrics.
+    return problem(400, "The client disconnected before the request was complete.")
 
 
 async def _disk(request: Request, error: OSError) -> Response:

@@ -1,8 +1,8 @@
-"""Running a server: its sockets, executor and app, put together, warmed, and closed again.
+"""Running a server: open its sockets, executor and app, warm it up, and close it again.
 
-A first signal lets it finish: no new connections, open requests are answered, long work
-stops at its next step, then the memory is closed. What takes longer than the grace time is
-left; the store is safe all the same, since a write is whole or not there.
+After the first signal it accepts no new connections, answers open requests, stops long work
+at its next step, and closes the memory. Work that takes longer than the grace time is
+abandoned, which cannot damage the store: a write is committed whole or not at all.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ PORT = 8674
 GRACE_S = 10.0
 KEEP_ALIVE_S = 15
 HEAD_BYTES_AT_MOST = 64 * 1024
-"""Limit for bytes that are no body: headers, trailers, chunk extensions."""
+"""Limit for the bytes outside the body: headers, trailers, chunk extensions."""
 SWITCH_S = 0.0005
-"""How long a thread that computes keeps the interpreter when the event loop wants it. Python's
-own 5 ms would be waited for at every step of every request while questions are answered."""
+"""The interpreter's switch interval. While a question computes, the event loop waits this long at
+each step of each request; Python's default is 5 ms."""
 _log = logging.getLogger(__name__)
 
 
@@ -66,7 +66,7 @@ class Options:
     executor: Mapping[str, Any]
     """How to open the memory: the named arguments of `Executor.open`."""
     host: str | None
-    """Where to listen for TCP; None: at 127.0.0.1, unless sockets were handed over."""
+    """The TCP address to listen on; None: 127.0.0.1, unless systemd handed over sockets."""
     port: int | None
     tcp: bool
     remote: bool
@@ -79,22 +79,22 @@ class Options:
     otlp_endpoint: str | None
     trace_contents: bool
     consolidate_every_hours: float | None = None
-    """None: summaries are made only when somebody asks for them."""
+    """None: summaries are written only when a caller asks for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """What a server says when it listens."""
+    """What a server prints once it listens."""
 
     memory: str
     listening: list[dict[str, str]]
     audit: str
     has_keys: bool
-    """Whether anybody can come by TCP."""
+    """Whether an API key exists; without one nobody can use TCP."""
 
 
 class Server(uvicorn.Server):
-    """uvicorn at several sockets, which says when it is ready and when it was told to stop."""
+    """uvicorn on several sockets, with callbacks when it is ready and when it must stop."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class Server(uvicorn.Server):
         on_ready: Callable[[], object] = lambda: None,
         on_leaving: Callable[[], object] = lambda: None,
     ) -> None:
-        unix = {one.where: one.kind for one in listeners if not one.kind.by_key}
+        unix = {listener.where: listener.kind for listener in listeners if not listener.kind.by_key}
         own = {"unix_listeners": unix, "head_s": head_s, "taken": Counter()}
         connection = type("Connection", (HttpConnection,), own)
         config = uvicorn.Config(
@@ -130,20 +130,20 @@ class Server(uvicorn.Server):
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until told to stop."""
-        with _signals_end_nothing():
-            super().run(sockets=sockets or [one.socket for one in self._listeners])
-        for one in self._listeners:
-            one.close()
+        with _ignored_signals():
+            super().run(sockets=sockets or [listener.socket for listener in self._listeners])
+        for listener in self._listeners:
+            listener.close()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening, then say so."""
+        """Start listening, then tell systemd and call `on_ready`."""
         await super().startup(sockets)
         if self.started:
             notify("READY=1")
             self._on_ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to stop; a second Ctrl+C waits for nobody."""
+        """Begin to stop; a second Ctrl+C stops without waiting for open requests."""
         if not self.should_exit:
             notify("STOPPING=1")
             self._on_leaving()
@@ -151,7 +151,7 @@ class Server(uvicorn.Server):
 
 
 def run(options: Options, say: Callable[[Started], object]) -> None:
-    """Serve until told to stop. What cannot be begun is a HadesError."""
+    """Serve until told to stop; raise a HadesError if the server cannot start."""
     with ExitStack() as opened:
         listeners = _listen(options, opened)
         executor = Executor.open(options.memory, **options.executor)
@@ -177,9 +177,9 @@ def _listen(options: Options, opened: ExitStack) -> list[Listener]:
         add(listener)
     for name, path in options.sockets.items():
         add(listen_unix(path, LISTENERS[name], options.group if name == "ro" else None))
-    # Handed sockets say where this server listens, unless a host or port is given too.
-    asked = options.host is not None or options.port is not None
-    if options.tcp and (asked or not handed):
+    # With sockets from systemd, open a TCP port only if a host or port is given too.
+    wants_tcp = options.host is not None or options.port is not None
+    if options.tcp and (wants_tcp or not handed):
         port = PORT if options.port is None else options.port
         add(listen_tcp(options.host or HOST, port, remote=options.remote))
     if not listeners:
@@ -199,11 +199,8 @@ def _server(
     telemetry = Telemetry(open_traces(options.otlp_endpoint, contents=options.trace_contents))
     opened.callback(telemetry.close)
     readiness = readiness_of(executor)
-    urls = [one.where for one in listeners if one.kind.by_key]
-    limits = Limits(
-        body_bytes=options.body_bytes,
-        hosts=_hosts(options, urls),
-    )
+    urls = [listener.where for listener in listeners if listener.kind.by_key]
+    limits = Limits(body_bytes=options.body_bytes, hosts=_hosts(options, urls))
     app = build(executor, telemetry=telemetry, readiness=readiness, audit=audit)
     opened.callback(app.state.uploads.close)
     guarded = protected(
@@ -220,27 +217,27 @@ def _server(
     def consolidate() -> None:
         while True:
             try:
-                _log.info("made %d summaries", executor.consolidate())
+                _log.info("wrote %d summaries", executor.consolidate())
             except HadesError as error:
-                _log.warning("not all summaries are made: %s", error)
+                _log.warning("some summaries could not be written: %s", error)
             if left.wait((options.consolidate_every_hours or 0) * 3600):
                 return
 
     left = threading.Event()
-    # Not a daemon: one that ends inside the encoder's or numba's code ends the process with it.
+    # Not a daemon: a daemon thread killed inside the encoder or numba would crash the process.
     warming = threading.Thread(target=warm, name="hades-warm")
 
     def ready() -> None:
         say(
             Started(
                 memory=executor.memory._store.database.place,
-                listening=[{"listener": one.kind.name, "where": one.where} for one in listeners],
+                listening=[{"listener": at.kind.name, "where": at.where} for at in listeners],
                 audit=str(audit.folder),
                 has_keys=keys.exist,
             )
         )
         warming.start()
-        # Given up on, it loses nothing: that is no failure.
+        # Abandoning it loses nothing, so the exit status is 0.
         opened.callback(_within, options.grace_s, warming.join, status=0)
         if options.consolidate_every_hours and not executor.read_only:
             consolidating = threading.Thread(target=consolidate, name="hades-consolidate")
@@ -262,7 +259,10 @@ def _server(
 
 
 def _hosts(options: Options, urls: list[str]) -> frozenset[str] | None:
-    """The host names TCP requests may be for; None: any, since its own names are not known."""
+    """Return the host names that TCP requests may name; None: any.
+
+    Without --allow-host, a server that other machines reach does not know its own names.
+    """
     given = {name.lower() for name in options.hosts}
     if any("*" in name.removeprefix("*.") for name in given):
         raise InvalidInput("A host is a name, or *.example.com for all below one.")
@@ -274,8 +274,8 @@ def _hosts(options: Options, urls: list[str]) -> frozenset[str] | None:
 
 
 @contextmanager
-def _signals_end_nothing() -> Iterator[None]:
-    """uvicorn raises the signals that stopped it again; the memory is to be closed first."""
+def _ignored_signals() -> Iterator[None]:
+    """Ignore signals: after serving, uvicorn raises those it got again, before we can close."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -289,21 +289,21 @@ def _signals_end_nothing() -> Iterator[None]:
 
 
 def _within(grace_s: float, close: Callable[[], object], *, status: int) -> None:
-    """Close something; the process ends with this status where that takes too long."""
+    """Call `close`; if it takes longer than the grace time, exit with this status."""
     closing = threading.Thread(target=close, name="hades-close", daemon=True)
     closing.start()
     closing.join(grace_s)
     if closing.is_alive():
         _log.error("work was not finished after %g s and is abandoned", grace_s)
-        os._exit(status)  # a thread that does not end would keep the process for ever
+        os._exit(status)  # a thread that does not end would keep the process alive
 
 
 def notify(state: str) -> None:
-    """Tell systemd how the service stands (sd_notify(3)), where it asked to be told."""
+    """Send the service's state to systemd (sd_notify(3)), if NOTIFY_SOCKET is set."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
     if address.startswith("@"):
         address = "\0" + address[1:]
-    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as telling:
-        telling.sendto(state.encode(), address)
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.sendto(state.encode(), address)

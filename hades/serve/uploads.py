@@ -1,11 +1,10 @@
-"""Uploads: files that were sent, put where `ingest` can read them, and removed afterwards.
+"""Uploads: received files, kept on disk for `ingest` while their job runs.
 
-They are in a folder beside the memory, each upload in one of its own, only while the job
-runs. `ingest` knows them by the name of their source (`upload:docs`): what did not change
-costs a hash, and what is no longer sent is forgotten.
+Each upload has its own folder in a folder beside the memory. `ingest` knows it by the name of
+its source (`upload:docs`): unchanged files cost a hash, and missing files are forgotten.
 
-Nothing in an archive is trusted: names that lead elsewhere refuse the whole; links, devices
-and the like are passed over; bytes, members and headers are counted while they are unpacked.
+Archives are not trusted. One with a path that leads outside its folder is refused; links and
+devices are skipped; bytes, members and headers are limited while unpacking.
 """
 
 from __future__ import annotations
@@ -31,26 +30,26 @@ from hades.store.drafts import left_in
 
 UNPACKED_BYTES_AT_MOST = 2**31
 FILES_AT_MOST = 20_000
-"""Of an archive: all its members, folders and links too."""
+"""Members of an archive, including folders and links."""
 HEADER_BYTES_AT_MOST = 2**20
-"""Of everything between two files of an archive: tarfile reads it into memory."""
+"""Bytes between two files of an archive, which tarfile reads into memory."""
 SKIPPED_NAMED_AT_MOST = 1_000
 DEPTH_AT_MOST = 40
 PART_BYTES_AT_MOST = 255
-"""Of one part of a path: what file systems take."""
+"""Limit for one part of a path, as in most file systems."""
 PATH_BYTES_AT_MOST = 2_048
-"""Of a path in an archive: with the folder it is put into, file systems take 4,096."""
+"""Limit for a path in an archive. File systems allow 4,096 with the upload's folder."""
 UPLOADS_AT_ONCE = 8
 UPLOADS_OF_ONE_AT_ONCE = 2
-"""Of one caller: a slow sender keeps nobody else out."""
+"""Limit for one caller, so that a slow sender does not block the others."""
 
 _COPY_BYTES = 256 * 1024
 _GZIP = b"\x1f\x8b"
-_ONLY_FILES = "Only files are taken, no links or devices."
+_ONLY_FILES = "Only files are ingested, no links or devices."
 
 
 class Uploads:
-    """The folder for files that are being sent."""
+    """The folder for uploads, shared by all callers."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -60,7 +59,7 @@ class Uploads:
             self._claim(folder)
 
     def new_folder(self) -> Path:
-        """An empty folder for one upload; the caller removes it."""
+        """Create an empty folder for one upload; the caller removes it."""
         if self._folder is None:
             raise Unavailable("This server accepts no files: it has no folder for them.")
         self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -70,10 +69,10 @@ class Uploads:
 
     @contextmanager
     def receiving(self, who: str) -> Iterator[None]:
-        """While files of a caller are received; Overloaded when too many are sent already."""
+        """Count an upload of a caller while it is received; raise Overloaded at the limit."""
         sending = self._receiving
         if sending[who] >= UPLOADS_OF_ONE_AT_ONCE or sending.total() >= UPLOADS_AT_ONCE:
-            raise Overloaded("Too many files are being sent: come back in a second.")
+            raise Overloaded("Too many files are being sent: try again in a second.")
         sending[who] += 1
         try:
             yield
@@ -87,14 +86,14 @@ class Uploads:
             self._lock = None
 
     def _claim(self, folder: Path) -> None:
-        """Remove what a killed server left; a lock says whether another server is here."""
+        """Lock the folder; if no other server has locked it, first remove old uploads."""
         left_in(folder, list(folder.iterdir()), remove=True)
         self._lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
 
 def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
-    """Unpack a tar, plain or gzip, into a new folder; what was passed over, and why."""
+    """Unpack a tar, plain or gzip, into a new folder; return skipped members and the reason."""
     folder.mkdir(mode=0o700)
     skipped: list[tuple[str, str]] = []
     seen = more = 0
@@ -106,7 +105,7 @@ def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
         ):
             while (member := tar.next()) is not None:
                 tar.members = []  # type: ignore[attr-defined]  # tarfile would keep all of them
-                tar.pax_headers = {}  # what is said for all that follow would pile up
+                tar.pax_headers = {}  # global headers would accumulate
                 seen += 1
                 if seen > FILES_AT_MOST:
                     raise TooLarge(f"More than {FILES_AT_MOST:,} files: send them in parts.")
@@ -120,7 +119,7 @@ def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
                 counted.header_left = HEADER_BYTES_AT_MOST
     except RecursionError as error:
         raise InvalidInput(
-            "This is not a complete tar archive: headers follow on headers."
+            "This is not a complete tar archive: too many headers in a row."
         ) from error
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, UnicodeError) as error:
         raise InvalidInput(
@@ -130,38 +129,38 @@ def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
 
 
 def _write_new(folder: Path, name: str, content: IO[bytes] | None) -> None:
-    """Write a file below a folder; InvalidInput for names that lead elsewhere."""
+    """Write a new file below a folder; raise InvalidInput if its name leads outside."""
     assert content is not None
     path = folder.joinpath(*safe_parts(name))
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = path.open("xb")
     except (FileExistsError, NotADirectoryError) as error:
-        raise InvalidInput(f"Two files are called {name!r}: send one of them.") from error
+        raise InvalidInput(f"Two files are named {name!r}: send one of them.") from error
     with file:
         shutil.copyfileobj(content, file, _COPY_BYTES)
 
 
 def safe_parts(name: str, *, parts_at_most: int = DEPTH_AT_MOST) -> tuple[str, ...]:
-    """The parts of a path that stays below its folder; InvalidInput for any other."""
+    """Return the parts of a path; raise InvalidInput if it could lead outside its folder."""
     path = PurePosixPath(name)
     leads_elsewhere = path.is_absolute() or ".." in path.parts or "\0" in name or "\\" in name
     if leads_elsewhere or not 1 <= len(path.parts) <= parts_at_most:
-        raise InvalidInput(f"{name[:200]!r} is not a valid path of a file.")
+        raise InvalidInput(f"{name[:200]!r} is not a valid file path.")
     try:
         longest = max(len(part.encode()) for part in path.parts)
         if longest > PART_BYTES_AT_MOST or len(name.encode()) > PATH_BYTES_AT_MOST:
-            raise InvalidInput(f"{name[:80]!r}… is too long a path.")
+            raise InvalidInput(f"The path {name[:80]!r}… is too long.")
     except UnicodeEncodeError as error:
         raise InvalidInput("A file's name is not UTF-8: rename it.") from error
     return path.parts
 
 
 class _CountedFile(io.RawIOBase):
-    """An archive, after gzip where it is used, read no further than a limit.
+    """An archive, decompressed if it is gzip, that raises TooLarge beyond a limit.
 
-    A few bytes of gzip cannot become terabytes. Headers have a smaller limit of their own, since
-    tarfile reads them into memory.
+    The limit stops decompression bombs. Headers have a smaller limit, since tarfile reads them
+    into memory.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -169,15 +168,15 @@ class _CountedFile(io.RawIOBase):
         file.seek(0)
         self._file = gzip.GzipFile(fileobj=file) if packed else file
         self.header_left: int | None = HEADER_BYTES_AT_MOST
-        """None while a file is read."""
+        """Bytes that the current headers may still have; None inside a file."""
         self._left = UNPACKED_BYTES_AT_MOST + FILES_AT_MOST * 2 * tarfile.BLOCKSIZE
 
     def readable(self) -> bool:
-        """It is read only."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes; TooLarge beyond the limit."""
+        """Read bytes; raise TooLarge beyond a limit."""
         part = self._file.read(size)
         self._left -= len(part)
         if self._left < 0:
@@ -186,5 +185,5 @@ class _CountedFile(io.RawIOBase):
         if self.header_left is not None:
             self.header_left -= len(part)
             if self.header_left < 0:
-                raise TooLarge("A header of the archive is larger than 1 MB: pack it anew.")
+                raise TooLarge("A header of the archive is larger than 1 MB: pack it again.")
         return part

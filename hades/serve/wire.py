@@ -1,4 +1,4 @@
-"""The types of arguments as JSON has them, with the bounds of their declarations."""
+"""The types of arguments in JSON and queries, with the bounds that their operations declare."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ LIST_AT_MOST = 1_000
 
 
 class Hint:
-    """Something the description of a value says, which is checked elsewhere."""
+    """Keywords of a JSON schema that only describe a value; the memory checks it."""
 
-    def __init__(self, **said: Any) -> None:
-        self._said = said
+    def __init__(self, **keywords: Any) -> None:
+        self._keywords = keywords
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return {**handler(schema), **self._said}
+        return {**handler(schema), **self._keywords}
 
 
 NAME = Hint(minLength=1, maxLength=NAME_BYTES_AT_MOST)
 
 
 def wire_type(parameter: Parameter) -> Any:
-    """A parameter's type as JSON and queries have it, with its bounds."""
+    """Return a parameter's type in JSON and queries, with its bounds and description."""
     if parameter.is_list:
         kind = _list_of(parameter)
     else:
-        kinds = [_wire(parameter, one) for one in types_of(parameter.type)]
-        kind = reduce(or_, [one for one in kinds if one is not None])
+        kinds = [_wire(parameter, kind) for kind in types_of(parameter.type)]
+        kind = reduce(or_, [kind for kind in kinds if kind is not None])
     return Annotated[kind, Field(description=parameter.about.help)]
 
 
 def _wire(parameter: Parameter, kind: Any) -> Any:
-    """One of a parameter's types, with what the declaration says about its size.
+    """Return one of a parameter's types with its declared bounds; None if JSON has no such type.
 
-    What the memory checks itself is only described, so that its own sentence is answered.
+    Bounds that the memory checks itself are only described, so that callers get its message.
     """
     about, origin = parameter.about, get_origin(kind) or kind
     if kind in (datetime, date, dict):

@@ -105,7 +105,7 @@ def test_what_is_for_operators_is_denied_elsewhere(served: Served, tmp_path: Pat
             ):
                 with pytest.raises(hades.Denied, match="admin socket"):
                     call()
-            with pytest.raises(hades.Denied, match="where the repository is"):
+            with pytest.raises(hades.Denied, match="on the repository's machine"):
                 client.ingest(tmp_path, history=True)
     assert list(tmp_path.glob("*.*")) == []
 

@@ -298,7 +298,7 @@ def test_errors_of_ours_keep_their_sentence_and_others_are_hidden(
 
     monkeypatch.setattr("hades.store.store.Store.stats", broken)
     (error,) = client.post("/graphql", json={"query": "{ space { stats } }"}).json()["errors"]
-    assert error["message"] == "Something went wrong inside; the server's log says what."
+    assert error["message"] == "The server failed; its log says why."
     assert error["extensions"] == {"code": "HadesError"}
 
 

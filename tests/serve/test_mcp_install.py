@@ -127,7 +127,7 @@ def test_a_link_stays_a_link(home: Path) -> None:
     [
         ('{"mcpServers": {', "is not plain JSON"),
         ('{// a comment\n"mcpServers": {}}', "is not plain JSON"),
-        ('{"a": 1, "a": 2}', "a key stands there twice"),
+        ('{"a": 1, "a": 2}', "a key occurs twice"),
         ("[]", "not an object"),
         ('{"mcpServers": []}', "'mcpServers' is not an object"),
         ("[" * 100_000, "is not plain JSON"),

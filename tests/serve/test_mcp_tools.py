@@ -396,7 +396,7 @@ def test_what_is_wrong_is_told_in_a_sentence(story: Executor) -> None:
         ("get", {"topic": "nothing"}, "There is no topic 'nothing'"),
         ("get", {"topic": "lunch", "version": 9}, "9"),
         ("history", {"topic": "nothing"}, "There is no topic 'nothing'"),
-        ("edges", {"name": "lunch", "after": "x"}, "not one this tool gave"),
+        ("edges", {"name": "lunch", "after": "x"}, "not from an answer"),
         ("when_changed", {"name": "lunch", "relation": "is"}, "No edge 'is' ended"),
         ("recall", {"question": "  "}, "Ask something: the question is empty."),
         ("recall", {}, "recall needs the argument 'question'."),

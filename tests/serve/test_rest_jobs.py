@@ -254,7 +254,7 @@ def test_the_event_loop_removes_no_files(
 def test_links_in_an_archive_are_named_and_passed_over(client: httpx.Client) -> None:
     link = special("passwd.md", tarfile.SYMTYPE, "/etc/passwd")[:512]
     summary = done(client, send(client, link + tar_of(("a.md", b"A."))))
-    assert summary["skipped"] == [["passwd.md", "Only files are taken, no links or devices."]]
+    assert summary["skipped"] == [["passwd.md", "Only files are ingested, no links or devices."]]
     assert topics(client) == ["docs/a.md"]
 
 

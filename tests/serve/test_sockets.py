@@ -40,7 +40,7 @@ def test_a_leftover_is_replaced(tmp_path: Path) -> None:
 def test_a_live_server_is_left_alone(tmp_path: Path) -> None:
     place = tmp_path / "a.sock"
     first = listen_unix(place, LISTENERS["rw"])
-    with pytest.raises(hades.Conflict, match="Another server listens at"):
+    with pytest.raises(hades.Conflict, match="Another server listens on"):
         listen_unix(place, LISTENERS["ro"])
     with socket.socket(socket.AF_UNIX) as asking:
         asking.connect(str(place))
@@ -81,7 +81,7 @@ def test_closing_removes_no_other_servers_socket(tmp_path: Path) -> None:
 def test_a_mode_that_lets_others_in_is_refused(tmp_path: Path) -> None:
     made = listen_unix(tmp_path / "a.sock", LISTENERS["rw"])
     os.chmod(made.where, 0o660)
-    with pytest.raises(hades.Denied, match="0660 where 0600 is right"):
+    with pytest.raises(hades.Denied, match="0660 instead of 0600"):
         check_mode(made.where, LISTENERS["rw"], exactly=False)
     made.close()
 
@@ -140,9 +140,9 @@ def test_systemd_hands_sockets_over_by_name(tmp_path: Path) -> None:
     http = listen_tcp("127.0.0.1", 0, remote=False)
     out = _handed("ro:http", ro.socket, http.socket)
     assert out == f"ro {ro.where}\nhttp {http.where}\n[]\n"
-    assert "called ro, rw" in _handed("ro:web", ro.socket, http.socket)
+    assert "named ro, rw" in _handed("ro:web", ro.socket, http.socket)
     assert "must be a unix socket" in _handed("ro:rw", ro.socket, http.socket)
     assert "FileDescriptorName" in _handed("ro", ro.socket, http.socket)
-    assert "has the mode 0660 where 0600" in _handed("admin", ro.socket)
+    assert "has the mode 0660 instead of 0600" in _handed("admin", ro.socket)
     ro.close()
     http.close()

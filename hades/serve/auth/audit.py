@@ -1,8 +1,7 @@
-"""The audit log: one line of JSON a call, reads and writes in files of their own.
+"""The audit log: one JSON line per call, in one file for reads and one for writes.
 
-It says who called what, where, and with which result; never what was read or written, and
-never a key. A line is written before its answer is sent. A file that grew too long is kept
-under a number, the oldest is dropped.
+An entry says who called what, where, and with which status; it contains no stored text and no
+key. It is written before the answer's end is sent. Files are rotated by size.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ Mode = Literal["RO", "RW"]
 FILE_BYTES_AT_MOST = 16 * 1024 * 1024
 FILES_KEPT = 5
 _ENTRY_BYTES = 1_000
-"""An entry has fewer bytes: it names no topics."""
+"""Upper bound of an entry's size; entries name no topics, so they stay short."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One call, as the audit log has it."""
+    """One call in the audit log."""
 
     at: datetime
     who: str
@@ -45,19 +44,19 @@ class AuditEntry:
 
 
 def audit_beside(memory: Path) -> Path:
-    """The folder of a memory's audit log."""
+    """Return the folder of a memory's audit log."""
     return memory.with_name(memory.name + ".audit")
 
 
 class _LogFile(RotatingFileHandler):
-    """A rotated file of entries that only its owner may read."""
+    """A rotating file of entries that only its owner may read."""
 
     def __init__(self, path: Path, bytes_at_most: int, kept: int) -> None:
         super().__init__(path, maxBytes=bytes_at_most, backupCount=kept, encoding="utf-8")
         os.chmod(path, 0o600)
         self._failed = self._failed_before = False
         if path.stat().st_size and not path.read_bytes().endswith(b"\n"):
-            self.add("")  # a crash or a full disk cut the last entry
+            self.add("")  # end the last line, which a crash or a full disk cut short
 
     def doRollover(self) -> None:
         super().doRollover()
@@ -68,20 +67,20 @@ class _LogFile(RotatingFileHandler):
         self.emit(logging.makeLogRecord({"msg": entry}))
 
     def handleError(self, record: logging.LogRecord) -> None:
-        # The call is done: a full disk must not make it look undone. Said once.
+        # The call has succeeded, so a full disk must not fail it. Log only the first error.
         self._failed = True
         if not self._failed_before:
             _log.error("the audit log cannot be written", exc_info=True)
 
     def tail(self, limit: int) -> list[dict[str, Any]]:
-        """The last entries, oldest first; those that are damaged are left out."""
-        found: list[dict[str, Any]] = []
+        """Return the last entries, oldest first, without damaged ones."""
+        entries: list[dict[str, Any]] = []
         for number in range(self.backupCount + 1):
             path = Path(self.baseFilename + (f".{number}" if number else ""))
-            if len(found) >= limit or not path.exists():
+            if len(entries) >= limit or not path.exists():
                 break
-            found[:0] = list(_last_entries(path, limit - len(found)))
-        return found[-limit:] if limit else []
+            entries[:0] = list(_last_entries(path, limit - len(entries)))
+        return entries[-limit:] if limit else []
 
 
 class Audit:
@@ -107,17 +106,17 @@ class Audit:
                 f"The audit log {folder} cannot be written ({error.strerror}): check it."
             ) from error
 
-    def add(self, mode: Mode, **said: Any) -> None:
-        """Write down one call: the other fields of `AuditEntry`."""
-        entry = AuditEntry(at=datetime.now(UTC), mode=mode, **said)
+    def add(self, mode: Mode, **fields: Any) -> None:
+        """Log one call, given the other fields of `AuditEntry`."""
+        entry = AuditEntry(at=datetime.now(UTC), mode=mode, **fields)
         with self._lock:
             self._files[mode].add(json.dumps(asdict(entry), default=datetime.isoformat))
 
     def tail(self, limit: int = 100) -> list[dict[str, Any]]:
-        """The last calls, newest first."""
+        """Return the entries of the last calls, newest first."""
         with self._lock:
-            found = [entry for file in self._files.values() for entry in file.tail(limit)]
-        return sorted(found, key=lambda entry: str(entry["at"]), reverse=True)[:limit]
+            entries = [entry for file in self._files.values() for entry in file.tail(limit)]
+        return sorted(entries, key=lambda entry: str(entry["at"]), reverse=True)[:limit]
 
     def close(self) -> None:
         """Close the files."""
@@ -133,8 +132,8 @@ def _last_entries(path: Path, limit: int) -> Iterator[dict[str, Any]]:
         lines = file.read().splitlines()[1 if start else 0 :]
     for line in lines:
         try:
-            said = json.loads(line)
+            entry = json.loads(line)
         except ValueError:
             continue
-        if isinstance(said, dict) and "at" in said:
-            yield said
+        if isinstance(entry, dict) and "at" in entry:
+            yield entry

@@ -1,4 +1,4 @@
-"""A caller: who is asking, what they may do, and what is recorded of their call."""
+"""Callers: their name, role and spaces, and the record of the current call."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ __all__ = ["CALL_RECORD", "CallRecord", "Caller", "Role", "caller_of", "name_cal
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is asking: a key, the user at a unix socket, or the process itself."""
+    """The source of a call: an API key, the user at a unix socket, or the process itself."""
 
     name: str
-    """What the audit log and the change log call them: `key:laptop`, `uid:1000`."""
+    """The name in the audit log and the change log: `key:laptop`, `uid:1000`."""
     role: Role
     spaces: frozenset[str] | None = None
     """The spaces they may use; None: all."""
     local: bool = False
-    """They came by the admin socket: what touches keys and files of this machine is there."""
+    """Whether the call came by the admin socket, which may use keys and files of this machine."""
 
     def require(self, role: Role, space: str | None = None) -> None:
-        """Denied unless they may do this here. Says nothing of whether the space is there."""
+        """Raise Denied without the role or the space, not revealing whether the space exists."""
         if self.role < role:
             raise Denied(f"This needs the role {role.name.lower()}: yours is {self.title}.")
         if space is not None and not self.sees(space):
             raise Denied(f"You may not use the space {space!r}: ask for a key that names it.")
 
     def sees(self, space: str) -> bool:
-        """Whether a space is theirs to use."""
+        """Whether the caller may use a space."""
         return self.spaces is None or space in self.spaces
 
     @property
     def title(self) -> str:
-        """Their role, as people write it."""
+        """The role in lower case."""
         return self.role.name.lower()
 
 
-def caller_of(asked: Any) -> Caller:
-    """The caller of a request or its scope, as authenticated. Denied without one."""
-    caller = getattr(asked, "scope", asked).get("hades.caller")
+def caller_of(request: Any) -> Caller:
+    """Return the authenticated caller of a request or its ASGI scope; raise Denied without one."""
+    caller = getattr(request, "scope", request).get("hades.caller")
     if not isinstance(caller, Caller):
         raise Denied("This call was not authenticated.")
     return caller
@@ -51,15 +51,15 @@ def caller_of(asked: Any) -> Caller:
 
 @dataclass(slots=True)
 class CallRecord:
-    """What the audit log, the metrics and the logs say of one call."""
+    """Details of one call for the audit log, the metrics and the logs."""
 
     request: str
-    """The id of the request, as its answer tells it."""
+    """The id of the request, which the answer has as a header."""
     space: str | None = None
     writes: bool | None = None
-    """Whether it asked to write; None: it never came to the memory."""
+    """Whether it writes; None: it did not reach the memory."""
     call: str | None = None
-    """What was called, where its address does not say it."""
+    """The name of the call where its path does not say it, as for MCP tools."""
 
 
 CALL_RECORD: ContextVar[CallRecord | None] = ContextVar("hades_call_record", default=None)
@@ -67,13 +67,13 @@ CALL_RECORD: ContextVar[CallRecord | None] = ContextVar("hades_call_record", def
 
 
 def record_call(space: str | None, *, writes: bool) -> None:
-    """Record what is asked for; a call that writes anywhere is a write."""
+    """Record the space of the call, and whether it writes; once a write, it stays a write."""
     if (record := CALL_RECORD.get()) is not None:
         record.space = space if space is not None else record.space
         record.writes = writes or bool(record.writes)
 
 
 def name_call(call: str) -> None:
-    """Record what is called: an MCP tool, say, where all have one address."""
+    """Record the name of the call, such as an MCP tool; all tools have the same path."""
     if (record := CALL_RECORD.get()) is not None:
         record.call = call

@@ -1,8 +1,8 @@
-"""A connection: uvicorn's HTTP/1.1, and what only the connection knows of its client.
+"""A connection: uvicorn's HTTP/1.1, with the listener and the peer's user.
 
-It adds to each request which listener it came by and which user is at the other end of a unix
-socket, and hangs up on clients that do not finish the head of a request. Other defences
-against slow or greedy clients are for a reverse proxy: see deploy/nginx.conf.
+It adds the listener, and the user at the other end of a unix socket, to each request. It closes
+connections whose client does not finish the head of a request. A reverse proxy must defend
+against other slow or greedy clients: see deploy/nginx.conf.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from hades.serve.auth.sockets import LISTENERS, ListenerKind
 HEAD_S = 10.0
 """How long a client may take to send the head of a request."""
 PLACES = {"http": 600, "ro": 100, "rw": 100, "admin": 32}
-"""Connections at once, by the kind of listener: operators get in however many others are there.
-Together well below the 1,024 open files a process usually may have."""
+"""Connections at once, by the kind of listener, so that operators can always connect. Together they
+are well below the usual limit of 1,024 open files."""
 
 
 class HttpConnection(H11Protocol):
     """One client's connection."""
 
     unix_listeners: Mapping[str, ListenerKind] = {}
-    """The unix sockets of a server, by path. Each server has a subclass of its own."""
+    """The kinds of the server's unix sockets, by path. Each server makes its own subclass."""
     head_s = HEAD_S
     taken: Counter[str]
     """How many connections a server has, by the kind of listener."""
@@ -40,15 +40,15 @@ class HttpConnection(H11Protocol):
         self._came_by = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Find out who connected."""
+        """Find the listener and the peer's user; refuse connections beyond `PLACES`."""
         super().connection_made(transport)
         kind: ListenerKind | None = LISTENERS["http"]
         peer_uid = None
-        found = transport.get_extra_info("socket")
-        if found is not None and found.family == socket.AF_UNIX:
-            # Requests by an unknown unix socket are refused: they have no listener.
-            kind = self.unix_listeners.get(found.getsockname())
-            peer_uid = _peer_uid(found)
+        accepted = transport.get_extra_info("socket")
+        if accepted is not None and accepted.family == socket.AF_UNIX:
+            # An unknown unix socket has no listener, and its requests are refused.
+            kind = self.unix_listeners.get(accepted.getsockname())
+            peer_uid = _peer_uid(accepted)
         app = self.app
 
         async def with_listener(scope: Any, receive: Any, send: Any) -> None:
@@ -63,15 +63,15 @@ class HttpConnection(H11Protocol):
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
-        """Take more of a request, and hang up when its head takes too long."""
+        """Process received bytes; a timer closes the connection if the head takes too long."""
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
-            self._stop_timer()  # the head is here
+            self._stop_timer()  # the head is complete
         elif self._head_timer is None:
             self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client is gone."""
+        """Stop the timer and free the place."""
         self._stop_timer()
         self.taken[self._came_by] -= 1
         super().connection_lost(exc)
@@ -85,10 +85,11 @@ class HttpConnection(H11Protocol):
             self._head_timer = None
 
 
-def _peer_uid(found: Any) -> int | None:
-    """The user at the other end of a unix socket, as the kernel knows them."""
+def _peer_uid(unix_socket: Any) -> int | None:
+    """Return the user id at the other end of a unix socket, from the kernel."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
-    credentials = found.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    size = struct.calcsize("3i")
+    credentials = unix_socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
     _pid, uid, _gid = struct.unpack("3i", credentials)
     return int(uid)

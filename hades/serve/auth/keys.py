@@ -1,8 +1,8 @@
-"""API keys: who may come by TCP, with which role, into which spaces.
+"""API keys: each lets a caller use TCP, with one role and some or all spaces.
 
-They are in a private file beside the memory, `notes.hades.keys`, as hashes only: a key is
-shown once, when it is made. A running server sees at once what is made or revoked. Keys are
-256 random bits, so a plain SHA-256 keeps them: there is nothing to guess.
+A private file beside the memory, `notes.hades.keys`, has their hashes: a key is shown once,
+when it is created. A running server sees new and revoked keys at once. A key has 256 random
+bits, which cannot be guessed, so a plain SHA-256 without salt is enough.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Key:
-    """An API key, as the file has it: never the key itself."""
+    """An API key as stored: its hash and its rights, without the secret."""
 
     id: str
     name: str
@@ -50,12 +50,12 @@ class Key:
 
     @cached_property
     def caller(self) -> Caller:
-        """Who comes with it."""
+        """The caller that this key authenticates."""
         spaces = None if self.spaces is None else frozenset(self.spaces)
         return Caller(f"key:{self.name}", self.role, spaces)
 
     def shown(self) -> dict[str, Any]:
-        """What may be told of it."""
+        """Return the fields that may be shown: all but the digest."""
         return {
             "id": self.id,
             "name": self.name,
@@ -67,12 +67,12 @@ class Key:
 
 
 def keys_beside(memory: Path) -> Path:
-    """The file with the keys of a memory."""
+    """Return the file with the keys of a memory."""
     return memory.with_name(memory.name + ".keys")
 
 
 def role_named(name: str) -> Role:
-    """A role by the word people write for it."""
+    """Return the role with this name; raise InvalidInput if there is none."""
     try:
         return Role[name.upper()]
     except KeyError as error:
@@ -91,25 +91,25 @@ class Keys:
         self._used: dict[str, datetime] = {}
 
     def create(self, name: str, role: Role, spaces: Iterable[str] | None = None) -> tuple[Key, str]:
-        """A new key, and the words that are it: they cannot be shown again."""
+        """Create a key; return it and its token, which cannot be shown again."""
         clean_name(name, "key")
         chosen = None if spaces is None else tuple(sorted({clean_name(s, "space") for s in spaces}))
         id = secrets.token_hex(4)
         token = f"{PREFIX}{id}_{secrets.token_hex(32)}"
-        made = Key(id, name, role, chosen, datetime.now(UTC), None, _digest(token))
+        key = Key(id, name, role, chosen, datetime.now(UTC), None, _digest(token))
         with locked_folder(self.path.parent):
             keys = self._read()
-            if any(key.name == name for key in keys):
-                raise Conflict(f"There is a key {name!r} already: revoke it, or take another name.")
-            self._write([*keys, made])
-        return made, token
+            if any(other.name == name for other in keys):
+                raise Conflict(f"There is a key {name!r} already: revoke it, or use another name.")
+            self._write([*keys, key])
+        return key, token
 
     def listed(self) -> list[Key]:
-        """Every key, oldest first."""
+        """Return every key, oldest first."""
         return sorted(self._read(), key=lambda key: key.made_at)
 
     def revoke(self, name: str) -> Key:
-        """Let a key, by name or id, be good for nothing from now on."""
+        """Revoke a key, by name or id; return it."""
         with locked_folder(self.path.parent):
             keys = self._read()
             gone = [key for key in keys if name in (key.name, key.id)]
@@ -119,11 +119,11 @@ class Keys:
         return gone[0]
 
     def find(self, token: str) -> Key | None:
-        """The key these words are, as the file is now; None: they are no key."""
+        """Return the key with this token, as of the current file; None if there is none."""
         id = token.removeprefix(PREFIX).partition("_")[0] if token.startswith(PREFIX) else ""
         key = self._current().get(id)
         digest = _digest(token)
-        # Compared even when there is no such id, so that both take the same time.
+        # Compare even without such an id, so that both cases take the same time.
         if not hmac.compare_digest(digest, digest[::-1] if key is None else key.digest):
             return None
         if key is not None:
@@ -132,11 +132,11 @@ class Keys:
 
     @property
     def exist(self) -> bool:
-        """Whether there are any."""
+        """Whether there is at least one key."""
         return bool(self._current())
 
     def flush(self) -> None:
-        """Write down when keys were last used; that it fails is only logged."""
+        """Store the times of last use in the key file; an error is only logged."""
         used, self._used = self._used, {}
         if not used:
             return
@@ -150,12 +150,12 @@ class Keys:
             _log.warning("%s", error)
 
     def _current(self) -> dict[str, Key]:
-        """The keys by id, read again when the file is another."""
+        """Return the keys by id; read the file again if it changed."""
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except FileNotFoundError:
             return {}
-        stamp = (found.st_ino, found.st_mtime_ns, found.st_mode)
+        stamp = (status.st_ino, status.st_mtime_ns, status.st_mode)
         if stamp != self._stamp:
             with self._lock:
                 self._known = {key.id: key for key in self._read()}
@@ -180,7 +180,7 @@ class Keys:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """One process at a time inside; the lock goes with the process."""
+    """Lock a folder against other processes; the lock ends with the process."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
@@ -193,15 +193,15 @@ def locked_folder(folder: Path) -> Iterator[None]:
 
 
 def _read_private(path: Path) -> bytes | None:
-    """The content of a file that only its owner may use; None when there is none."""
+    """Read a file; None if it is missing, Denied if other users could read or write it."""
     try:
         with path.open("rb") as file:
-            found = os.fstat(file.fileno())
-            if found.st_mode & _FOR_OTHERS:
+            status = os.fstat(file.fileno())
+            if status.st_mode & _FOR_OTHERS:
                 raise Denied(
                     f"Others may read {path}: run `chmod 600 {path}`, and create new keys."
                 )
-            if found.st_uid not in (os.geteuid(), 0):
+            if status.st_uid not in (os.geteuid(), 0):
                 raise Denied(f"{path} belongs to another user: remove it, or run as that user.")
             return file.read()
     except FileNotFoundError:
@@ -211,9 +211,9 @@ def _read_private(path: Path) -> bytes | None:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a private file so that a crash leaves the old one or the new one."""
+    """Write a private file atomically: a crash leaves the old content or the new one."""
     try:
-        # mkstemp makes it readable by the owner only, whatever the umask.
+        # mkstemp makes the file readable by its owner only, whatever the umask.
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:

@@ -1,4 +1,4 @@
-"""Limits: how large a request may be, and which host it may be for."""
+"""Limits of a request: its size, and the host it may name."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _QUESTIONS = re.compile(rb"/v1/spaces/[^/]+/(ask|rank|recall|search)|/graphql")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a request may send, and to whom."""
+    """Limits of a request."""
 
     body_bytes: int = BODY_BYTES_AT_MOST
     upload_bytes: int = UPLOAD_BYTES_AT_MOST
-    """Of what is written to a file as it comes: uploads, imports, backups to restore."""
+    """Limit for bodies that are written to a file: uploads, imports, backups to restore."""
     hosts: frozenset[str] | None = LOOPBACK_NAMES
-    """The host names TCP requests may be for; None: any."""
+    """The host names that TCP requests may name; None: any."""
 
     def bytes_at_most(self, scope: Scope) -> int:
-        """The most bytes the body of a request may have."""
-        # The path as it was sent: a topic may be called a/jobs, and its body is read into memory.
+        """Return the limit for a request's body, in bytes."""
+        # Use the encoded path: a topic may be named a/jobs, and its body is read into memory.
         path = scope.get("raw_path") or b""
         if _FILES.fullmatch(path):
             return self.upload_bytes
@@ -39,7 +39,7 @@ class Limits:
 
 
 def limited_body(scope: Scope, receive: Receive, bytes_at_most: int) -> Receive:
-    """The body of a request; HTTPException 413 for whoever reads more than the limit."""
+    """Wrap `receive` so that a body beyond the limit raises HTTPException 413."""
     sentence = f"A request has at most {bytes_at_most:,} bytes: send it in parts."
     length = Headers(scope=scope).get("content-length", "0")
     if not length.isdecimal() or int(length) > bytes_at_most:

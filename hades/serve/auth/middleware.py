@@ -1,7 +1,7 @@
-"""The middleware around the app: who is calling, how much they may ask, what is logged of it.
+"""The middleware around the app: authentication, limits and the audit log.
 
-What a caller may do is decided by the executor; the middleware only says who they are, and
-never lets them be more than the listener they came by allows.
+It finds the caller, whose role is at most that of the listener. The executor decides what the
+caller may do.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NO_KEY = (
 )
 UNKNOWN_KEY = "This key is not known: it may have been revoked."
 FLUSH_EVERY_S = 60.0
-"""How often it is written down when keys were last used."""
+"""How often the times of keys' last use are written to the key file."""
 
 SAFE_HEADERS = {
     "x-content-type-options": "nosniff",
@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 
 class AuthMiddleware:
-    """Lets in requests of known callers, within their limits; the caller is in the scope."""
+    """Passes on requests of known callers within the limits, with the caller in the scope."""
 
     def __init__(self, app: ASGIApp, keys: Keys, limits: Limits | None = None) -> None:
         self._app = app
@@ -58,13 +58,13 @@ class AuthMiddleware:
         self._limits = limits or Limits()
         self._by_tcp: ASGIApp = self._authenticate
         if self._limits.hosts is not None:
-            # A web page could reach this machine by a host name of its own.
+            # A web page could otherwise reach this server by DNS rebinding.
             hosts = [f"[{name}]" if ":" in name else name for name in self._limits.hosts]
             self._by_tcp = TrustedHostMiddleware(self._authenticate, hosts, www_redirect=False)
         self._flushed_at = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, or the app's start and end."""
+        """Handle one request, or the app's lifespan."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
@@ -77,16 +77,16 @@ class AuthMiddleware:
             self._identify(scope)
             body = limited_body(scope, receive, self._limits.bytes_at_most(scope))
         except HTTPException as refused:
-            said = problem(refused.status_code, refused.detail, headers=refused.headers)
-            await said(scope, receive, send)
+            answer = problem(refused.status_code, refused.detail, headers=refused.headers)
+            await answer(scope, receive, send)
         else:
             await self._app(scope, body, send)
 
     def _identify(self, scope: Scope) -> None:
-        """Put the caller into the scope; HTTPException for whoever is not let in."""
+        """Put the caller into the scope; raise HTTPException if there is none."""
         kind: ListenerKind | None = scope.get("hades.listener")
         if kind is None:
-            raise HTTPException(403, "This request came by no listener of this server.")
+            raise HTTPException(403, "This request came by a socket that is not the server's.")
         sent = Headers(scope=scope).get("authorization")
         caller = _by_socket(scope, kind) if sent is None else self._by_key(kind, sent)
         if caller is None:
@@ -111,7 +111,7 @@ class AuthMiddleware:
         except HadesError as error:
             _log.error("%s", error)
             raise HTTPException(
-                503, "Keys cannot be checked: the server's log says why."
+                503, "The key cannot be checked: the server's log says why."
             ) from error
         if key is not None and time.monotonic() - self._flushed_at > FLUSH_EVERY_S:
             self._flushed_at = time.monotonic()
@@ -120,7 +120,7 @@ class AuthMiddleware:
 
 
 class CallLogMiddleware:
-    """Gives each request an id, adds the headers that keep browsers safe, writes the audit log."""
+    """Gives each request an id, adds security headers for browsers, and writes the audit log."""
 
     def __init__(
         self, app: ASGIApp, audit: Audit | None = None, observe: Observe | None = None
@@ -130,7 +130,7 @@ class CallLogMiddleware:
         self._observe = observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; what fails inside is answered 500."""
+        """Handle one request; answer 500 if it raises."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -149,7 +149,7 @@ class CallLogMiddleware:
                 _add_headers(MutableHeaders(scope=message), record.request)
             elif message["type"] == "http.response.body" and not message.get("more_body", False):
                 ended = True
-                log()  # before its caller can know that it ended
+                log()  # before the caller sees the end of the answer
             await send(message)
 
         try:
@@ -194,7 +194,7 @@ def protected(
     audit: Audit | None = None,
     observe: Observe | None = None,
 ) -> ASGIApp:
-    """The app, for known callers only, with an audit log."""
+    """Wrap the app in authentication and the audit log."""
     return CallLogMiddleware(AuthMiddleware(app, keys, limits), audit, observe)
 
 
@@ -213,7 +213,7 @@ def _request_id(scope: Scope) -> str:
 def _add_headers(headers: MutableHeaders, request: str) -> None:
     headers.update(SAFE_HEADERS)
     headers["x-request-id"] = request
-    # With an ETag a copy may be kept, and is asked about before it is used.
+    # With an ETag, clients may cache the answer but must revalidate it.
     headers.setdefault("cache-control", "private, no-cache" if "etag" in headers else "no-store")
     is_page = headers.get("content-type", "").startswith("text/html")
     policy = "frame-ancestors 'none'" if is_page else "default-src 'none'"
@@ -221,7 +221,7 @@ def _add_headers(headers: MutableHeaders, request: str) -> None:
 
 
 def _call(scope: Scope) -> str:
-    """What was called, without the names in its address: they are what memories are about."""
+    """Return the method and route, without names of topics: the log must not contain them."""
     route = getattr(scope.get("route"), "path", None) or scope.get("root_path") or ""
     if not route and scope["path"] in (*HEALTH_PAGES, "/metrics"):
         route = scope["path"]

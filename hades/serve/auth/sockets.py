@@ -1,8 +1,8 @@
-"""Sockets: where a server listens, opened so that only the right people reach them.
+"""Sockets: the unix sockets and TCP ports on which a server listens.
 
-A unix socket's mode is its lock, so it is set whatever the umask, and looked at again before
-anything is served. A socket file nobody listens at is a leftover and is replaced; one that is
-alive, or a file that is no socket, is left alone.
+The mode of a unix socket controls access, so it is set regardless of the umask, and checked
+before anything is served. A socket file without a listener is replaced; a socket in use, or
+another kind of file, is an error.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import locked_folder
 
 PATH_BYTES_AT_MOST = 107
-"""What fits into a unix address (unix(7): 108 with the closing zero)."""
+"""Longest path of a unix socket (unix(7): 108 bytes with the closing zero)."""
 BACKLOG = 512
 PORTS_UP_TO = 65_535
 _FIRST_HANDED_FD = 3
-"""sd_listen_fds(3): handed sockets begin here."""
+"""The first file descriptor that systemd hands over (sd_listen_fds(3))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class ListenerKind:
 
     name: str
     most: Role
-    """The highest role of its callers."""
+    """The highest role that its callers can have."""
     by_key: bool = False
-    """Whether callers need a key; else the socket's mode decides who gets in."""
+    """Whether callers need a key; else the socket's mode controls access."""
     local: bool = False
-    """Whether `/v1/admin` is here: keys, backups and files of this machine."""
+    """Whether it serves `/v1/admin`: keys, backups and files of this machine."""
     mode: int = 0o600
-    """Who may open the socket."""
+    """The mode of the socket file."""
 
 
 LISTENERS: dict[str, ListenerKind] = {
@@ -55,26 +55,26 @@ LISTENERS: dict[str, ListenerKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A socket that is listened at."""
+    """An open socket on which the server listens."""
 
     kind: ListenerKind
     socket: socket.socket
     where: str
-    """Its address, as people write it."""
-    made: tuple[int, int] | None = None
-    """Which file it is, when it is a unix socket made here."""
+    """Its path or URL."""
+    own_file: tuple[int, int] | None = None
+    """Device and inode of the socket file, if this process created it."""
 
     def close(self) -> None:
-        """Stop listening; a file made here goes, unless another has taken its place."""
+        """Stop listening; remove the file this process created, unless it was replaced."""
         self.socket.close()
-        if self.made is not None:
+        if self.own_file is not None:
             with suppress(OSError):
-                if _identity(os.lstat(self.where)) == self.made:
+                if _identity(os.lstat(self.where)) == self.own_file:
                     os.unlink(self.where)
 
 
 def listen_unix(path: Path, kind: ListenerKind, group: str | None = None) -> Listener:
-    """Listen at a unix socket that has exactly the mode of its kind."""
+    """Listen on a new unix socket that has exactly the mode of its kind."""
     place = str(path.absolute())
     if len(os.fsencode(place)) > PATH_BYTES_AT_MOST:
         raise InvalidInput(f"{place} is too long for a socket: at most {PATH_BYTES_AT_MOST} bytes.")
@@ -82,7 +82,7 @@ def listen_unix(path: Path, kind: ListenerKind, group: str | None = None) -> Lis
         _remove_leftover(place)
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            # Nobody gets in between making it and setting its mode.
+            # The umask closes the socket to others until its mode is set.
             before = os.umask(0o177)
             try:
                 listening.bind(place)
@@ -102,14 +102,14 @@ def listen_unix(path: Path, kind: ListenerKind, group: str | None = None) -> Lis
 
 
 def listen_tcp(host: str, port: int, *, remote: bool) -> Listener:
-    """Listen at a TCP port; of this machine only, unless `remote` says otherwise."""
+    """Listen on a TCP port; raise Denied for an address other than loopback without `remote`."""
     if not 0 <= port <= PORTS_UP_TO:
         raise InvalidInput(f"A port is a number from 0 to {PORTS_UP_TO}, not {port}.")
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, OverflowError, UnicodeError) as error:
         raise InvalidInput(f"{host}:{port} is not an address to listen on: {error}.") from error
-    family, _, _, _, address = found[0]
+    family, _, _, _, address = addresses[0]
     if not remote and not ipaddress.ip_address(address[0]).is_loopback:
         raise Denied(
             f"Other machines could reach {host}: add --remote if you want that, with TLS in front."
@@ -124,7 +124,7 @@ def listen_tcp(host: str, port: int, *, remote: bool) -> Listener:
         listening.close()
         if error.errno == errno.EADDRINUSE:
             raise Conflict(
-                f"Another program listens at {host}:{port}: stop it, or take another --port."
+                f"Another program listens on {host}:{port}: stop it, or use another --port."
             ) from error
         raise Unavailable(
             f"The server cannot listen on {host}:{port}: {error.strerror}."
@@ -133,13 +133,13 @@ def listen_tcp(host: str, port: int, *, remote: bool) -> Listener:
 
 
 def handed_sockets(environment: MutableMapping[str, str]) -> list[Listener]:
-    """The sockets systemd opened for this process, by their names: ro, rw, admin, http."""
+    """Return the sockets that systemd opened for this process, named ro, rw, admin or http."""
     if environment.get("LISTEN_PID") != str(os.getpid()):
         return []
     count = int(environment.get("LISTEN_FDS") or 0)
     names = (environment.get("LISTEN_FDNAMES") or "").split(":")
     for variable in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"):
-        environment.pop(variable, None)  # they are not for whoever this process starts
+        environment.pop(variable, None)  # child processes must not inherit them
     if len(names) != count:
         raise InvalidInput("Give each socket unit a FileDescriptorName: ro, rw, admin or http.")
     return [_handed(_FIRST_HANDED_FD + number, name) for number, name in enumerate(names)]
@@ -148,7 +148,7 @@ def handed_sockets(environment: MutableMapping[str, str]) -> list[Listener]:
 def _handed(fd: int, name: str) -> Listener:
     kind = LISTENERS.get(name)
     if kind is None:
-        raise InvalidInput(f"A socket is called ro, rw, admin or http, not {name!r}.")
+        raise InvalidInput(f"A socket is named ro, rw, admin or http, not {name!r}.")
     handed = socket.socket(fileno=fd)
     handed.setblocking(False)
     os.set_inheritable(fd, False)
@@ -170,31 +170,31 @@ def _url(listening: socket.socket, host: str | None = None) -> str:
 
 
 def check_mode(place: str, kind: ListenerKind, *, exactly: bool = True) -> None:
-    """Denied when more people could open a socket than its kind is for."""
+    """Raise Denied if a socket's mode is not its kind's; unless `exactly`, stricter is fine."""
     mode = stat.S_IMODE(os.lstat(place).st_mode)
     if (mode != kind.mode) if exactly else (mode & ~kind.mode & 0o777):
         raise Denied(
-            f"The socket {place} has the mode {mode:04o} where {kind.mode:04o} is right: "
+            f"The socket {place} has the mode {mode:04o} instead of {kind.mode:04o}: "
             "use another folder, or set SocketMode."
         )
 
 
 def _remove_leftover(place: str) -> None:
-    """Remove a leftover socket file; refuse where somebody listens or it is another thing."""
+    """Remove an unused socket file; raise Conflict for a used one or another kind of file."""
     try:
-        found = os.lstat(place)
+        status = os.lstat(place)
     except FileNotFoundError:
         return
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(status.st_mode):
         raise Conflict(f"{place} exists and is not a socket: choose another path, or remove it.")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-        # A listener whose queue is full does not answer at once, but it is alive.
+        # Without blocking: a listener whose queue is full is in use, but would not answer.
         asking.setblocking(False)
         reached = asking.connect_ex(place)
     if reached == errno.ECONNREFUSED:
         os.unlink(place)
     elif reached != errno.ENOENT:
-        raise Conflict(f"Another server listens at {place}: stop it, or take another path.")
+        raise Conflict(f"Another server listens on {place}: stop it, or use another path.")
 
 
 def _set_mode(place: str, kind: ListenerKind, group: str | None) -> None:
@@ -208,5 +208,5 @@ def _set_mode(place: str, kind: ListenerKind, group: str | None) -> None:
     check_mode(place, kind)
 
 
-def _identity(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino

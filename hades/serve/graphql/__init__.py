@@ -1,6 +1,6 @@
-"""GraphQL: exploring the graph with one query that says what it wants back.
+"""GraphQL: explore the graph with one query.
 
-Strawberry's own ASGI app, limiters and caches do the work. Its types are made from the
-dataclasses of `hades.domain` (`types.py`); what leads from one thing to the next is a function
-(`schema.py`). A whole query runs in one reading thread of the executor (`app.py`).
+Strawberry's ASGI app, limiters and caches do the work. Types are made from the dataclasses of
+`hades.domain` (`types.py`); `schema.py` adds the fields that lead from one object to another. A
+query runs in one reading thread of the executor (`app.py`).
 """

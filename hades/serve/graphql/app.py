@@ -1,8 +1,8 @@
-"""The application for /graphql: strawberry's own, with a whole query in one reading thread.
+"""The application for /graphql: Strawberry's, with each query in one reading thread.
 
-A query sees one moment (a snapshot) until it comes to a question: search, recall, paths and
-the like use indexes, which move on their own. From there each field sees the memory as it is
-when its turn comes.
+A query reads from one snapshot until its first question (search, recall, paths and the like).
+Questions use indexes, which are not part of the snapshot: from there on, each field reads the
+memory as it is at that moment.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ from hades.serve.problems import FAILED_INSIDE, code_of
 
 BODY_BYTES_AT_MOST = 200_000
 TOKENS_AT_MOST = 1_000
-"""Validation compares fields pair by pair: a query of so many tokens takes it some 0.3 s."""
+"""Validation compares fields pairwise: a query with this many tokens takes about 0.3 s."""
 DEPTH_AT_MOST = 16
-"""Fields in fields: five steps from node to node, three fields each."""
+"""Nested fields: five steps from node to node, with three fields each."""
 ALIASES_AT_MOST = 30
 SPREADS_AT_MOST = 20
-"""How often fragments are named, which bounds what they come to when written out: some 1,500."""
+"""How often a query may name fragments. Expanded, they are then at most about 1,500 fields."""
 ERRORS_AT_MOST = 20
 STATUS = {"InvalidInput": 400, "Denied": 403, "NotFound": 404, "Unavailable": 503}
 
@@ -68,7 +68,7 @@ _log = logging.getLogger("hades.serve")
 
 @dataclass(frozen=True, slots=True)
 class QueryCall:
-    """A request: who asks, and the headers and status of the answer."""
+    """A request: its caller, and the response whose status it sets."""
 
     executor: Executor
     caller: Caller
@@ -76,27 +76,27 @@ class QueryCall:
 
 
 class FragmentLimiter(SchemaExtension):
-    """Refuses a query that names fragments too often, or one that is not there.
+    """Refuses a query that names fragments too often, or an undefined one.
 
-    The limiters for depth and aliases walk a fragment wherever it is named: 35 fragments that
+    The limiters for depth and aliases visit a fragment each time it is named: 35 fragments that
     each name the next one twice would take them years.
     """
 
     def on_validate(self) -> Iterator[None]:
-        """Count before the limiters walk."""
+        """Count the fragments before the other limiters run."""
         document = self.execution_context.graphql_document
         assert document is not None
-        found = _Fragments()
-        visit(document, found)
-        if len(found.named) > SPREADS_AT_MOST:
+        fragments = _Fragments()
+        visit(document, fragments)
+        if len(fragments.named) > SPREADS_AT_MOST:
             raise InvalidInput(f"A query may use fragments {SPREADS_AT_MOST} times: use fewer.")
-        for missing in set(found.named) - found.defined:
+        for missing in set(fragments.named) - fragments.defined:
             raise InvalidInput(f"There is no fragment {missing!r:.60} in the query.")
         yield
 
 
 class _Fragments(Visitor):
-    """The names of the fragments in a query."""
+    """Collects the names of a query's fragments."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,21 +125,20 @@ class HadesSchema(strawberry.Schema):
 
         result = await call.executor.read(call.caller, None, in_thread)
         if result.errors and not any((result.data or {}).values()):
-            # Nothing of it was answered.
             call.response.status_code = STATUS.get(_code(result.errors[0]), 500)
         return result
 
     def process_errors(
         self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None
     ) -> None:
-        """Log what is not the query's own fault."""
+        """Log the errors that the query did not cause."""
         for error in errors:
             if _is_hidden(error):
                 _log.error("A field of a query failed: %s", error.path, exc_info=error)
 
 
 class GraphQLApp(GraphQL[QueryCall, None]):
-    """Strawberry's app: the caller comes in, errors go out with their code."""
+    """Strawberry's app, with our callers and error codes."""
 
     def __init__(self, executor: Executor) -> None:
         super().__init__(
@@ -150,46 +149,46 @@ class GraphQLApp(GraphQL[QueryCall, None]):
     async def get_context(
         self, request: Request | WebSocket, response: Response | WebSocket
     ) -> QueryCall:
-        """Who asks; Denied without one."""
+        """Return the call with its caller; raise Denied without one."""
         assert isinstance(response, Response)
         return QueryCall(self._executor, caller_of(request), response)
 
     def decode_json(self, data: str | bytes) -> object:
-        """The body as a JSON object; InvalidInput when it is none."""
+        """Parse the body; raise InvalidInput unless it is a JSON object."""
         if len(data) > BODY_BYTES_AT_MOST:
             raise InvalidInput(f"A query's body has at most {BODY_BYTES_AT_MOST:,} bytes.")
         try:
-            said = json.loads(data)
+            body = json.loads(data)
         except (ValueError, RecursionError) as error:
             raise InvalidInput("The body is not JSON.") from error
-        if not isinstance(said, dict):
+        if not isinstance(body, dict):
             raise InvalidInput('Send a JSON object such as {"query": "{ spaces { name } }"}.')
-        return said
+        return body
 
     async def process_result(
         self, request: Request, result: ExecutionResult
     ) -> GraphQLHTTPResponse:
-        """The answer: errors first, so that nobody overlooks them."""
-        told = [_shown(error) for error in (result.errors or ())[:ERRORS_AT_MOST]]
-        answered: GraphQLHTTPResponse = {"errors": list(told)} if told else {}
+        """Return the answer, with the errors before the data."""
+        errors: list[Any] = [_json_of(error) for error in (result.errors or ())[:ERRORS_AT_MOST]]
+        answer: GraphQLHTTPResponse = {"errors": errors} if errors else {}
         if result.data is not None:
-            answered["data"] = result.data
-        return answered
+            answer["data"] = result.data
+        return answer
 
 
-def _shown(error: GraphQLError) -> dict[str, Any]:
+def _json_of(error: GraphQLError) -> dict[str, Any]:
     shown: dict[str, Any] = {**error.formatted, "extensions": {"code": _code(error)}}
     return {**shown, "message": FAILED_INSIDE} if _is_hidden(error) else shown
 
 
 def _is_hidden(error: GraphQLError) -> bool:
-    """Whether an error is no fault of the query: what it says is for the log alone."""
+    """Whether the server caused an error: its message goes to the log, not to the caller."""
     cause = error.original_error
     return cause is not None and not isinstance(cause, GraphQLError | HadesError)
 
 
 def _code(error: GraphQLError) -> str:
-    """The name of the error's class in the tree of `hades.errors`."""
+    """Return the error's class in `hades.errors`; InvalidInput if the query itself is faulty."""
     cause = error.original_error
     if cause is None or isinstance(cause, GraphQLError):
         return "InvalidInput"
@@ -200,7 +199,7 @@ _RULES = [
     *QueryDepthLimiter(DEPTH_AT_MOST).validation_rules,
     *MaxAliasesLimiter(ALIASES_AT_MOST).validation_rules,
 ]
-"""Made once: the validation cache knows a query again by its rules."""
+"""Created once, since the validation cache compares rules by identity."""
 
 SCHEMA = HadesSchema(
     graphql_type(Query),

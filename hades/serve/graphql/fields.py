@@ -1,7 +1,7 @@
 """Fields made from the operations of a view.
 
-A field takes the arguments of its operation. `limit` is called `first` and is bounded; `after` is
-a cursor, so that a list comes in pages and never reads more than one item beyond its page.
+A field has the arguments of its operation. `limit` is named `first` and is bounded; `after` is a
+cursor. A list is read in pages, with one item more than the page to know if there is another.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ FIRST_AT_MOST = 200
 HOPS_AT_MOST = 4
 NAMES_AT_MOST = 50
 LEFT_OUT = {"plan", "on_progress", "model", "keep_unsupported", "dry_run"}
-"""Arguments that are for callers in Python and REST; a query is too short for a model."""
+"""Arguments that GraphQL does not offer. A query's time is too short to call a model."""
 
 
 def add_field(
     kind: type, operation: Operation, name: str = "", of: Callable[[Any], str] | None = None
 ) -> None:
-    """Give a type a field that reads by an operation.
+    """Add an operation to a type as a field.
 
-    `name` is another name than the operation's; `of` gives the operation's first argument, taken
-    from the object that has the field.
+    `name` is the field's name if it is not the operation's. `of` computes the operation's first
+    argument from the object that has the field.
     """
     parameters = operation.parameters[0 if of is None else 1 :]
-    arguments = [_argument(one, operation) for one in parameters if one.name not in LEFT_OUT]
+    arguments = [_argument(given, operation) for given in parameters if given.name not in LEFT_OUT]
 
     def resolve(root: Any, info: Info[RunningQuery, None], **given: Any) -> Any:
         return _read(operation, [] if of is None else [of(root)], info, given)
@@ -69,7 +69,7 @@ def _read(
         check("first", first, FIRST_AT_MOST)
         given["limit"] = first
     if operation.cursor is None:
-        return counted(query, query.executor.told(operation.function(view, *names, **given)))
+        return counted(query, query.executor.observed(operation.function(view, *names, **given)))
     given["limit"] += 1
     if (after := after_of(operation, given.pop("after"))) is not None:
         given["after"] = after
@@ -77,29 +77,30 @@ def _read(
     return ListPage(counted(query, shown["items"]), shown["next"])
 
 
-def counted(reading: RunningQuery, found: Any) -> Any:
-    """What was found, if the query's budget allows for it."""
-    reading.take(items=len(found) if isinstance(found, list) else 1, characters=_characters(found))
-    return found
+def counted(query: RunningQuery, result: Any) -> Any:
+    """Take a result from the query's budget and return it; raise InvalidInput if it is spent."""
+    items = len(result) if isinstance(result, list) else 1
+    query.take(items=items, characters=_characters(result))
+    return result
 
 
-def _characters(found: Any) -> int:
-    if isinstance(found, list):
-        return sum(map(_characters, found))
-    texts = [getattr(found, name, "") for name in ("content", "text", "context")]
-    if isinstance(found, WorkingMemory):
-        texts += [item.state.content for item in found.items]
+def _characters(result: Any) -> int:
+    if isinstance(result, list):
+        return sum(map(_characters, result))
+    texts = [getattr(result, name, "") for name in ("content", "text", "context")]
+    if isinstance(result, WorkingMemory):
+        texts += [item.state.content for item in result.items]
     return sum(map(len, texts))
 
 
 def check(name: str, number: int, most: int) -> None:
-    """InvalidInput when a number that a query gives is out of bounds."""
+    """Raise InvalidInput unless a query's number is from 1 to `most`."""
     if not 1 <= number <= most:
         raise InvalidInput(f"`{name}` is a whole number from 1 to {most}, not {number}.")
 
 
 def _argument(parameter: Parameter, operation: Operation) -> inspect.Parameter:
-    """A parameter of an operation as an argument of a field."""
+    """Return a parameter of an operation as an argument of a field."""
     name, default = parameter.name, parameter.default
     kind = list[str] if parameter.is_list else _argument_type(parameter.type)
     if name == "limit":
@@ -112,9 +113,9 @@ def _argument(parameter: Parameter, operation: Operation) -> inspect.Parameter:
 def _argument_type(hint: Any) -> Any:
     choices = set(types_of(hint))
     known: Any
-    if any(get_origin(one) is Iterable for one in choices):
+    if any(get_origin(choice) is Iterable for choice in choices):
         known = list[str]
-    elif str in choices or any(get_origin(one) is Literal for one in choices):
+    elif str in choices or any(get_origin(choice) is Literal for choice in choices):
         known = str
     else:
         known = next(iter(choices - {NoneType}))

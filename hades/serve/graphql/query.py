@@ -1,4 +1,4 @@
-"""A query that runs: the spaces it looks at and how much of its budget is left."""
+"""A running query: the views it reads and what is left of its budget."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from hades.serve.executor import Executor
 ITEMS_AT_MOST = 10_000
 """Items of all lists in one answer; a question counts as `ITEMS_PER_QUESTION`."""
 ITEMS_PER_QUESTION = 200
-"""Searching, recalling or finding paths takes about as long as reading so many items."""
+"""A search, a recall or finding paths takes about as long as reading this many items."""
 CHARACTERS_AT_MOST = 20_000_000
-"""Of contents in one answer: `first` says how many there are, not how long they are."""
+"""Characters of all texts in one answer, since `first` does not limit their length."""
 SECONDS_AT_MOST = 10.0
 WORK_SECONDS_AT_MOST = 2.0
-"""Of the thread that reads: so a field costs what it reads, also where it gives little back. An
-item takes about 0.1 ms, so `ITEMS_AT_MOST` fit in."""
+"""Processor time of the reading thread, which also limits fields that read much and return
+little. An item takes about 0.1 ms, so `ITEMS_AT_MOST` fit in."""
 
 
 @dataclass(slots=True)
 class RunningQuery:
-    """What the fields of one query share."""
+    """State that the fields of one query share."""
 
     executor: Executor
     caller: Caller
     memory: View
     snapshot: ExitStack
-    """The one moment that a query without questions sees."""
+    """Closes the snapshot that the query reads until its first question."""
     _views: dict[str | int, View] = field(default_factory=dict)
     _items_left: int = field(default_factory=lambda: ITEMS_AT_MOST)
     _characters_left: int = field(default_factory=lambda: CHARACTERS_AT_MOST)
@@ -41,7 +41,7 @@ class RunningQuery:
     _work_until: float = field(default_factory=lambda: time.thread_time() + WORK_SECONDS_AT_MOST)
 
     def open(self, key: str | int, space: str, as_of: str | None, known_at: str | None) -> View:
-        """A space as of a moment, for a field at the root; Denied if it is not the caller's."""
+        """Open a space as of a moment for a root field; raise Denied if the caller may not."""
         self.caller.require(Role.READER, space)
         record_call(space, writes=False)
         view = self.memory.in_space(space)
@@ -51,7 +51,7 @@ class RunningQuery:
         return view
 
     def view(self, info: Info[RunningQuery, None]) -> View:
-        """The view of the root field that this field is below; refused when time is up."""
+        """Return the view of this field's root field; raise if the query's time is up."""
         if time.thread_time() > self._work_until:
             raise InvalidInput(f"The query used {WORK_SECONDS_AT_MOST:g} s of work: ask for less.")
         if time.monotonic() > self._until:
@@ -62,7 +62,7 @@ class RunningQuery:
         return self._views[path.key]
 
     def indexed_view(self, info: Info[RunningQuery, None]) -> View:
-        """The same for a question. It uses the indexes, which move on: the snapshot ends."""
+        """Return an indexed view for a question, and end the snapshot, which has no indexes."""
         view = self.view(info)
         self.snapshot.close()
         self.take(ITEMS_PER_QUESTION)
@@ -71,7 +71,7 @@ class RunningQuery:
         return view
 
     def take(self, items: int = 0, characters: int = 0) -> None:
-        """Take from the budget of the answer; InvalidInput when it is used up."""
+        """Take from the answer's budget; raise InvalidInput if it is spent."""
         self._items_left -= items
         self._characters_left -= characters
         if self._items_left < 0:

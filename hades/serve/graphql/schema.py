@@ -1,9 +1,10 @@
-"""The schema: from a space to what is in it, and from one thing to the next. It only reads."""
+"""The schema, which is read-only: fields of a space, and from one object to the next."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 
 from strawberry import Parent
 from strawberry.types import Info as StrawberryInfo
@@ -40,12 +41,8 @@ class SpaceAt:
 NAMES[SpaceAt] = "Space"
 
 
-def _topic_name(topic: Topic) -> str:
-    return topic.name
-
-
 def _node_name(node: Node) -> str:
-    """The topic or entity that a node is; a chunk `docs/guide.md@3#0` stands for its topic."""
+    """Return the name of a node's topic or entity; for a chunk `docs/guide.md@3#0`, its topic."""
     return node.name.rpartition("@")[0] if node.kind == "chunk" else node.name
 
 
@@ -53,6 +50,7 @@ _OF_A_SPACE = ("stats", "topics", "entity", "entities", "edge", "edges", "when_c
 _QUESTIONS = ("paths", "subgraph", "search", "recall", "ask")
 for operation in (*_OF_A_SPACE, *_QUESTIONS):
     add_field(SpaceAt, OPERATIONS[operation])
+_topic_name = attrgetter("name")
 add_field(Topic, OPERATIONS["get"], "state", of=_topic_name)
 for operation in ("history", "diff", "working_memory"):
     add_field(Topic, OPERATIONS[operation], of=_topic_name)
@@ -72,8 +70,8 @@ def space(
 @field_of(Query)
 def spaces(info: Info) -> list[Space]:
     """The spaces you may use."""
-    found = info.context.memory.spaces()
-    return [one for one in found if info.context.caller.sees(one.name)]
+    listed = info.context.memory.spaces()
+    return [space for space in listed if info.context.caller.sees(space.name)]
 
 
 @field_of(SpaceAt)
@@ -109,8 +107,8 @@ def chunks(
     """The passages of its state, or of one version."""
     last = -1 if after is None else decode(after, int)[0]
     check("first", first, FIRST_AT_MOST)
-    found = info.context.view(info).chunks(parent.name, version)
-    later = [chunk for chunk in found if chunk.ordinal > last][: first + 1]
+    read = info.context.view(info).chunks(parent.name, version)
+    later = [chunk for chunk in read if chunk.ordinal > last][: first + 1]
     shown = page(later, first, lambda chunk: [chunk.ordinal])
     return ListPage(counted(info.context, shown["items"]), shown["next"])
 

@@ -1,8 +1,8 @@
 """GraphQL types made from dataclasses.
 
 `graphql_type(Edge)` is a type with a field for every field and property of `Edge`. Resolvers
-return the dataclasses themselves, so nothing is copied. What a type can do beyond its own
-fields is a function marked with `@field_of`; its signature is the field's signature.
+return the dataclasses themselves, so nothing is copied. A function marked with `@field_of` is
+a further field of a type; its signature is the field's signature.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ Item = TypeVar("Item")
 Resolver = TypeVar("Resolver", bound=Callable[..., Any])
 
 NAMES: dict[type, str] = {Space: "SpaceListed"}
-"""Types with another name than their dataclass; `Space` is the one to navigate in."""
+"""Types that are not named after their dataclass. In GraphQL, `Space` is `schema.SpaceAt`."""
 HIDDEN = {Topic: {"versions"}, Entity: {"edges"}}
-"""Fields that are not shown: a topic found by name does not know them, or they are renamed."""
+"""Fields that are hidden: `versions` is unknown for a topic found by name, and `edges` is named
+`degree`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +51,24 @@ _objects: dict[Any, type] = {}
 def field_of(kind: type, name: str | None = None) -> Callable[[Resolver], Resolver]:
     """Make a function a field of the type made from this dataclass."""
 
-    def added(function: Resolver) -> Resolver:
+    def add(function: Resolver) -> Resolver:
         _resolvers[kind][name or function.__name__] = function
         return function
 
-    return added
+    return add
 
 
 def page_of(item: Any) -> Any:
-    """`ListPage[item]`, for a type that is known only now."""
+    """Return `ListPage[item]`, for a type that is known only at run time."""
     page: Any = ListPage
     return page[item]
 
 
 def graphql_type(annotation: Any) -> Any:
-    """The GraphQL type for what a field or function is annotated with."""
+    """Return the GraphQL type for an annotation."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        (known,) = (one for one in inner if one is not NoneType)
+        (known,) = (choice for choice in inner if choice is not NoneType)
         return graphql_type(known) | None
     if origin in (list, tuple, Sequence):
         return list[graphql_type(inner[0])]  # type: ignore[misc]
@@ -81,11 +82,11 @@ def graphql_type(annotation: Any) -> Any:
 
 
 def _object_type(kind: Any, item: Any = None) -> type:
-    """The type for a dataclass; for `ListPage`, of this kind of items."""
+    """Return the type for a dataclass, made once; `item` is the item type of a `ListPage`."""
     if (kind, item) not in _objects:
         name = NAMES.get(kind, kind.__name__)
         made = type(name if item is None else f"{item.__name__}{name}", (), {"__annotations__": {}})
-        # Known before its fields are: those may lead back to it.
+        # Registered before its fields, which may refer back to it.
         _objects[kind, item] = made
         sentences = _field_sentences(kind)
         for field, shown in _shown_fields(kind).items():
@@ -96,7 +97,7 @@ def _object_type(kind: Any, item: Any = None) -> type:
         for field, function in _resolvers[kind].items():
             hints = get_type_hints(function)
             shown = graphql_type(hints["return"])
-            if "info" in hints:  # it reads the memory and may fail: the other fields stay
+            if "info" in hints:  # it reads the memory and may fail, without failing its object
                 shown = shown | None
             resolved = strawberry.field(
                 resolver=function, graphql_type=shown, description=inspect.getdoc(function)
@@ -107,34 +108,34 @@ def _object_type(kind: Any, item: Any = None) -> type:
 
 
 def _shown_fields(kind: Any) -> dict[str, Any]:
-    """The fields and properties of a dataclass, and what they are annotated with."""
-    found = {
+    """Return the annotations of a dataclass's shown fields and properties, by name."""
+    annotations = {
         name: get_type_hints(member.fget)["return"]
         for name, member in vars(kind).items()
         if isinstance(member, property)
     }
     hints = get_type_hints(kind)
-    found |= {field.name: hints[field.name] for field in fields(kind)}
+    annotations |= {field.name: hints[field.name] for field in fields(kind)}
     hidden = HIDDEN.get(kind, set())
     return {
         name: shown
-        for name, shown in found.items()
+        for name, shown in annotations.items()
         if name not in hidden and not name.startswith("_")
     }
 
 
 def _field_sentences(kind: type) -> dict[str, str]:
-    """What is written below the fields of a dataclass and in its properties."""
-    told = {
+    """Return the docstrings of a dataclass's fields and properties, by name."""
+    sentences = {
         name: inspect.cleandoc(member.__doc__ or "")
         for name, member in vars(kind).items()
         if isinstance(member, property)
     }
     with suppress(OSError):  # installed without its source
-        (written,) = ast.parse(inspect.getsource(kind)).body
-        assert isinstance(written, ast.ClassDef)
-        for field, below in pairwise(written.body):
+        (source,) = ast.parse(inspect.getsource(kind)).body
+        assert isinstance(source, ast.ClassDef)
+        for field, below in pairwise(source.body):
             if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
                 assert isinstance(field.target, ast.Name)
-                told[field.target.id] = inspect.cleandoc(str(ast.literal_eval(below.value)))
-    return told
+                sentences[field.target.id] = inspect.cleandoc(str(ast.literal_eval(below.value)))
+    return sentences

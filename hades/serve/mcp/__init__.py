@@ -1,5 +1,5 @@
-"""MCP: the memory as tools, resources and prompts an agent can use.
+"""MCP: the memory as tools, resources and prompts for agents.
 
-The official SDK speaks the protocol. Here are the tools' words and arguments; each tool calls
-a method of `Memory` through the executor, as the caller who asked.
+The official SDK implements the protocol. This package describes the tools and their arguments;
+each tool calls a method of `Memory` through the executor, with the rights of its caller.
 """

@@ -1,7 +1,7 @@
 """A bridge: `hades mcp` in front of a running server, for clients that only start commands.
 
-Messages go between standard input and output and the server's /mcp as they are: the server
-decides what is listed and allowed, by the key.
+It forwards messages unchanged between standard input and output and the server's /mcp. The
+server decides by the key what is listed and allowed.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from hades.errors import Unavailable
 from hades.serve.mcp.stdio import run
 
 PATIENCE_S = 600.0
-"""For one answer: long texts are taken in while somebody waits."""
+"""Timeout for one answer; ingesting a long text can take minutes."""
 VERSION_HEADER = "mcp-protocol-version"
 
 
 def serve_address(text: str, key: str | None, *, read_only: bool, tools: str = "all") -> None:
-    """Serve what a server serves, over standard input and output."""
+    """Serve the memory of a running server over standard input and output."""
     wanted = {"tools": tools, "read_only": str(read_only).lower()}
     run(_serve(read_address(text), key, wanted))
 
@@ -48,7 +48,7 @@ async def _serve(address: Address, key: str | None, wanted: dict[str, str]) -> N
                 async for message in received:
                     if not isinstance(message, Exception):
                         await requests.send(message)
-                tasks.cancel_scope.cancel()  # the client is gone
+                tasks.cancel_scope.cancel()  # the client closed its end
 
             tasks.start_soon(forward)
             async for answer in answers:
@@ -58,13 +58,13 @@ async def _serve(address: Address, key: str | None, wanted: dict[str, str]) -> N
 
 
 def _note_version(http: httpx2.AsyncClient, message: Any) -> None:
-    """Say the version that client and server agreed on with every later request."""
+    """Send the negotiated protocol version as a header of all later requests."""
     if isinstance(message, types.JSONRPCResponse) and "protocolVersion" in message.result:
         http.headers[VERSION_HEADER] = message.result["protocolVersion"]
 
 
 async def _check(http: httpx2.AsyncClient, address: Address) -> None:
-    """Unavailable, with what to do, where the server is not there or does not know the key."""
+    """Raise Unavailable if the server does not answer or refuses the key."""
     try:
         response = await http.get(f"{address.root}/v1/spaces")
     except httpx2.HTTPError as error:
@@ -73,7 +73,7 @@ async def _check(http: httpx2.AsyncClient, address: Address) -> None:
             "correct the address."
         ) from error
     if response.is_error:
-        told = f"it answers {response.status_code} {response.reason_phrase}"
+        reason = f"it answers {response.status_code} {response.reason_phrase}"
         with suppress(ValueError, TypeError, LookupError):
-            told = str(response.json()["detail"]).rstrip(".")
-        raise Unavailable(f"The server at {address.text} does not let you in: {told}.")
+            reason = str(response.json()["detail"]).rstrip(".")
+        raise Unavailable(f"The server at {address.text} refuses the connection: {reason}.")

@@ -1,6 +1,6 @@
-"""A call: who asks, about which space and time, and how the memory is reached for them.
+"""A call of an agent: its caller, space and time, and its access to the memory.
 
-The memory is used in threads of the executor, the protocol runs in the event loop.
+The memory runs in threads of the executor, the protocol in the event loop.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from hades.store.records import Progress
 Result = TypeVar("Result")
 Found = TypeVar("Found", Recall, Answer)
 Report = Callable[[float, str], Awaitable[None]]
-"""Tells a client how far a call is: a number that grows, and words."""
+"""Sends progress to a client: a growing number, and a text."""
 
 PAUSE_S = 0.1
-"""Between two reports of one phase: a client shows no more than that."""
+"""Least time between two reports of one phase."""
 
 
 class Stopped(Exception):
-    """The client waits no longer. Not a HadesError: ingestion would take it for a bad file."""
+    """The client cancelled the call. Not a HadesError: ingestion skips a file that raises one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,90 +43,92 @@ class AgentCall:
     executor: Executor
     caller: Caller
     home: str | None
-    """The space of calls that name none."""
+    """The space of calls that name no space."""
     tools: str = "all"
-    """Which tools the client wants to see: core, memgpt or all."""
+    """The set of tools that the client lists: core, memgpt or all."""
     named_space: str = ""
     as_of: str = ""
     known_at: str = ""
 
     @classmethod
     def of(cls, context: Ctx, space: str = "", as_of: str = "", known_at: str = "") -> AgentCall:
-        """The call a tool is called with."""
+        """Return the call for a tool's context, with its shared arguments."""
         request = context.request_context
         call = request.lifespan_context(request.request)
         return replace(call, named_space=space, as_of=as_of, known_at=known_at)
 
     @property
     def may_write(self) -> bool:
-        """Whether the caller is offered tools that write."""
+        """Whether tools that write are listed for the caller."""
         return self.caller.role >= Role.WRITER and not self.executor.read_only
 
     @property
     def space(self) -> str:
-        """The space it is about: the one it names, else the usual one."""
+        """The space that the call names, else `home`, else the only one the caller may use."""
         if self.named_space:
             return self.named_space
         if self.home is not None and self.caller.sees(self.home):
             return self.home
-        theirs = sorted(self.caller.spaces or ())
-        if len(theirs) == 1:
-            return theirs[0]
-        raise InvalidInput(f"Say which space: {', '.join(theirs) or 'you may use none'}.")
+        allowed = sorted(self.caller.spaces or ())
+        if len(allowed) == 1:
+            return allowed[0]
+        raise InvalidInput(f"Say which space: {', '.join(allowed) or 'you may use none'}.")
 
     async def spaces(self) -> list[str]:
-        """The spaces the caller may use, by name."""
-        found = await self.executor.read(self.caller, None, lambda view: view.spaces())
-        return sorted(one.name for one in found if self.caller.sees(one.name))
+        """Return the names of the spaces that the caller may use, sorted."""
+        spaces = await self.executor.read(self.caller, None, lambda view: view.spaces())
+        return sorted(space.name for space in spaces if self.caller.sees(space.name))
 
     async def read(
         self, do: Callable[[View], Result], *, fresh: bool = False, model: bool = False
     ) -> Result:
-        """Read the memory as of the call's time.
-
-        `fresh` indexes what was written since, so that a question finds it.
-        """
+        """Read the memory as of the call's time; with `fresh`, index new writes first."""
         valid, known = self.as_of or None, self.known_at or None
         return await self.executor.read(
             self.caller, self.space, do, valid=valid, known=known, fresh=fresh, model=model
         )
 
     async def ask(self, find: Callable[[View], Found], *, model: bool = False) -> Found:
-        """Ask a question, after indexing what was written since."""
-        return await self.read(lambda view: self.executor.told(find(view)), fresh=True, model=model)
+        """Ask a question, after indexing new writes, and report the answer to telemetry."""
+        return await self.read(
+            lambda view: self.executor.observed(find(view)), fresh=True, model=model
+        )
 
     async def write(self, do: Callable[[Memory], Result]) -> Result:
-        """Write; it is on disk when this returns."""
+        """Run a function that writes; the write is on disk when this returns."""
         return await self.executor.write(self.caller, self.space, do)
 
     async def work(self, do: Callable[[Memory, Progress], Result], context: Ctx) -> Result:
-        """Write something long, which the client can follow and cancel."""
+        """Run long work that writes; the client gets its progress and can cancel it."""
 
         async def report(progress: float, words: str) -> None:
             await context.report_progress(progress, message=words)
 
-        async with following(report) as told:
-            return await self.executor.work(self.caller, self.space, do, told)
+        async with following(report) as on_progress:
+            return await self.executor.work(self.caller, self.space, do, on_progress)
 
 
 Identify = Callable[[Any], AgentCall]
-"""The call a request of the transport makes (None over standard input and output)."""
+"""Returns the call for a request of the transport (None over standard input and output)."""
 Ctx = Context[Identify, Any]
-"""What the SDK hands to every tool and prompt."""
+"""The SDK's context, an argument of every tool and prompt."""
 
 
 @asynccontextmanager
 async def following(report: Report) -> AsyncIterator[Progress]:
-    """Progress of work in a thread, reported from the event loop; leaving stops the work."""
+    """Yield a progress function for a thread, which reports through the event loop.
+
+    When the context ends, the function raises Stopped, which stops the work.
+    """
     loop = asyncio.get_running_loop()
     stopped = threading.Event()
-    numbers = count(1)  # MCP wants progress to grow, whatever the phase
+    numbers = count(1)  # MCP requires progress to grow, also from phase to phase
     last_phase, last_at = "", 0.0
 
-    async def tell(words: str) -> None:
+    async def send(words: str) -> None:
         await report(next(numbers), words)
 
-    def told(what: str, done: int, total: int) -> None:
+    def on_progress(what: str, done: int, total: int) -> None:
         nonlocal last_phase, last_at
         if stopped.is_set():
             raise Stopped
@@ -135,9 +137,9 @@ async def following(report: Report) -> AsyncIterator[Progress]:
             return
         last_phase, last_at = what, now
         words = f"{what}: {done:,} of {total:,}" if total > 0 else f"{what}: {done:,}"
-        asyncio.run_coroutine_threadsafe(tell(words), loop)
+        asyncio.run_coroutine_threadsafe(send(words), loop)
 
     try:
-        yield told
+        yield on_progress
     finally:
         stopped.set()

@@ -1,8 +1,7 @@
-"""Over HTTP (streamable, without sessions): a part of `hades serve`, at /mcp.
+"""MCP over HTTP (streamable, without sessions), at /mcp of `hades serve`.
 
-Every request says by its key who asks. `/mcp?tools=core` lists the core tools alone,
-`/mcp?tools=memgpt` those of MemGPT, and `/mcp?read_only=true` only those that read, whatever the
-key may do.
+Each request is authenticated by its key. `/mcp?tools=core` lists only the core tools,
+`/mcp?tools=memgpt` those of MemGPT; `/mcp?read_only=true` allows only reads, for any key.
 """
 
 from __future__ import annotations
@@ -24,55 +23,55 @@ from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.server import AgentServer
 
 BODY_BYTES_AT_MOST = 4 * 1024 * 1024
-"""The longest text a tool takes, as UTF-8, and some more."""
+"""Enough for the longest text of a tool, as UTF-8."""
 
 
 class Mounted:
-    """An ASGI application; `run` must be open while it serves."""
+    """MCP as an ASGI application; `run` must be open while it serves."""
 
     def __init__(self, server: AgentServer) -> None:
         server.streamable_http_app(
             stateless_http=True,
             max_request_body_size=BODY_BYTES_AT_MOST,
-            # The server before it knows its own names, and checks them for every page.
+            # Our own middleware checks the host name of every request.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         self._sessions = server.session_manager
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """Its lifespan: open it in that of the application it is mounted in."""
+        """Run the SDK's session manager; use it in the lifespan of the outer application."""
         async with self._sessions.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller_of(scope)
-        if scope["method"] != "POST":  # there is no session to listen to, or to end
+        if scope["method"] != "POST":  # other methods are for sessions, which we do not have
             raise HTTPException(405, "Send requests to /mcp by POST.", {"allow": "POST"})
-        # Only a tool that writes makes it a write: most requests only ask what there is.
+        # A request counts as a read; a tool that writes changes this.
         record_call(None, writes=False)
         name_call("MCP")
         await self._sessions.handle_request(scope, await _received(scope, receive), send)
 
 
 async def _received(scope: Scope, receive: Receive) -> Receive:
-    """The same request, once its body is here: a client that goes before is no error of ours."""
+    """Read the body here, so that a disconnect is not an error of the SDK, and replay it."""
     first: Message | None = {
         "type": "http.request",
         "body": await Request(scope, receive).body(),
         "more_body": False,
     }
 
-    async def again() -> Message:
+    async def replay() -> Message:
         nonlocal first
-        told, first = first, None
-        return await receive() if told is None else told
+        message, first = first, None
+        return await receive() if message is None else message
 
-    return again
+    return replay
 
 
 def mounted(executor: Executor, *, home: str | None = DEFAULT_SPACE) -> Mounted:
-    """The memory of an executor over MCP. `home` is the space of calls that name none."""
+    """Return an executor's memory over MCP. `home` is the space of calls that name no space."""
 
     def identify(request: Any) -> AgentCall:
         caller = caller_of(request)

@@ -1,8 +1,7 @@
-"""Writing the line of configuration each client needs, into the file it reads.
+"""Add HADES to the configuration files of MCP clients.
 
-Where the files are and how they look is as the clients document it (2026-11). Whatever else
-is in a file stays; the old file is kept beside the new one, and the new one appears whole
-or not at all. What is not plain JSON is left alone.
+The files' places and formats are from the clients' documentation (2026-11). Other entries stay.
+The old file is kept as a backup. A file that is not plain JSON is not changed.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ Entry = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class AgentProgram:
-    """A program that uses MCP servers, and where it says which."""
+    """An MCP client, and where it configures its servers."""
 
     title: str
     file: str
-    """Below the home folder; `{data}` is where the system keeps applications' data."""
+    """Its file below the home folder; `{data}` is the folder for applications' data."""
     project_file: str | None = None
-    """Below a project's folder, where it reads one there."""
+    """Its file below a project's folder; None: it reads none there."""
     key: str = "mcpServers"
-    """The object of its file that holds the servers."""
+    """The key of the object with the servers."""
     typed: bool = False
-    """Its entries say `"type": "stdio"`."""
+    """Whether its entries have `"type": "stdio"`."""
 
 
 CLIENTS = {
@@ -53,16 +52,16 @@ CLIENTS = {
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """What would be written, before it is."""
+    """A planned change of a client's file."""
 
     client: AgentProgram
     file: Path
     name: str
     entry: Entry
     replaces: object
-    """The entry of that name that is there already."""
+    """The present entry of that name; None: there is none."""
     before: bytes | None
-    """The file as it was read; None: there is none."""
+    """The present content of the file; None: there is no file."""
     after: bytes
 
     @property
@@ -71,12 +70,12 @@ class ConfigChange:
         return self.replaces != self.entry
 
     def shown(self) -> str:
-        """The entry as it will stand in the file."""
+        """Return the entry as JSON text."""
         return json.dumps({self.client.key: {self.name: self.entry}}, indent=2, ensure_ascii=False)
 
 
 def plan(client: str, name: str, arguments: list[str], *, here: Path | None = None) -> ConfigChange:
-    """What has to be written for a client to start `hades` with these arguments."""
+    """Plan the change with which a client starts `hades` with these arguments."""
     if client not in CLIENTS:
         raise InvalidInput(f"There is no client {client!r}: {', '.join(CLIENTS)}.")
     clean_name(name, "server")
@@ -96,7 +95,7 @@ def plan(client: str, name: str, arguments: list[str], *, here: Path | None = No
 
 
 def apply(change: ConfigChange) -> Path | None:
-    """Write it; gives where the old file is kept. Conflict when it changed meanwhile."""
+    """Write a change, or raise Conflict if the file changed; return the old file's backup."""
     if _read(change.file) != change.before:
         raise Conflict(f"{change.file} was changed meanwhile: nothing was written, try again.")
     try:
@@ -115,7 +114,7 @@ def apply(change: ConfigChange) -> Path | None:
 
 
 def own_command() -> list[str]:
-    """How a program without our environment starts this very `hades`."""
+    """Return a command that starts this `hades` from any environment."""
     beside = Path(sys.executable).with_name("hades")
     for found in (str(beside) if beside.is_file() else None, shutil.which("hades")):
         if found:
@@ -124,7 +123,7 @@ def own_command() -> list[str]:
 
 
 def application_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the system keeps the data of desktop applications."""
+    """Return the system's folder for the data of desktop applications."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
     if sys.platform == "win32":
@@ -134,13 +133,13 @@ def application_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 def _file_of(client: AgentProgram, here: Path | None) -> Path:
     if here is None:
-        # A whole path, as the data folder is, takes the place of the home folder.
+        # `{data}` becomes an absolute path, which replaces the home folder.
         file = Path.home() / client.file.format(data=application_folder())
     elif client.project_file is None:
         raise InvalidInput(f"{client.title} reads no file of a project: leave out --here.")
     else:
         file = here / client.project_file
-    # A link to a file kept elsewhere stays a link.
+    # Write to the target of a symbolic link, so that the link stays.
     return Path(os.path.realpath(file))
 
 
@@ -168,18 +167,18 @@ def _parsed(content: bytes | None, file: Path) -> dict[str, Any]:
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(made := dict(pairs)) < len(pairs):
-        raise ValueError("a key stands there twice")  # writing it anew would lose one of them
-    return made
+    if len(config := dict(pairs)) < len(pairs):
+        raise ValueError("a key occurs twice")  # writing the file would lose one of them
+    return config
 
 
 def _written(config: dict[str, Any], before: bytes | None) -> bytes:
-    """The configuration as text, indented as it was."""
+    """Encode the configuration, with the indentation of the old file."""
     lines = (before or b"").decode("utf-8-sig", "replace").splitlines()
     indents = [line[: len(line) - len(line.lstrip())] for line in lines[1:2]]
     indent = indents[0] if indents and indents[0] else "  "
     text = json.dumps(config, indent=indent, ensure_ascii=False) + "\n"
     try:
         return text.encode()
-    except UnicodeEncodeError:  # half a character, written \ud83d
+    except UnicodeEncodeError:  # a lone surrogate, written \ud83d
         return (json.dumps(config, indent=indent) + "\n").encode()

@@ -1,6 +1,6 @@
-"""The tools of MemGPT, for agents that know them: listed with `--tools memgpt` alone.
+"""The tools of MemGPT, for agents that know them; listed only with `--tools memgpt`.
 
-Each is a method of `MemGPT`, with its arguments and its words.
+Each tool is a method of `MemGPT`, with its arguments and its docstring.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ def _declare(name: str) -> None:
     method = getattr(MemGPT, name)
     writes = "search" not in name
 
-    async def run(call: AgentCall, **said: Any) -> CallToolResult:
+    async def run(call: AgentCall, **arguments: Any) -> CallToolResult:
         def do(memory: Any) -> Any:
-            return method(MemGPT(memory), **said)
+            return method(MemGPT(memory), **arguments)
 
-        done = await (call.write(do) if writes else call.read(do, fresh=True))
-        return _answer(done, said.get("page", 0), call.space)
+        result = await (call.write(do) if writes else call.read(do, fresh=True))
+        return _answer(result, arguments.get("page", 0), call.space)
 
     run.__name__, run.__doc__ = name, method.__doc__
     own = list(inspect.signature(method).parameters.values())[1:]
     keyword = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [one.replace(kind=keyword, annotation=ARGUMENTS[one.name]) for one in own]
+        [parameter.replace(kind=keyword, annotation=ARGUMENTS[parameter.name]) for parameter in own]
     )
     tool("space", memgpt=True, writes=writes)(run)
 
 
-def _answer(done: CoreBlock | State | list[Any], page: int, space: str) -> CallToolResult:
-    if isinstance(done, CoreBlock):
-        return answers.reply(joined(core_block_lines(done)), space=space, block=done)
-    if isinstance(done, State):
-        return answers.written(done, space, f"Kept as {one_line(done.id)}.")
-    found = [(one.chunk.id, one.chunk.text) if isinstance(one, Hit) else (one.id, one.content)
-             for one in done]  # fmt: skip
-    results = [{"cite": cite, "text": excerpt(text)} for cite, text in found]
-    lines = [shown(f"[{one_line(one['cite'])}]", one["text"]) for one in results]
-    following = page + 1 if len(done) == PAGE_ITEMS else None
+def _answer(result: CoreBlock | State | list[Any], page: int, space: str) -> CallToolResult:
+    if isinstance(result, CoreBlock):
+        return answers.reply(joined(core_block_lines(result)), space=space, block=result)
+    if isinstance(result, State):
+        return answers.written(result, space, f"Kept as {one_line(result.id)}.")
+    hits = [(hit.chunk.id, hit.chunk.text) for hit in result if isinstance(hit, Hit)]
+    states = [(state.id, state.content) for state in result if isinstance(state, State)]
+    results = [{"cite": cite, "text": excerpt(text)} for cite, text in hits + states]
+    lines = [shown(f"[{one_line(item['cite'])}]", item["text"]) for item in results]
+    following = page + 1 if len(result) == PAGE_ITEMS else None
     lines += [f"More: pass page={following}."] if following else []
     text = "\n".join(lines) or "Nothing found: ask in other words, or for an earlier page."
     return answers.reply(text, space=space, results=results, next=following)
@@ -69,4 +69,4 @@ def _answer(done: CoreBlock | State | list[Any], page: int, space: str) -> CallT
 for _name in vars(MemGPT):
     if not _name.startswith("_"):
         _declare(_name)
-MEMGPT.add("get")  # how blocks are read: core/human
+MEMGPT.add("get")  # reads blocks, such as core/human

@@ -1,7 +1,7 @@
-"""The prompt people start a conversation with.
+"""The prompt with which a user can start a conversation.
 
-`answer_from_paths` is the contract of source document 002, appendix B: only what the paths say, and
-every claim cited by path and node.
+`answer_from_paths` follows source document 002, appendix B: the model may use only what the paths
+say, and cites path and node for every claim.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ async def answer_from_paths(
 ) -> str:
     """Asks for an answer from what is recalled alone, citing path numbers and node ids."""
     call = AgentCall.of(ctx, space, as_of)
-    found = await call.ask(lambda view: view.recall(question, budget=BUDGET_TOKENS))
-    paths = answers.recalled_paths(found)
-    passages = [shown(f"[{one_line(one.id)}]", one.chunk.text) for one in found.passages]
-    facts = [one_line(f"[{one.edge.cite}] {one.text}") for one in found.facts]
+    recall = await call.ask(lambda view: view.recall(question, budget=BUDGET_TOKENS))
+    paths = answers.recalled_paths(recall)
+    passages = [shown(f"[{one_line(each.id)}]", each.chunk.text) for each in recall.passages]
+    facts = [one_line(f"[{fact.edge.cite}] {fact.text}") for fact in recall.facts]
     parts = [
         "Facts:",
         *(facts or ["none"]),
@@ -46,7 +46,7 @@ async def answer_from_paths(
         *(passages or ["none"]),
         "",
         "Relational paths:",
-        *(answers.path_text(found.paths, (one["nodes"] for one in paths)) or ["none"]),
+        *(answers.path_text(recall.paths, (values["nodes"] for values in paths)) or ["none"]),
         "",
         f"Question: {one_line(question)}",
         "",

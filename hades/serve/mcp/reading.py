@@ -20,7 +20,7 @@ from hades.serve.mcp.tool import Name, OptionalName, Time, given, operation_tool
 from hades.store.edge_pages import Place, edge_place
 
 BUDGET_TOKENS_AT_MOST = 5_000
-"""Of a recalled text: more does not fit into one answer."""
+"""Most tokens of a recalled text; more would not fit into one answer."""
 
 Tokens = Annotated[int, Field(ge=50, le=BUDGET_TOKENS_AT_MOST)]
 
@@ -89,8 +89,8 @@ async def history(
 ) -> CallToolResult:
     """The versions of a topic, newest first: when each was true, and how it begins."""
     newest_first = reversed(await call.read(lambda view: view.history(topic)))
-    found = [one for one in newest_first if not after or one.version < after]
-    page = answers.page(found, limit, lambda one: one.version, answers.VERSION)
+    states = [state for state in newest_first if not after or state.version < after]
+    page = answers.page(states, limit, lambda state: state.version, answers.VERSION)
     return answers.versions(page, topic, call.space)
 
 
@@ -110,7 +110,7 @@ async def topics(
     """
     filters = given(glob=glob, tag=tag, since=since, until=until, after=after)
     found = await call.read(lambda view: view.topics(**filters, limit=limit + 1))
-    page = answers.page(found, limit, lambda one: one.name, answers.TOPIC)
+    page = answers.page(found, limit, lambda topic: topic.name, answers.TOPIC)
     nothing = str(nothing_remembered(past=bool(call.as_of or call.known_at)))
     if filters:
         nothing = "No topic fits: ask with fewer filters, or use `recall` to find by meaning."
@@ -132,7 +132,7 @@ async def edges(
     found = await call.read(
         lambda view: view.edges(name, direction=direction, all=ended, limit=limit + 1, **options)
     )
-    page = answers.page(found, limit, lambda one: _write_place(edge_place(one)), answers.FACT)
+    page = answers.page(found, limit, lambda edge: _write_place(edge_place(edge)), answers.FACT)
     return answers.facts(page, call.space, f"No fact about {name!r} is known here.")
 
 
@@ -166,4 +166,4 @@ def _read_place(text: str) -> Place:
         group, number, mark = text.split(".")
         return int(group), int(number), mark
     except ValueError as error:
-        raise InvalidInput("That `after` is not one this tool gave: leave it out.") from error
+        raise InvalidInput("`after` is not from an answer of this tool: leave it out.") from error

@@ -1,13 +1,13 @@
 """Topics and states as resources: `hades://{space}/{topic}` and `…/{topic}/{version}`.
 
-Space and topic are percent-encoded whole, the slashes of a topic too, so that a version
-cannot be taken for a part of a name.
+Space and topic are percent-encoded, including slashes, so that a version cannot be confused with
+a part of a name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from operator import methodcaller
 from urllib.parse import quote, unquote, urlsplit
 
 import mcp_types as types
@@ -16,7 +16,6 @@ from mcp.server.lowlevel.helper_types import ReadResourceContents
 from hades.domain.times import iso
 from hades.domain.topics import Topic
 from hades.errors import NotFound
-from hades.memory import View
 from hades.serve.mcp.call import AgentCall
 
 SCHEME = "hades"
@@ -41,13 +40,13 @@ TEMPLATES = [
 
 
 def uri_of(space: str, topic: str, version: int | None = None) -> str:
-    """Where a topic, or one version of it, is read."""
+    """Return the URI of a topic or of one of its versions."""
     uri = f"{SCHEME}://{quote(space, safe='')}/{quote(topic, safe='')}"
     return uri if version is None else f"{uri}/{version}"
 
 
 def read_uri(uri: str) -> tuple[str, str, int | None]:
-    """Space, topic and version of an address; slashes may also stand as they are."""
+    """Return the space, topic and version of a URI; slashes need not be encoded."""
     unknown = NotFound(
         f"There is no resource {uri[:200]!r}: write {SCHEME}://space/topic, with %2F for a slash."
     )
@@ -67,27 +66,29 @@ def read_uri(uri: str) -> tuple[str, str, int | None]:
 
 
 async def listed(call: AgentCall, cursor: str | None) -> types.ListResourcesResult:
-    """A page of the topics of every space the caller may use, by name."""
-    # The address of the last resource of the page before.
+    """Return a page of the topics in all spaces that the caller may use, by name.
+
+    The cursor is the URI of the last resource of the previous page.
+    """
     first_space, last_topic, _ = read_uri(cursor) if cursor else ("", None, None)
-    found: list[tuple[str, Topic]] = []
+    topics: list[tuple[str, Topic]] = []
     for space in await call.spaces():
-        if space < first_space or len(found) > PAGE:
+        if space < first_space or len(topics) > PAGE:
             continue
         after = last_topic if space == first_space else None
-        there = replace(call, named_space=space)
-        page = await there.read(_topics_after(after, PAGE + 1 - len(found)))
-        found += [(space, topic) for topic in page]
-    more = len(found) > PAGE
-    found = found[:PAGE]
+        in_space = replace(call, named_space=space)
+        page = methodcaller("topics", after=after, limit=PAGE + 1 - len(topics))
+        topics += [(space, topic) for topic in await in_space.read(page)]
+    more = len(topics) > PAGE
+    topics = topics[:PAGE]
     return types.ListResourcesResult(
-        resources=[_resource(space, topic) for space, topic in found],
-        next_cursor=uri_of(found[-1][0], found[-1][1].name) if more else None,
+        resources=[_resource(space, topic) for space, topic in topics],
+        next_cursor=uri_of(topics[-1][0], topics[-1][1].name) if more else None,
     )
 
 
 async def read(call: AgentCall, uri: str) -> ReadResourceContents:
-    """The text of a topic or of one of its versions; what it is besides is in `_meta`."""
+    """Return the text of a topic or of one version, with its version, times and tags in `_meta`."""
     space, topic, version = read_uri(uri)
     there = replace(call, named_space=space)
     state = await there.read(lambda view: view.get(topic, version))
@@ -101,10 +102,6 @@ async def read(call: AgentCall, uri: str) -> ReadResourceContents:
         "hades/tags": list(state.tags),
     }
     return ReadResourceContents(content=state.content, mime_type=_mime_type(topic), meta=about)
-
-
-def _topics_after(last: str | None, limit: int) -> Callable[[View], list[Topic]]:
-    return lambda view: view.topics(after=last, limit=limit)
 
 
 def _resource(space: str, topic: Topic) -> types.Resource:

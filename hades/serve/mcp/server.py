@@ -1,7 +1,7 @@
-"""The server: the SDK's, with our tools, resources and prompts.
+"""The SDK's server with our tools, resources and prompts, for stdio and HTTP.
 
-One server for stdio and for HTTP. What is listed depends on who asks: a reader is shown no
-tool that writes. Errors are one sentence; what went wrong inside is for the log.
+The lists depend on the caller: a reader sees no tool that writes. An error is answered with one
+sentence; internal details go to the log.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ INSTRUCTIONS = (
 
 
 class AgentServer(MCPServer[Identify]):
-    """The memory of an executor over MCP."""
+    """An MCP server for the memory that `identify` leads to."""
 
     def __init__(
         self,
@@ -72,18 +72,18 @@ class AgentServer(MCPServer[Identify]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Any = None
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Call a tool; what is wrong is told in one sentence."""
+        """Call a tool; raise ToolError with one sentence if it fails."""
         if (tool := TOOLS.get(name)) is None:
             raise ToolError(f"There is no tool {name!r}.")
         name_call(f"MCP {name}")
         known = tool.parameters["properties"]
         # Null is the same as leaving an argument out.
-        said = {key: value for key, value in arguments.items() if value is not None}
-        for key in said:
+        given = {key: value for key, value in arguments.items() if value is not None}
+        for key in given:
             if key not in known:
                 raise ToolError(f"{name} has no argument {key!r}: {', '.join(known)}.")
         try:
-            return await super().call_tool(name, said, context)
+            return await super().call_tool(name, given, context)
         except ToolError as error:
             cause = error.__cause__
             if isinstance(cause, ValidationError):
@@ -95,7 +95,7 @@ class AgentServer(MCPServer[Identify]):
     async def read_resource(
         self, uri: AnyUrl | str, context: Ctx | None = None
     ) -> Iterable[ReadResourceContents]:
-        """The text of a topic or a version."""
+        """Return the text of a topic or a version."""
         assert context is not None
         try:
             return [await resources.read(AgentCall.of(context), str(uri))]
@@ -105,13 +105,13 @@ class AgentServer(MCPServer[Identify]):
             raise ResourceError(str(error)) from error
 
     async def list_resource_templates(self) -> list[types.ResourceTemplate]:
-        """How topics and their versions are addressed."""
+        """Return the URI templates of topics and versions."""
         return resources.TEMPLATES
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Any = None
     ) -> types.GetPromptResult | types.InputRequiredResult:
-        """The messages of a prompt."""
+        """Return the messages of a prompt; raise MCPError with our message if it fails."""
         try:
             return await super().get_prompt(name, arguments, context)
         except ValueError as error:
@@ -121,7 +121,7 @@ class AgentServer(MCPServer[Identify]):
 async def _listed_for_caller(
     ctx: ServerRequestContext[Any, Any], call_next: CallNext
 ) -> HandlerResult:
-    """Lists show what the caller may use: fewer tools, and their topics."""
+    """Answer tools/list and resources/list with the tools and topics the caller may use."""
     result = await call_next(ctx)
     if ctx.method not in ("tools/list", "resources/list"):
         return result
@@ -137,15 +137,15 @@ async def _listed_for_caller(
         sets = {"core": CORE, "memgpt": MEMGPT}
         shown = sets.get(call.tools, set(TOOLS) - MEMGPT | CORE)
         shown = shown if call.may_write else shown - WRITING
-        result["tools"] = [one for one in result["tools"] if one["name"] in shown]
+        result["tools"] = [tool for tool in result["tools"] if tool["name"] in shown]
         if call.caller.spaces is not None and len(call.caller.spaces) == 1:
-            for one in result["tools"]:
-                one["inputSchema"]["properties"].pop("space", None)
+            for tool in result["tools"]:
+                tool["inputSchema"]["properties"].pop("space", None)
     return result
 
 
 def _sentence(tool: str, error: ValidationError) -> str:
-    """What is wrong with the arguments of a call: the first thing."""
+    """Return the first error in a tool's arguments, as a sentence."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "missing":
@@ -157,7 +157,7 @@ def _sentence(tool: str, error: ValidationError) -> str:
 
 
 def _first_cause(error: BaseException) -> BaseException:
-    """Our own error behind those the SDK wrapped it in, where there is one."""
+    """Return the HadesError that the SDK wrapped; without one, the error itself."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, HadesError):
         cause = cause.__cause__

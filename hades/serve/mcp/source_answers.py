@@ -1,6 +1,6 @@
-"""What the tools of the source documents ask of a view, and a recall in the shapes they hand over.
+"""HippoRAG's retrieval as one recall with its own plan, in the format of source document 004.
 
-Nothing is searched here: each tool recalls once. `hades.operations.pathrag` has the paths.
+PathRAG's is in `hades.operations.pathrag`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from hades.domain.times import iso
 from hades.memory import View
 
 TOKENS_PER_RESULT, TOKENS_AT_LEAST = 600, 5_000
-"""Room for whole passages and their heads: the source documents want all their results."""
+"""Budget for whole passages and their headings, so that no result is cut."""
 WALK_FROM_NAMES, WALK_FROM_PRIOR = "walk from names", "walk from meaning and words"
 UNFINISHED_WALK, PRIOR = "walk, not finished in time", "meaning and words"
 
 
 def retrieve(view: View, query: str, top_k: int = 5, max_hops: int = 0) -> dict[str, Any]:
-    """The passages nearest by the walk (source document 004), and which step of its chain answered.
+    """Return the best passages by the walk (source document 004), and which fallback answered.
 
-    The walk starts from the names of the query. Each of `max_hops` lets it go two arcs further
-    in the mean.
+    The walk starts from the names in the query. Each of `max_hops` makes it two arcs longer on
+    average.
     """
     plan = {
         "retriever": {"read_on": 0},
@@ -34,16 +34,16 @@ def retrieve(view: View, query: str, top_k: int = 5, max_hops: int = 0) -> dict[
         "facts": 0,
     }
     budget = max(top_k * TOKENS_PER_RESULT, TOKENS_AT_LEAST)
-    found = view.recall(query, budget=budget, plan=plan)
-    results = [_result(passage, rank) for rank, passage in enumerate(found.passages, 1)]
-    return {"query": query, "answered_by": _step(found), "results": results}
+    recall = view.recall(query, budget=budget, plan=plan)
+    results = [_result(passage, rank) for rank, passage in enumerate(recall.passages, 1)]
+    return {"query": query, "answered_by": _step(recall), "results": results}
 
 
-def _step(found: Recall) -> str:
-    """Which step of the chain answered: each is taken when the one before cannot be."""
-    if not any(one.parts.get("walk") for one in found.passages):
+def _step(recall: Recall) -> str:
+    """Return which step of the fallback chain ordered the passages."""
+    if not any(passage.parts.get("walk") for passage in recall.passages):
         return PRIOR
-    reasons = {(one.stage, one.reason) for one in found.reasons}
+    reasons = {(note.stage, note.reason) for note in recall.reasons}
     if ("walk", Reason.TIMEOUT) in reasons:
         return UNFINISHED_WALK
     return WALK_FROM_PRIOR if ("seeds", Reason.NOTHING_NAMED) in reasons else WALK_FROM_NAMES

@@ -1,4 +1,4 @@
-"""The tools that the source documents name, with their arguments, over the same calls."""
+"""The tools named in the source documents, with their arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hades.serve.mcp.tool import Name, OptionalName, Question, Share, tool
 from hades.serve.mcp.writing import propose
 
 PASSAGES = {"execution": 5, "planning": 10, "brainstorming": 20}
-"""Of the modes of source document 004."""
+"""Passages by mode, as in source document 004."""
 PATHS_AT_MOST = 20
 FIELDS = ("alias", "content", "evidence", "kind", "relation", "target")
 
@@ -63,8 +63,8 @@ async def hipporag_retrieve(
         lambda view: source_answers.retrieve(view, query, wanted, max_hops), fresh=True
     )
     blocks = [
-        shown(f"[{one['rank']}] {one_line(one['chunk_id'])} ({one['score']:.2f})", one["text"])
-        for one in found["results"]
+        shown(f"[{hit['rank']}] {one_line(hit['chunk_id'])} ({hit['score']:.2f})", hit["text"])
+        for hit in found["results"]
     ]
     text = "\n\n".join(blocks) or f"No passages found for query: {query}"
     return answers.reply(text, **found)
@@ -75,12 +75,12 @@ async def graph_query_paths(
     call: AgentCall, query: Question, k: UpTo20 = 5, L: Annotated[int, Field(ge=1, le=5)] = 3
 ) -> CallToolResult:
     """K paths of at most L edges as text, with citations."""
-    # Longer paths fall away afterwards: ask for as many as a plan gives.
+    # Ask for as many paths as a plan allows, since those longer than L are dropped.
     plan = {"paths": PATHS_AT_MOST, "graph": {"hops": L}}
-    found = await call.ask(lambda view: view.recall(query, plan=plan))
-    best = [path for path in found.paths if len(path.steps) <= L][:k]
-    paths = [answers.path_values(number, one) for number, one in enumerate(best, 1)]
-    lines = answers.path_text(best, (one["nodes"] for one in paths))
+    recall = await call.ask(lambda view: view.recall(query, plan=plan))
+    best = [path for path in recall.paths if len(path.steps) <= L][:k]
+    paths = [answers.path_values(number, path) for number, path in enumerate(best, 1)]
+    lines = answers.path_text(best, (values["nodes"] for values in paths))
     text = "\n".join(lines) or f"No paths found for query: {query}"
     return answers.reply(text, query=query, paths=paths)
 
@@ -97,5 +97,5 @@ async def graph_entity_update(
     for field in fields:
         if field not in FIELDS:
             raise InvalidInput(f"There is no field {field!r}: {', '.join(FIELDS)}.")
-    said: dict[str, Any] = {**fields, "idempotency_key": idempotency_key}
-    return await propose(call, entity_id, confidence, **said)
+    arguments: dict[str, Any] = {**fields, "idempotency_key": idempotency_key}
+    return await propose(call, entity_id, confidence, **arguments)

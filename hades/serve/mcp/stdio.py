@@ -1,7 +1,6 @@
-"""Over standard input and output: one client, one process, which ends with its client.
+"""MCP over standard input and output: one process for one client, which ends with the client.
 
-Nothing but the protocol goes to standard output: the SDK turns what else is printed to
-standard error while it serves.
+Standard output carries only the protocol; other output goes to standard error.
 """
 
 from __future__ import annotations
@@ -26,7 +25,10 @@ from hades.settings import load_settings
 def serve_memory(
     memory: str | Path, space: str | None, *, read_only: bool, tools: str = "all"
 ) -> None:
-    """Serve a memory file, made when there is none; a named space is then the only one."""
+    """Serve a memory file; unless `read_only`, create it if it does not exist.
+
+    With a space, the client may use only that one.
+    """
     settings = load_settings()
     encoder = None if settings.encoder == "minilm" else settings.encoder
     executor = Executor.open(
@@ -44,21 +46,21 @@ def serve_memory(
 
 
 def run(serving: Coroutine[Any, Any, None]) -> None:
-    """Run until the client goes, or until an interrupt."""
-    # A thread waits for a line of standard input, and nothing wakes it but a line: so an
-    # interrupt ends the process as it stands. What was answered as written is on disk.
+    """Run until the client disconnects, or until an interrupt."""
+    # A thread blocks on reading standard input and cannot be woken, so an interrupt must end the
+    # process at once. Writes that were answered are on disk.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     asyncio.run(serving)
 
 
 async def _serve(call: AgentCall) -> None:
-    # A space that is not there is told at once, not at the first call.
+    # Raise NotFound for a missing space now, not at the first call.
     await call.read(lambda view: view.pending)
 
     @asynccontextmanager
     async def while_serving() -> AsyncIterator[None]:
         warming = asyncio.create_task(_warm(call))
-        # What is printed would stay in a buffer, and go out after the last answer.
+        # Printed text would otherwise be buffered, and follow the last answer on standard output.
         with redirect_stdout(sys.stderr):
             yield
         warming.cancel()
@@ -67,14 +69,14 @@ async def _serve(call: AgentCall) -> None:
 
 
 async def _warm(call: AgentCall) -> None:
-    """Load what the first question needs while the client still says hello."""
+    """Load what the first question needs, while the client still initialises."""
 
     async def silent(_progress: float, _words: str) -> None:
-        """Nobody asked how far it is."""
+        """Report nothing: no client waits for this."""
 
     with suppress(HadesError):
-        async with following(silent) as told:
-            await call.read(lambda view: view.warm(told))
+        async with following(silent) as on_progress:
+            await call.read(lambda view: view.warm(on_progress))
 
 
 def _login_name() -> str:

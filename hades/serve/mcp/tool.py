@@ -1,8 +1,8 @@
-"""Tools: functions of a call and typed arguments, made tools of the SDK.
+"""Decorators that make functions and operations tools of the SDK.
 
-Every client puts the list of tools before its model in every conversation, so it is kept
-short: an argument that several tools have is described once, in `recall`. For text, empty is
-the same as left out.
+A client sends the list of tools to its model in every conversation, so it is kept short:
+arguments that several tools share are described only in `recall`. An empty text means that the
+argument is left out.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ DESCRIBED_IN = "recall"
 _NOT_SHOWN = frozenset(
     {"title", "default", "maxLength", "minLength", "maxItems", "minimum", "maximum"}
 )
-"""Of a schema: checked all the same, but a model does not need to read it."""
+"""Keywords of a schema that are checked but not shown: models do not need them."""
 
 TOOLS: dict[str, Tool] = {}
 CORE: set[str] = set()
-"""What an agent needs; `--tools core` shows these alone."""
+"""Tools that `--tools core` lists."""
 MEMGPT: set[str] = set()
-"""What `--tools memgpt` shows, and nothing else does."""
+"""Tools that `--tools memgpt` lists; those outside `CORE` are listed only there."""
 WRITING: set[str] = set()
 
 Function = TypeVar("Function", bound=Callable[..., Awaitable[CallToolResult]])
@@ -61,14 +61,14 @@ def tool(
     writes: bool = False,
     destroys: bool = False,
 ) -> Callable[[Function], Function]:
-    """Make a function a tool, with the shared arguments named. Its docstring is for models.
+    """Make a function a tool with these shared arguments. Its docstring is for models.
 
-    The function gets an `AgentCall`, which has the shared arguments, then its own.
+    The function gets an `AgentCall`, which has the shared arguments, and its own arguments.
     """
 
     def declare(function: Function) -> Function:
         name = function.__name__
-        made = Tool.from_function(
+        declared = Tool.from_function(
             _with_context(function, shared),
             name=name,
             description=inspect.getdoc(function),
@@ -76,11 +76,11 @@ def tool(
                 read_only_hint=not writes, destructive_hint=destroys if writes else None
             ),
         )
-        schema = _short(made.parameters)
+        schema = _short(declared.parameters)
         if name != DESCRIBED_IN:
-            for one in shared:
-                del schema["properties"][one]["description"]
-        TOOLS[name] = made.model_copy(update={"parameters": schema})
+            for argument in shared:
+                del schema["properties"][argument]["description"]
+        TOOLS[name] = declared.model_copy(update={"parameters": schema})
         if core:
             CORE.add(name)
         if memgpt:
@@ -95,26 +95,27 @@ def tool(
 def operation_tool(
     names: str = "", *, core: bool = False, destroys: bool = False, **described: Any
 ) -> Callable[[Answering], Answering]:
-    """Make an operation a tool; the function answers for what the operation gave.
+    """Make an operation a tool; the decorated function turns its result into an answer.
 
-    Its arguments are those of the declaration: `described` ones with words for models (or a type
-    and default of their own), then those in `names` without. Its docstring is for models.
+    The tool has those arguments of the operation that are in `described`, with a description for
+    models (or None, or a type and a default), and in `names`, without one. The function has the
+    operation's name, and its docstring is for models.
     """
 
     def declare(answer: Answering) -> Answering:
         operation = OPERATIONS[answer.__name__]
         shown = {**described, **dict.fromkeys(names.split())}
 
-        async def run(call: AgentCall, **said: Any) -> CallToolResult:
+        async def run(call: AgentCall, **arguments: Any) -> CallToolResult:
             required = {name for name in shown if operation.parameter(name).required}
-            options = {name: said[name] for name in required} | given(**said)
+            options = {name: arguments[name] for name in required} | given(**arguments)
 
             def do(memory: Any) -> Any:
                 return getattr(memory, operation.name)(**options)
 
             model = operation.calls_model(options)
-            found = await (call.write(do) if operation.writes else call.ask(do, model=model))
-            return answer(call, found)
+            result = await (call.write(do) if operation.writes else call.ask(do, model=model))
+            return answer(call, result)
 
         run.__name__, run.__doc__ = answer.__name__, answer.__doc__
         own = [_argument(operation.parameter(name), about) for name, about in shown.items()]
@@ -127,8 +128,8 @@ def operation_tool(
 
 
 def _argument(parameter: Parameter, about: Any) -> inspect.Parameter:
-    """An argument of an operation, with words of its own or none."""
-    kind, *bounds = get_args(wire_type(parameter))[:-1]  # without the words of the declaration
+    """Return an operation's parameter as a tool's; `about` is as in `operation_tool`."""
+    kind, *bounds = get_args(wire_type(parameter))[:-1]  # without the declared description
     if bounds:
         kind = cast(Any, Annotated)[(kind, *bounds)]
     default = parameter.default
@@ -143,7 +144,7 @@ def _argument(parameter: Parameter, about: Any) -> inspect.Parameter:
 def _with_context(
     function: Callable[..., Awaitable[CallToolResult]], shared: tuple[str, ...]
 ) -> Callable[..., Awaitable[CallToolResult]]:
-    """The function as the SDK calls it: with its context, and the shared arguments last."""
+    """Wrap a function for the SDK, which passes its context and the shared arguments."""
 
     async def run(ctx: Ctx, **arguments: Any) -> CallToolResult:
         common = {name: arguments.pop(name) for name in shared}
@@ -169,23 +170,23 @@ def _with_context(
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """The options that were given: those that are neither None nor an empty text."""
-    return {name: one for name, one in options.items() if one is not None and one != ""}
+    """Return the options that are neither None nor an empty text."""
+    return {name: value for name, value in options.items() if value is not None and value != ""}
 
 
 def _short(schema: Any) -> Any:
-    """A JSON schema without what a model does not need."""
+    """Return a JSON schema without the keywords in `_NOT_SHOWN`, and without null."""
     if isinstance(schema, list):
-        return [_short(one) for one in schema]
+        return [_short(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     short: dict[str, Any] = {}
     for key, value in schema.items():
         if key == "properties":
-            short[key] = {name: _short(one) for name, one in value.items()}
+            short[key] = {name: _short(property) for name, property in value.items()}
         elif key not in _NOT_SHOWN:
             short[key] = _short(value)
-    options = [one for one in short.get("anyOf", ()) if one != {"type": "null"}]
+    options = [option for option in short.get("anyOf", ()) if option != {"type": "null"}]
     if len(options) == 1:  # null is the same as leaving the argument out
         del short["anyOf"]
         short |= options[0]

@@ -1,4 +1,4 @@
-"""Tools that write. None of them loses anything: earlier states and facts stay readable."""
+"""Tools that write. Earlier states and facts stay readable."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ async def ingest_text(
     """Store a long text (document, transcript, page) as one topic, and index it at once."""
     options = given(tags=tags, valid_from=valid_from)
 
-    def take(memory: Memory, told: Progress) -> State:
-        told("writing", 0, 1)
+    def take(memory: Memory, report: Progress) -> State:
+        report("writing", 0, 1)
         state = memory.remember(topic, text, **options)
-        memory._index_pending(told)
+        memory._index_pending(report)
         return state
 
     state = await call.work(take, ctx)
@@ -164,13 +164,14 @@ async def propose(
 
         return memory.once(idempotency_key, request, do) if idempotency_key else (do(), False)
 
-    made, repeated = await call.write(write)
-    became = "waits for approval" if made["status"] == "waiting" else f"is {made['status']}"
+    proposal, repeated = await call.write(write)
+    number, status = proposal["id"], proposal["status"]
+    became = "waits for approval" if status == "waiting" else f"is {status}"
     again = ", as it was before" if repeated else ""
     return answers.reply(
-        f"Proposal {made['id']} {became}{again}.",
-        proposal=made["id"],
-        status=made["status"],
-        threshold=made["threshold"],
+        f"Proposal {number} {became}{again}.",
+        proposal=number,
+        status=status,
+        threshold=proposal["threshold"],
         repeated=repeated,
     )

@@ -1,5 +1,5 @@
-"""REST: the operations of `Memory` as routes. Most are made from their declarations
-(`operations.py`); the other modules are what needs code of its own.
+"""REST: the operations of `Memory` as routes. Most routes are made from the declarations of
+operations (`operations.py`); the other modules have those that need their own code.
 """
 
 from fastapi import APIRouter
@@ -13,5 +13,5 @@ _OWN = (states, spaces, batch, exports, jobs, admin)
 
 
 def routers() -> list[APIRouter]:
-    """Every router there is."""
+    """Return all routers."""
     return [*(module.router for module in _OWN), operation_router()]

@@ -1,4 +1,4 @@
-"""Admin: what concerns the whole memory or files of this machine; at the admin socket only."""
+"""Admin: routes for the whole memory and files of this machine; at the admin socket only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hades.store.records import Problem, Progress
 
 
 async def only_here(request: Request) -> None:
-    """404 for everybody who did not come by the admin socket."""
+    """Raise 404 unless the call came by the admin socket and has the role admin."""
     caller = caller_of(request)
     if not caller.local or caller.role < Role.ADMIN:
         raise HTTPException(404)
@@ -54,7 +54,7 @@ class Reembed(Body):
 
 
 class IngestPaths(Body):
-    """Files and folders of the server's own machine to take in."""
+    """Files and folders of the server's machine to ingest."""
 
     model_config = example(space="default", paths=["/srv/handbook"])
 
@@ -86,7 +86,7 @@ def _file(kind: str, what: str) -> dict[int | str, dict[str, Any]]:
     responses=_file(_LINES, "Everything, in all spaces and at all times, as JSON lines."),
 )
 async def export(asked: AnyRequest) -> Response:
-    """The whole memory as JSON lines, for `import`."""
+    """Export the whole memory as JSON lines, for `import`."""
     file = await asked.executor.read(
         asked.caller,
         None,
@@ -107,8 +107,8 @@ async def import_(
     asked: AnyRequest,
     into: Annotated[str | None, NAME, Query(description="Another name for its space.")] = None,
 ) -> Response:
-    """Take in what `export` wrote, all or nothing; how much of each kind came in."""
-    return await _with_file(asked, ".jsonl", lambda m, path, _told: m.import_(path, into=into))
+    """Import what `export` wrote, all or nothing. Returns how much of each kind was imported."""
+    return await _with_file(asked, ".jsonl", lambda m, path, _report: m.import_(path, into=into))
 
 
 @router.get(
@@ -118,12 +118,12 @@ async def import_(
     responses=_file(_OCTETS, "The whole memory as one file, for `restore` or to be opened."),
 )
 async def backup(asked: AnyRequest) -> Response:
-    """A copy of the whole memory, made while others read and write it."""
+    """Copy the whole memory, while others read and write it."""
     uploads: Uploads = asked.request.app.state.uploads
     folder = await asyncio.to_thread(uploads.new_folder)
 
-    def work(memory: Memory, told: Progress) -> IO[bytes]:
-        memory.backup(folder / "memory.hades", told)
+    def work(memory: Memory, report: Progress) -> IO[bytes]:
+        memory.backup(folder / "memory.hades", report)
         return (folder / "memory.hades").open("rb")
 
     try:
@@ -140,11 +140,11 @@ async def backup(asked: AnyRequest) -> Response:
     openapi_extra=_sent(_OCTETS),
 )
 async def restore(asked: AnyRequest) -> Response:
-    """Put a backup in the place of this memory, in one step; the change it stands at then."""
+    """Replace this memory with a backup, in one step. Returns the number of its last change."""
 
-    def work(memory: Memory, path: Path, told: Progress) -> dict[str, int]:
+    def work(memory: Memory, path: Path, report: Progress) -> dict[str, int]:
         try:
-            memory.restore(path, told)
+            memory.restore(path, report)
         except Corrupt as error:
             raise InvalidInput(
                 "The upload is not a complete backup: nothing was changed."
@@ -156,40 +156,40 @@ async def restore(asked: AnyRequest) -> Response:
 
 @router.post("/check", summary="Look for damage", response_model=Page[Problem])
 async def check(asked: AnyRequest) -> Response:
-    """What is wrong with the file, where, and how to repair it."""
-    found = await asked.executor.read(
+    """List the problems of the file: what is wrong, where, and how to repair it."""
+    problems = await asked.executor.read(
         asked.caller, None, lambda view: view.check(), role=Role.ADMIN, patient=True
     )
-    return json_response(to_json(whole(found)))
+    return json_response(to_json(whole(problems)))
 
 
 @router.post("/repair", summary="Repair damage", response_model=Page[Problem])
 async def repair(asked: AnyRequest) -> Response:
-    """Repair what can be derived again; the problems that remain."""
-    left = await _work(asked, lambda memory, told: memory.repair(told))
+    """Rebuild derived data that is damaged. Returns the problems that remain."""
+    left = await _work(asked, lambda memory, report: memory.repair(report))
     return json_response(to_json(whole(left)))
 
 
 @router.post("/reembed", summary="Move to another encoder", response_model=Number)
 async def reembed(asked: AnyRequest, body: Reembed) -> Response:
-    """Make the vectors of another encoder beside the old ones, then use them; how many."""
-    made = await _work(
-        asked, lambda memory, told: memory.reembed(body.encoder, told), space=body.space
+    """Compute the vectors of another encoder, then use them. Returns how many."""
+    vectors = await _work(
+        asked, lambda memory, report: memory.reembed(body.encoder, report), space=body.space
     )
     asked.executor.follow_encoder()
-    return json_response(to_json({"value": made}))
+    return json_response(to_json({"value": vectors}))
 
 
-@router.post("/jobs", summary="Take in paths", status_code=202, response_model=JobStatus)
+@router.post("/jobs", summary="Ingest paths", status_code=202, response_model=JobStatus)
 async def ingest(
     asked: AnyRequest, jobs: TheJobs, body: IngestPaths, key: IdempotencyKey = None
 ) -> Response:
-    """Take in files and folders of this machine, also git histories, as a job."""
+    """Ingest files, folders and git histories of this machine, as a job."""
     options = body.model_dump(exclude={"space", "paths"})
     options["phases"] = body.phases or PHASES
 
-    def work(memory: Memory, told: Progress) -> Any:
-        return memory.ingest(*body.paths, **options, on_progress=told)
+    def work(memory: Memory, report: Progress) -> Any:
+        return memory.ingest(*body.paths, **options, on_progress=report)
 
     await Asked(asked.request, body.space).require(Role.ADMIN)
     job = jobs.begun_with(key, asked.caller, body.space) or jobs.start(
@@ -202,7 +202,7 @@ async def ingest(
 async def audit(
     asked: AnyRequest, limit: Annotated[int, Query(ge=0, le=AUDIT_AT_MOST)] = 100
 ) -> Response:
-    """The last calls, newest first: who called what, where, and what came of it."""
+    """List the last calls, newest first: who called what, where, and with which status."""
     log: Audit | None = asked.request.app.state.audit
     if log is None:
         raise Unavailable("This server writes no audit log.")
@@ -218,14 +218,14 @@ async def _work(
 async def _with_file(
     asked: Asked, suffix: str, work: Callable[[Memory, Path, Progress], Any]
 ) -> Response:
-    """Work with a file that is sent."""
+    """Receive the request's body as a file, and do work with it."""
     uploads: Uploads = asked.request.app.state.uploads
     folder = await asyncio.to_thread(uploads.new_folder)
     path = folder / f"sent{suffix}"
     try:
         await receive_file(asked.request, path)
-        made = await _work(asked, lambda memory, told: work(memory, path, told))
+        result = await _work(asked, lambda memory, report: work(memory, path, report))
     finally:
         await asyncio.to_thread(remove_path, folder)
-    asked.executor.follow_encoder()  # an import or a backup may bring its own
-    return json_response(to_json(made))
+    asked.executor.follow_encoder()  # an import or a backup may have another encoder
+    return json_response(to_json(result))

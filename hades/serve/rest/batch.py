@@ -46,30 +46,30 @@ class Batch(Body):
 
 @router.post("/batch", summary="Write several things at once", response_model=Page[Any])
 async def batch(writes: Writes, body: Batch) -> Response:
-    """Do several writes in one commit, all or nothing; their results, in order."""
+    """Do several writes in one commit, all or nothing. Returns their results in order."""
     writes.caller.require(Role.WRITER, writes.space)
-    # In a thread: there may be thousands of writes to look at.
-    asked = await asyncio.to_thread(_read, writes, body)
+    # In a thread, since there may be thousands of writes to check.
+    operations = await asyncio.to_thread(_read, writes, body)
 
     def write(memory: Memory) -> dict[str, Any]:
         with memory.batch():
-            done = [run(operation, memory, given) for operation, given in asked]
+            done = [run(operation, memory, given) for operation, given in operations]
         return whole(done)
 
-    needed = max((operation.role for operation, _ in asked), default=Role.WRITER)
+    needed = max((operation.role for operation, _ in operations), default=Role.WRITER)
     return await writes.answer(write, role=needed)
 
 
 def _read(writes: Writes, body: Batch) -> list[tuple[Operation, dict[str, Any]]]:
-    """The operations of a batch with their arguments; what is wrong with the first is told."""
-    asked = []
-    for number, one in enumerate(body.operations):
-        operation = OPERATIONS.get(one.operation)
+    """Return the operations of a batch with their arguments; raise for the first wrong one."""
+    operations = []
+    for number, write in enumerate(body.operations):
+        operation = OPERATIONS.get(write.operation)
         if operation is None or not operation.writes or operation.long:
-            raise InvalidInput(f"Write {number + 1}: {one.operation[:100]!r} is not a write.")
+            raise InvalidInput(f"Write {number + 1}: {write.operation[:100]!r} is not a write.")
         require(operation, writes)
-        asked.append((operation, _arguments(operation, one.arguments, number)))
-    return asked
+        operations.append((operation, _arguments(operation, write.arguments, number)))
+    return operations
 
 
 def _arguments(operation: Operation, given: dict[str, Any], number: int) -> dict[str, Any]:
@@ -77,13 +77,14 @@ def _arguments(operation: Operation, given: dict[str, Any], number: int) -> dict
         read = _model(operation.name).model_validate(given)
     except ValidationError as error:
         where = ("body", "operations", number, "arguments")
-        wrong = [{**one, "loc": (*where, *one["loc"])} for one in error.errors()[:ERRORS_AT_MOST]]
+        faults = error.errors()[:ERRORS_AT_MOST]
+        wrong = [{**fault, "loc": (*where, *fault["loc"])} for fault in faults]
         raise RequestValidationError(wrong) from error
     return {name: getattr(read, name) for name in read.model_fields_set}
 
 
 @cache
 def _model(name: str) -> type[BaseModel]:
-    """All arguments of an operation, those of its path too."""
-    fields = {one.name: field_of(one) for one in OPERATIONS[name].parameters}
+    """Return a model of an operation's arguments, including those of its path."""
+    fields = {parameter.name: field_of(parameter) for parameter in OPERATIONS[name].parameters}
     return create_model(f"{name}_arguments", __base__=Body, **fields)

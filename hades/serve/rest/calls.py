@@ -1,7 +1,7 @@
-"""Calls: what every request carries, and how it is brought to the memory and back.
+"""Calls: the common parameters of requests, and how handlers call the memory.
 
-`Reads` and `Writes` are what a handler asks for. Each is given a function of the memory;
-its result is turned into JSON in the thread that ran it, so that the loop stays free.
+A handler declares a parameter of type `Reads` or `Writes`, and passes it a function of the
+memory. The result becomes JSON in the function's thread, not in the event loop.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ IdempotencyKey = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class WriteAnswer:
-    """What a write gave, with the status and headers it is answered with."""
+    """The result of a write, with the status and headers of its answer."""
 
     value: Any
     status: int = 200
@@ -57,7 +57,7 @@ class WriteAnswer:
 
 
 class Asked:
-    """One request, the space it is for (`""`: the whole memory), and who asks."""
+    """One request, its space (`""`: the whole memory) and its caller."""
 
     def __init__(self, request: Request, space: str) -> None:
         self.request = request
@@ -65,17 +65,20 @@ class Asked:
 
     @property
     def executor(self) -> Executor:
-        """What runs the call."""
+        """The app's executor."""
         executor: Executor = self.request.app.state.executor
         return executor
 
     @property
     def caller(self) -> Caller:
-        """Who asks."""
+        """The authenticated caller."""
         return caller_of(self.request)
 
     async def require(self, role: Role) -> None:
-        """NotFound or Denied now, rather than after much was sent."""
+        """Raise NotFound or Denied unless the caller has this role in the space.
+
+        Handlers call it before they receive a large body.
+        """
         await self.executor.read(self.caller, self.space, lambda view: view.space, role=role)
 
 
@@ -97,7 +100,7 @@ class Reading(Asked):
         patient: bool = False,
         model: bool = False,
     ) -> Result:
-        """What a function makes of the memory; `fresh` and the others as for the executor."""
+        """Run a function of the memory; the options are those of `Executor.read`."""
         return await self.executor.read(
             self.caller,
             self.space,
@@ -110,7 +113,7 @@ class Reading(Asked):
         )
 
     async def answer(self, call: Callable[[View], Any], **how: bool) -> Response:
-        """The same, as JSON."""
+        """Run a function of the memory and answer with its result as JSON."""
         body = await self(lambda view: to_json(call(view)), **how)
         return json_response(body)
 
@@ -125,43 +128,45 @@ class Writing(Asked):
     async def answer(
         self, call: Callable[[Memory], Any], *, status: int = 200, role: Role = Role.WRITER
     ) -> Response:
-        """What a function writes, as JSON; with an idempotency key, only the first time."""
-        asked = "" if self._key is None else await self._whole_request()
+        """Run a function that writes and answer with its result as JSON.
+
+        If the idempotency key was used before, repeat the first answer instead.
+        """
+        request = "" if self._key is None else await self._whole_request()
 
         def run(memory: Memory) -> tuple[Any, bool]:
             if self._key is None:
                 return _answered(call(memory), status), False
             kept: tuple[Any, bool] = memory.once(
-                self._key, asked, lambda: _answered(call(memory), status)
+                self._key, request, lambda: _answered(call(memory), status)
             )
             return kept
 
-        made, again = await self.executor.write(self.caller, self.space or None, run, role=role)
-        headers = {**made["headers"], **({"Idempotent-Replayed": "true"} if again else {})}
-        return json_response(to_json(made["body"]), made["status"], headers)
+        answer, again = await self.executor.write(self.caller, self.space or None, run, role=role)
+        headers = {**answer["headers"], **({"Idempotent-Replayed": "true"} if again else {})}
+        return json_response(to_json(answer["body"]), answer["status"], headers)
 
     async def _whole_request(self) -> str:
-        """Everything that makes this request the one it is."""
+        """Return the method, URL, conditions and body, to compare requests with the same key."""
         parts = [self.request.method, self.request.url.path, self.request.url.query]
         parts += [self.request.headers.get(name, "") for name in ("if-match", "if-none-match")]
         return "\n".join(parts) + "\n" + (await self.request.body()).decode("utf-8", "replace")
 
 
-def _answered(made: Any, status: int) -> dict[str, Any]:
-    if not isinstance(made, WriteAnswer):
-        made = WriteAnswer(made, status)
-    return {"status": made.status, "headers": dict(made.headers), "body": plain(made.value)}
+def _answered(result: Any, status: int) -> dict[str, Any]:
+    answer = result if isinstance(result, WriteAnswer) else WriteAnswer(result, status)
+    return {"status": answer.status, "headers": dict(answer.headers), "body": plain(answer.value)}
 
 
 def json_response(
     body: bytes, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A response of JSON that is made already."""
+    """Return a response with a body that is JSON already."""
     return Response(body, status, headers, JSON)
 
 
-# Coroutines, though they wait for nothing: FastAPI runs other functions in a thread, which
-# would cost more than all the rest of a short call.
+# These are coroutines although they wait for nothing: FastAPI runs plain functions in a thread,
+# which would cost more than the rest of a short call.
 
 
 async def _asked(request: Request) -> Asked:
@@ -191,4 +196,4 @@ InSpace = Annotated[Asked, Depends(_in_space)]
 Reads = Annotated[Reading, Depends(_reading)]
 Writes = Annotated[Writing, Depends(_writing)]
 WritesAnywhere = Annotated[Writing, Depends(_writing_anywhere)]
-"""For what is written to no space in particular."""
+"""For writes that concern the memory rather than one space."""

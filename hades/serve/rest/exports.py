@@ -1,4 +1,4 @@
-"""Exports: a space's graph as a file, in the formats other tools read."""
+"""Exports: the graph of a space as a file, in formats of other tools."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _FILES = {"node-link": (JSON, "graph.json"), "graphml": ("application/xml", "gra
 async def export(
     reads: Reads, format: Annotated[Format, Query(examples=["graphml"])] = "node-link"
 ) -> Response:
-    """This space's graph for NetworkX or Gephi."""
+    """Export this space's graph for NetworkX or Gephi."""
     file = await reads(lambda view: written(lambda text: view.export(text, format)), patient=True)
     return file_response(file, *_FILES[format])
 
 
 def file_response(file: IO[bytes], media_type: str, name: str) -> Response:
-    """A response that sends an open file, which goes when it is closed."""
+    """Return a response that streams an open file and then closes it."""
     size = file.seek(0, 2)
     file.seek(0)
     headers = {
@@ -56,7 +56,7 @@ def file_response(file: IO[bytes], media_type: str, name: str) -> Response:
 
 
 def written(write: Callable[[TextIO], Any]) -> IO[bytes]:
-    """A file without a name, with what a function writes."""
+    """Return an anonymous temporary file with the text that a function writes."""
     file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is sent
     text = TextIOWrapper(file, encoding="utf-8", newline="\n", write_through=True)
     write(text)

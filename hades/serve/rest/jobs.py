@@ -1,6 +1,6 @@
 """Jobs: ingestion and other long work, watched by server-sent events.
 
-Files are written to disk as they come.
+Uploads are written to disk while they are received.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Phases = Annotated[list[Annotated[str, Hint(enum=list(PHASES))]], Field(max_leng
 
 
 class Upload(BaseModel):
-    """What the query says about the files in the body."""
+    """The query parameters that describe the files in the body."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -92,10 +92,10 @@ async def begin(
     said: Annotated[Upload, Query()],
     key: IdempotencyKey = None,
 ) -> Response:
-    """Take in files (an archive, one file), or import facts or a graph, as a job.
+    """Ingest an archive or one file, or import facts or a graph, as a job.
 
-    An archive is the whole of its `source`: sent again, what changed gets a new
-    state and what is gone is forgotten. The job is watched at `/jobs/{id}/events`.
+    An archive contains the whole of its `source`: when it is sent again, changed files get a
+    new state and missing files are forgotten. Watch the job at `/jobs/{id}/events`.
     """
     await asked.require(Role.WRITER)
     if (again := jobs.begun_with(key, asked.caller, asked.space)) is not None:
@@ -121,7 +121,7 @@ async def begin(
 
 
 def _add_job(operation: Operation) -> None:
-    """Give an operation that is done as a job its route."""
+    """Add the route of an operation that runs as a job."""
     kind = cast(Kind, operation.name)
 
     async def begin_operation(
@@ -130,8 +130,8 @@ def _add_job(operation: Operation) -> None:
         await asked.require(operation.role)
         given = {name: getattr(body, name) for name in body.model_fields_set} if body else {}
 
-        def work(memory: Memory, told: Progress) -> Any:
-            return getattr(memory, operation.name)(**given, on_progress=told)
+        def work(memory: Memory, report: Progress) -> Any:
+            return getattr(memory, operation.name)(**given, on_progress=report)
 
         job = jobs.begun_with(key, asked.caller, asked.space)
         return begun_response(job or jobs.start(asked.caller, asked.space, kind, work, key=key))
@@ -212,7 +212,7 @@ async def events(
 
 
 def begun_response(job: Job) -> Response:
-    """The response to a request that began a job."""
+    """Return the response to a request that started a job."""
     headers = {"Location": f"/v1/spaces/{quote(job.space, safe='')}/jobs/{job.id}"}
     return json_response(to_json(job.shown()), 202, headers)
 
@@ -234,13 +234,13 @@ async def _receive_facts(
     if said.kind == "triples":
         suffix = PurePosixPath(said.name or "facts.jsonl").suffix
     if suffix not in FACTS:
-        raise InvalidInput("Say what file it is: name=facts.jsonl or name=facts.csv.")
+        raise InvalidInput("Give the file's name: name=facts.jsonl or name=facts.csv.")
     path = folder / f"facts{suffix}"
     await receive_file(request, path)
 
-    def work(memory: Memory, told: Progress) -> Any:
+    def work(memory: Memory, report: Progress) -> Any:
         if said.kind == "triples":
-            return memory.import_triples(path, told)
+            return memory.import_triples(path, report)
         return memory.import_(path)
 
     return work, said.source
@@ -249,7 +249,7 @@ async def _receive_facts(
 async def _receive_source(request: Request, said: Upload, folder: Path) -> tuple[Work[Any], str]:
     source = said.source or said.name
     if source is None:
-        raise InvalidInput("Say what the files come from: source=docs, the same each time.")
+        raise InvalidInput("Name the source of the files: source=docs, the same each time.")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in TARS and (said.name is None or kind.startswith("multipart/")):
         raise InvalidInput("Send one file and its name (name=guide.md), or an archive.")
@@ -259,7 +259,7 @@ async def _receive_source(request: Request, said: Upload, folder: Path) -> tuple
         "phases": said.phase or PHASES,
         "fields": _fields(said.field) if said.field else None,
     }
-    # Topics are called by the name of the file or folder.
+    # The name of the file or folder becomes part of the topics' names.
     source_name = PurePosixPath(source).name
     (name,) = safe_parts(said.name or source_name or "source", parts_at_most=1)
     path = folder / name
@@ -273,11 +273,11 @@ async def _receive_source(request: Request, said: Upload, folder: Path) -> tuple
         await receive_file(request, path)
     if path.is_dir() and not any(path.iterdir()):
         raise InvalidInput("The upload contains no file.")
-    # The same source may be sent under several names: each is a source of its own.
+    # Files of one source that are sent under several names are separate sources.
     known_by = f"upload:{source}" + ("" if name == source_name else f"/{name}")
 
-    def work(memory: Memory, told: Progress) -> Any:
-        summary = memory.ingest(path, **options, source=known_by, on_progress=told)
+    def work(memory: Memory, report: Progress) -> Any:
+        summary = memory.ingest(path, **options, source=known_by, on_progress=report)
         summary.skipped[:0] = skipped
         return summary
 
@@ -285,10 +285,10 @@ async def _receive_source(request: Request, said: Upload, folder: Path) -> tuple
 
 
 def _fields(pairs: list[str]) -> dict[str, str]:
-    found = {}
+    fields = {}
     for pair in pairs:
         name, equals, theirs = pair.partition("=")
         if not equals or not theirs:
             raise InvalidInput(f"A field is written as text=body, not {pair[:100]!r}.")
-        found[name] = theirs
-    return found
+        fields[name] = theirs
+    return fields

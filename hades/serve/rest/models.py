@@ -1,6 +1,6 @@
-"""Models: the kinds of values in requests and responses, and the limits of each.
+"""Models: types of values in requests and responses, with their limits.
 
-What `Memory` checks itself is only described here, so that its own sentence is answered.
+Limits that `Memory` checks itself are only described here, so that callers get its message.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ JSON = "application/json"
 
 
 class Body(BaseModel):
-    """A body: unknown fields are refused, and no value is converted to another type."""
+    """A request's body: unknown fields are refused, and values are not converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -40,18 +40,18 @@ class Page(BaseModel, Generic[Item]):
     model_config = ConfigDict(json_schema_extra={"required": ["items", "next"]})
 
 
-def example(**said: Any) -> ConfigDict:
-    """The configuration of a model that shows an example."""
-    return ConfigDict(json_schema_extra={"examples": [said]})
+def example(**fields: Any) -> ConfigDict:
+    """Return the configuration of a model with an example."""
+    return ConfigDict(json_schema_extra={"examples": [fields]})
 
 
 def to_json(value: Any) -> bytes:
-    """Any of our objects as JSON; `hades.domain.rebuild` makes them of it again."""
+    """Encode one of our objects as JSON; `hades.domain.rebuild` decodes it."""
     return json_bytes(plain(value))
 
 
 def whole(items: list[Any]) -> dict[str, Any]:
-    """A list that comes in one page."""
+    """Return a list as its only page."""
     return {"items": items, "next": None}
 
 

@@ -1,4 +1,4 @@
-"""OpenAPI: the description FastAPI makes, and the few things it cannot see."""
+"""OpenAPI: FastAPI's description, with the few things it cannot derive."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hades.serve.problems import ProblemDetails
 
 DESCRIPTION = """
 Every capability of HADES over HTTP. Names of spaces and topics are percent-encoded; every
-read takes `as_of` and `known_at`; every write takes an `Idempotency-Key`; what goes wrong is
-answered as `application/problem+json` with one sentence that says what to do.
+read takes `as_of` and `known_at`; every write takes an `Idempotency-Key`; errors are answered
+as `application/problem+json` with one sentence that says what to do.
 """
 
 TAGS = [
@@ -28,19 +28,19 @@ TAGS = [
 
 
 def describe(app: FastAPI) -> None:
-    """Add the model of problems, and the ids that states and chunks are cited by."""
-    made = app.openapi
+    """Add the model of problems, and the ids by which states and chunks are cited."""
+    generate = app.openapi
 
     def complete() -> dict[str, Any]:
-        schemas = made()["components"]["schemas"]
+        schemas = generate()["components"]["schemas"]
         if "ProblemDetails" not in schemas:
             problem = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
             schemas |= {**problem.pop("$defs"), "ProblemDetails": problem}
             for cited in ("State", "Chunk"):
                 schemas[cited]["properties"]["id"] = {"type": "string"}
-            # A pair as all tools understand it, without `prefixItems`.
+            # Some tools do not know `prefixItems`, so describe a pair without it.
             pair = {"type": "array", "minItems": 2, "maxItems": 2}
             schemas["Diff"]["properties"]["fields"]["additionalProperties"] = pair
-        return made()
+        return generate()
 
     app.openapi = complete  # type: ignore[method-assign]

@@ -32,7 +32,7 @@ _TIMES = {"as_of": AsOfTime, "known_at": KnownTime}
 
 
 def operation_router() -> APIRouter:
-    """A router with a route for every operation that has no code of its own for it."""
+    """Return a router with a route for every operation without a hand-written one."""
     return _router_of(tuple(OPERATIONS))
 
 
@@ -46,7 +46,7 @@ def _router_of(names: tuple[str, ...]) -> APIRouter:
 
 
 def add_route(router: APIRouter, operation: Operation) -> None:
-    """Give an operation its route."""
+    """Add the route of an operation."""
     router.add_api_route(
         route_path(operation),
         _endpoint(operation),
@@ -60,33 +60,34 @@ def add_route(router: APIRouter, operation: Operation) -> None:
 
 
 def route_path(operation: Operation) -> str:
-    """The path with its convertors: numbers, and names that may have slashes."""
+    """Return the path with its convertors: numbers, and names that may contain slashes."""
     path = operation.path
-    for one in operation.parameters:
-        kind = "number" if one.type is int else "topic"
-        path = path.replace(f"{{{one.name}}}", f"{{{one.name}:{kind}}}")
+    for parameter in operation.parameters:
+        kind = "number" if parameter.type is int else "topic"
+        path = path.replace(f"{{{parameter.name}}}", f"{{{parameter.name}:{kind}}}")
     return path
 
 
 def run(operation: Operation, memory: Any, given: Mapping[str, Any]) -> Any:
-    """Do an operation with named values."""
+    """Run an operation with named arguments."""
     args, named = operation.arguments(given)
     return operation.function(memory, *args, **named)
 
 
 def body_model(operation: Operation) -> type[BaseModel] | None:
-    """The body an operation takes; None where it takes none."""
+    """Return the model of an operation's body; None if it has no body."""
     if not operation.has_body:
         return None
     own = [
-        one
-        for one in operation.parameters
-        if one.name not in operation.in_path and not one.about.local
+        parameter
+        for parameter in operation.parameters
+        if parameter.name not in operation.in_path and not parameter.about.local
     ]
-    fields = {one.name: field_of(one) for one in own}
+    fields = {parameter.name: field_of(parameter) for parameter in own}
     if operation.timed:
         fields |= {name: (kind, None) for name, kind in _TIMES.items()}
-    example = {one.name: one.about.example for one in own if one.about.example is not None}
+    examples = {parameter.name: parameter.about.example for parameter in own}
+    example = {name: value for name, value in examples.items() if value is not None}
     name = "".join(part.title() for part in operation.name.split("_"))
     model = create_model(f"{name}Request", __base__=Body, __doc__=operation.summary, **fields)
     model.model_config = ConfigDict(**Body.model_config, json_schema_extra={"examples": [example]})
@@ -95,30 +96,31 @@ def body_model(operation: Operation) -> type[BaseModel] | None:
 
 
 def field_of(parameter: Parameter) -> Any:
-    """A parameter as a field of a pydantic model."""
+    """Return a parameter as a field of a pydantic model: its type and default."""
     if parameter.is_list:
-        return wire_type(parameter), []  # the memory says what is missing
+        return wire_type(parameter), []  # the memory reports an empty list itself
     return wire_type(parameter), Field() if parameter.required else parameter.default
 
 
 def _endpoint(operation: Operation) -> Any:
-    """The handler of an operation, with a signature FastAPI reads."""
+    """Return the handler of an operation, with a signature for FastAPI."""
     model = body_model(operation)
     keyword = inspect.Parameter.KEYWORD_ONLY
     shown = [
         inspect.Parameter("request", keyword, annotation=Request),
         inspect.Parameter("space", keyword, annotation=SpaceName),
     ]
-    for one in operation.parameters:
-        if one.name in operation.in_path:
-            place = Path(description=one.about.help, examples=[one.about.example])
-            kind = cast(Any, Annotated)[wire_type(one), place]
-            shown.append(inspect.Parameter(one.name, keyword, annotation=kind))
-        elif model is None and not (operation.cursor and one.name in ("after", "limit")):
-            examples = None if one.about.example is None else [one.about.example]
-            kind = Annotated[wire_type(one), Query(examples=examples)]
-            default = [] if one.is_list else one.default
-            shown.append(inspect.Parameter(one.name, keyword, annotation=kind, default=default))
+    for parameter in operation.parameters:
+        name, about = parameter.name, parameter.about
+        if name in operation.in_path:
+            place = Path(description=about.help, examples=[about.example])
+            kind = cast(Any, Annotated)[wire_type(parameter), place]
+            shown.append(inspect.Parameter(name, keyword, annotation=kind))
+        elif model is None and not (operation.cursor and name in ("after", "limit")):
+            examples = None if about.example is None else [about.example]
+            kind = Annotated[wire_type(parameter), Query(examples=examples)]
+            default = [] if parameter.is_list else parameter.default
+            shown.append(inspect.Parameter(name, keyword, annotation=kind, default=default))
     if model is not None:
         may_lack = not any(field.is_required() for field in model.model_fields.values())
         kind = model | None if may_lack else model
@@ -156,13 +158,13 @@ async def _read(
     require(operation, reading)
     if operation.cursor is not None:
         limit, after = given.pop("limit"), after_of(operation, given.pop("cursor"))
-        asked = {**given, "limit": limit + 1} | ({} if after is None else {"after": after})
+        arguments = {**given, "limit": limit + 1} | ({} if after is None else {"after": after})
         key = operation.cursor
         return await reading.answer(
-            lambda view: page(run(operation, view, asked), limit, key), fresh=operation.asks
+            lambda view: page(run(operation, view, arguments), limit, key), fresh=operation.asks
         )
     return await reading.answer(
-        lambda view: shown(operation, reading.executor.told(run(operation, view, given))),
+        lambda view: shown(operation, reading.executor.observed(run(operation, view, given))),
         fresh=operation.asks,
         patient=operation.long,
         model=operation.calls_model(given),
@@ -172,32 +174,33 @@ async def _read(
 async def _write(
     operation: Operation, request: Request, space: str, given: dict[str, Any]
 ) -> Response:
-    # Long work makes many commits, and nobody waits for a model inside one: both can be sent again.
+    # A key works within one commit. Long work makes many, and a model must not be called inside
+    # one, so both ignore the key; repeating them is harmless.
     key = given.pop("key", None)
     writing = Writing(request, space, None if operation.long or given.get("model") else key)
     require(operation, writing)
     if operation.long:
-        made = await writing.executor.work(
+        result = await writing.executor.work(
             writing.caller,
             space,
-            lambda memory, told: run(operation, memory, {**given, "on_progress": told}),
+            lambda memory, report: run(operation, memory, {**given, "on_progress": report}),
             lambda *_: None,
             role=operation.role,
         )
-        return json_response(to_json(shown(operation, made)))
+        return json_response(to_json(shown(operation, result)))
     return await writing.answer(
         lambda memory: shown(operation, run(operation, memory, given)), role=operation.role
     )
 
 
 def require(operation: Operation, asked: Asked) -> None:
-    """Denied where an operation concerns all spaces and the caller may use only some."""
+    """Raise Denied if an operation concerns all spaces and the caller may use only some."""
     if operation.whole_memory and asked.caller.spaces is not None:
         raise Denied("This concerns all spaces: it needs a key for all spaces.")
 
 
 def shown(operation: Operation, value: Any) -> Any:
-    """A result as it is answered: lists as pages, numbers as values."""
+    """Return a result in its JSON form: a list as a page, a number as `{"value": …}`."""
     if isinstance(value, list):
         return whole(value)
     return {"value": value} if operation.returns is int else value

@@ -1,5 +1,5 @@
-"""Paging: long lists in parts. A cursor names the last item given, not a position, so
-that what others write meanwhile makes nothing come twice or not at all.
+"""Paging: long lists in pages. A cursor names the last item of a page, not a position, so that
+writes between two pages neither repeat nor skip an item.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hades.operations.parameters import PAGE_AT_MOST
 Item = TypeVar("Item")
 
 NUMBER_BELOW = 1 << 62
-"""What a number in a cursor may be: the store's own are smaller."""
+"""Bound for numbers in a cursor; those of the store are smaller."""
 PAGE = 100
 
 Cursor = Annotated[
@@ -35,11 +35,10 @@ Limit = Annotated[int, Query(ge=1, le=PAGE_AT_MOST, description="The most items 
 
 
 def decode(cursor: str, *kinds: type) -> list[Any]:
-    """The key in a cursor, of these kinds."""
+    """Return the key in a cursor; raise InvalidInput unless its parts have these types."""
     try:
-        told = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True)
-        key = json.loads(told)
-        json.dumps(key, ensure_ascii=False).encode()
+        key = json.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True))
+        json.dumps(key, ensure_ascii=False).encode()  # refuses lone surrogates
     except (binascii.Error, ValueError, RecursionError) as error:
         raise InvalidInput(
             "That is not a cursor of this list: give `next` of the previous page."
@@ -52,7 +51,7 @@ def decode(cursor: str, *kinds: type) -> list[Any]:
 
 
 def after_of(operation: Operation, cursor: str | None) -> Any:
-    """What an operation takes as `after` for a cursor; None: from the start."""
+    """Return an operation's argument `after` for a cursor; None: from the start."""
     if cursor is None:
         return None
     kind = types_of(operation.parameter("after").type)[0]
@@ -62,7 +61,7 @@ def after_of(operation: Operation, cursor: str | None) -> Any:
 
 
 def page(items: Sequence[Item], limit: int, key: Callable[[Item], Iterable[Any]]) -> dict[str, Any]:
-    """A page of a list that was read one item further than it is shown."""
+    """Return the page of a list that was read with a limit of one item more."""
     more = len(items) > limit
     shown = items[:limit]
     return {"items": shown, "next": encode_cursor(list(key(shown[-1]))) if more else None}

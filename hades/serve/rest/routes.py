@@ -1,7 +1,7 @@
-"""Routes: what every route of REST has.
+"""Routes: the rules that all REST routes share.
 
-Names in a path are percent-encoded, and an encoded slash is part of a name. A query parameter
-that is not known is refused, and a body of too many values is not read.
+Names in a path are percent-encoded, and an encoded slash is part of a name. Unknown query
+parameters are refused, and so are bodies with too many values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from fastapi import APIRouter, Depends, Request
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import IntegerConvertor, StringConvertor, register_url_convertor
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -26,9 +26,9 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 SHORT_BYTES = 64 * 1024
 VALUES_AT_MOST = 20_000
-"""More than any call of ours sends. Each wrong one is an error that FastAPI builds."""
+"""More than any call needs. It also limits the errors that FastAPI builds, one per wrong value."""
 BATCH_VALUES_AT_MOST = 200_000
-"""Read in 0.13 s at worst (a million lists: 0.65 s)."""
+"""Parsing takes at most 0.13 s (a million lists: 0.65 s)."""
 KEY = HTTPBearer(
     scheme_name="key",
     description="An API key, made by `hades keys create`. None over a unix socket.",
@@ -36,26 +36,26 @@ KEY = HTTPBearer(
 )
 """For the description only: the middleware checks keys."""
 
-# To the end where a string has none: what follows it must not be looked at again and again.
+# An unclosed string matches to the end of the input, which keeps the search linear.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 class CheckedRoute(APIRoute):
-    """A route that looks at a request before FastAPI reads it."""
+    """A route that checks the query and the size of the body before FastAPI parses them."""
 
     def get_route_handler(self) -> Handler:
-        """The function that answers a request."""
+        """Return FastAPI's handler with the checks before it."""
         answering = super().get_route_handler()
         known = set(_query_names(self.dependant))
         has_body = self.body_field is not None
         most = BATCH_VALUES_AT_MOST if self.path.endswith("/batch") else VALUES_AT_MOST
 
         async def handler(request: Request) -> Response:
-            # A misspelt time would give today's answer to a question about the past.
+            # Ignoring a misspelt `as_of` would answer about today instead of the past.
             for name in request.query_params:
                 if name not in known:
-                    there = f": {', '.join(sorted(known))}" if known else ""
-                    raise InvalidInput(f"There is no parameter {name[:100]!r} here{there}.")
+                    choices = f": {', '.join(sorted(known))}" if known else ""
+                    raise InvalidInput(f"There is no parameter {name[:100]!r} here{choices}.")
             if has_body and is_json(request):
                 raw = await request.body()
                 if len(raw) > SHORT_BYTES:
@@ -66,7 +66,7 @@ class CheckedRoute(APIRoute):
 
 
 def routes(prefix: str, tag: str | None, dependencies: Sequence[Any] = ()) -> APIRouter:
-    """A router of such routes."""
+    """Return a router whose routes are checked and described in the same way."""
     return APIRouter(
         prefix=prefix,
         tags=None if tag is None else [tag],
@@ -77,14 +77,14 @@ def routes(prefix: str, tag: str | None, dependencies: Sequence[Any] = ()) -> AP
 
 
 def check_values(raw: bytes, most: int) -> None:
-    """TooLarge when JSON has more values than are parsed at once.
+    """Raise TooLarge if JSON has more than `most` values.
 
-    A parser keeps the interpreter until it is done, and takes long for many values: 30 MB of
-    text in 0.1 s, 30 MB of empty lists in 14 s.
+    The parser holds the interpreter's lock, and many values take long: 30 MB of text 0.1 s,
+    30 MB of empty lists 14 s.
     """
     if _values(raw, 0, len(raw)) <= most:
         return
-    # Most may be marks inside of strings, where they mean nothing.
+    # Count again without strings, in which commas and brackets do not begin values.
     at = found = 0
     for string in _STRING.finditer(raw):
         found += _values(raw, at, string.start())
@@ -96,7 +96,7 @@ def check_values(raw: bytes, most: int) -> None:
 
 
 def _values(raw: bytes, start: int, end: int) -> int:
-    """How many values may begin there: first in a list or an object, or after a comma."""
+    """Return an upper bound of the values in a range: each follows a comma or a bracket."""
     return sum(raw.count(mark, start, end) for mark in (b",", b"[", b"{"))
 
 
@@ -110,7 +110,7 @@ def _query_names(dependant: Any) -> Iterator[str]:
 
 
 class UndecodedPath:
-    """Routes by the path as it was sent, so that an encoded slash stays part of a name."""
+    """Middleware that routes by the encoded path, so that %2F stays part of a name."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -118,46 +118,32 @@ class UndecodedPath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with its path undecoded."""
         if scope["type"] == "http" and (raw := scope.get("raw_path")):
-            # In the same scope: the audit log names the route that is found inside.
+            # Change the scope itself, because the audit log reads the route from it.
             scope["path"] = raw.partition(b"?")[0].decode("ascii", "replace")
         await self._app(scope, receive, send)
 
 
-class NameConvertor(Convertor[str]):
-    """A name in one part of a path, percent-encoded."""
-
-    regex = "[^/]+"
+class NameConvertor(StringConvertor):
+    """A percent-encoded name in one part of a path."""
 
     def convert(self, value: str) -> str:
-        """The name itself."""
+        """Decode the name."""
         try:
             return unquote(value, errors="strict")
         except UnicodeDecodeError as error:
             raise InvalidInput(f"The address is not UTF-8: {value[:100]}.") from error
 
-    def to_string(self, value: str) -> str:
-        """Addresses are not made by the server."""
-        raise NotImplementedError
-
 
 class TopicConvertor(NameConvertor):
-    """A name in all the rest of a path: its slashes need no encoding."""
+    """A name that takes the rest of a path: its slashes need no encoding."""
 
     regex = ".+"
 
 
-class NumberConvertor(Convertor[int]):
-    """A number as the store has it."""
+class NumberConvertor(IntegerConvertor):
+    """A number of the store, of up to 18 digits."""
 
     regex = "[0-9]{1,18}"
-
-    def convert(self, value: str) -> int:
-        """The number itself."""
-        return int(value)
-
-    def to_string(self, value: int) -> str:
-        """Addresses are not made by the server."""
-        raise NotImplementedError
 
 
 register_url_convertor("number", NumberConvertor())

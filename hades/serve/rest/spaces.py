@@ -1,4 +1,4 @@
-"""Spaces: the named memories inside the file, and what stands in one."""
+"""Spaces: list, create and drop them, read a time, and index."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ router = routes("/v1", "spaces")
 
 
 class NewSpace(Body):
-    """A space to make."""
+    """A space to create."""
 
     model_config = example(name="research")
 
@@ -31,7 +31,7 @@ class NewSpace(Body):
 
 
 class Welcome(Body):
-    """What this server is, and what the caller may do here."""
+    """The server's version, and the caller's rights."""
 
     hades: str
     caller: str
@@ -49,33 +49,33 @@ class TimeRead(Body):
 
 @router.get("", summary="Look around", response_model=Welcome)
 async def welcome(asked: AnyRequest) -> Response:
-    """The version, what the caller may do, and where to go from here."""
-    there = await _seen(asked)
-    told = {
+    """Return the version, the caller's rights, and links."""
+    visible = await _seen(asked)
+    shown = {
         "hades": hades.__version__,
         "caller": asked.caller.name,
         "role": asked.caller.title,
-        "spaces": [space.name for space in there],
+        "spaces": [space.name for space in visible],
         "read_only": asked.executor.read_only,
         "links": {"spaces": "/v1/spaces", "openapi": "/openapi.json", "graphql": "/graphql"},
     }
-    return json_response(to_json(told))
+    return json_response(to_json(shown))
 
 
 @router.get("/spaces", summary="List spaces", response_model=Page[Space])
 async def spaces(asked: AnyRequest) -> Response:
-    """The spaces the caller may use."""
+    """List the spaces that the caller may use."""
     return json_response(to_json(whole(await _seen(asked))))
 
 
 async def _seen(asked: AnyRequest) -> list[Space]:
-    found = await asked.executor.read(asked.caller, None, lambda view: view.spaces())
-    return [space for space in found if asked.caller.sees(space.name)]
+    spaces = await asked.executor.read(asked.caller, None, lambda view: view.spaces())
+    return [space for space in spaces if asked.caller.sees(space.name)]
 
 
 @router.post("/spaces", summary="Make a space", response_model=Space, status_code=201)
 async def create_space(writes: WritesAnywhere, body: NewSpace) -> Response:
-    """A new, empty space; needs the role admin."""
+    """Create an empty space; needs the role admin."""
     writes.caller.require(Role.ADMIN, body.name)
     return await writes.answer(
         lambda memory: memory.create_space(body.name), status=201, role=Role.ADMIN
@@ -86,16 +86,16 @@ async def create_space(writes: WritesAnywhere, body: NewSpace) -> Response:
 async def drop_space(
     writes: WritesAnywhere, space: Annotated[str, NAME, PathParameter(examples=["research"])]
 ) -> Response:
-    """Erase a space with everything in it; needs the role admin. Gives those that stay."""
+    """Erase a space with everything in it; needs the role admin. Returns the other spaces."""
     writes.caller.require(Role.ADMIN, space)
     jobs: Jobs = writes.request.app.state.jobs
-    dropped = False  # not where the first answer to a key is given again
+    dropped = False  # stays False if an idempotency key repeats the first answer
 
     def write(memory: Memory) -> dict[str, Any]:
         nonlocal dropped
         memory.drop_space(space)
         dropped = True
-        return whole([one for one in memory.spaces() if writes.caller.sees(one.name)])
+        return whole([left for left in memory.spaces() if writes.caller.sees(left.name)])
 
     answer = await writes.answer(write, role=Role.ADMIN)
     if dropped:
@@ -107,14 +107,14 @@ async def drop_space(
 async def time(
     reads: Reads, when: Annotated[str, TIME, Query(examples=["3 weeks ago"])]
 ) -> Response:
-    """The moment a time as people write it stands for, by the memory's clock."""
+    """Resolve a written time, such as `3 weeks ago`, by the memory's clock."""
     return await reads.answer(lambda view: {"time": view.at(when).as_of.valid})
 
 
 @router.post("/spaces/{space:name}/index", summary="Index what waits", response_model=Number)
 async def index(asked: InSpace) -> Response:
-    """Index what was remembered since; a question does it by itself. How many states."""
-    made = await asked.executor.work(
-        asked.caller, asked.space, lambda memory, told: memory.index(told), lambda *_: None
+    """Index new states, as the next question would. Returns how many."""
+    states = await asked.executor.work(
+        asked.caller, asked.space, lambda memory, report: memory.index(report), lambda *_: None
     )
-    return json_response(to_json({"value": made}))
+    return json_response(to_json({"value": states}))

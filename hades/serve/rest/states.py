@@ -1,8 +1,7 @@
-"""States of topics: the routes that take part in HTTP's own conditions (ETag, If-Match).
+"""States of topics: the routes with HTTP conditions (ETag, If-Match, If-None-Match).
 
-An ETag `"v3-5be1…"` is the version and a hash of the state as it is shown. The version makes a
-write a conflict when somebody else wrote first; the hash tells a topic that was purged and made
-anew from the one before.
+An ETag `"v3-5be1…"` is the version and a hash of the state's JSON. The version detects that
+another caller wrote first; the hash distinguishes a topic that was purged and created again.
 """
 
 from __future__ import annotations
@@ -61,12 +60,12 @@ async def state(
     version: Annotated[int | None, Query(ge=1, le=2**62, description="One version of it.")] = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """The state of a topic: current, as of a time, or one version."""
+    """Return the state of a topic: current, as of a time, or one version."""
 
     def read(view: View) -> tuple[bytes, str]:
-        found = view.get(topic, version)
-        shown = to_json(found)
-        return shown, _etag_of(found, shown)
+        state = view.get(topic, version)
+        shown = to_json(state)
+        return shown, _etag_of(state, shown)
 
     body, etag = await reads(read)
     if _is_named_in(if_none_match, etag):
@@ -91,14 +90,14 @@ async def remember(
     if_match: IfMatch = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """Write what is known of a topic now: a new state, unless nothing changed."""
+    """Write the current state of a topic: a new version, unless nothing changed."""
 
     def write(memory: Memory) -> WriteAnswer:
         with memory.batch():  # nobody else writes between the condition and the write
             current = _current(memory, topic)
             _require(current, body.expect_version, if_match, if_none_match)
-            made = memory.remember(topic, **body.model_dump(exclude_unset=True))
-        return WriteAnswer(made, 200 if current else 201, {"ETag": _etag_of(made)})
+            state = memory.remember(topic, **body.model_dump(exclude_unset=True))
+        return WriteAnswer(state, 200 if current else 201, {"ETag": _etag_of(state)})
 
     return await writes.answer(write)
 
@@ -110,7 +109,7 @@ async def remember(
     responses=documented(412),
 )
 async def forget(writes: Writes, topic: TopicName, if_match: IfMatch = None) -> Response:
-    """Let a topic be gone from now on, with its edges; its history is kept."""
+    """Mark a topic and its edges as forgotten from now on; its history stays."""
 
     def write(memory: Memory) -> State:
         with memory.batch():
@@ -129,23 +128,23 @@ def _current(memory: Memory, topic: str) -> State | None:
 
 
 def _etag_of(state: State, shown: bytes | None = None) -> str:
-    """The name of this state; `shown` is its JSON, where that is made already."""
+    """Return the ETag of a state; pass its JSON as `shown` to avoid encoding it again."""
     mark = blake2b(shown or to_json(state), digest_size=8).hexdigest()
     return f'"v{state.version}-{mark}"'
 
 
 def _is_named_in(header: str | None, etag: str) -> bool:
-    """Whether a header names this state: its etag among others, or `*`."""
+    """Whether a header lists this ETag, or is `*`."""
     if header is None:
         return False
-    named = [one.strip().removeprefix("W/") for one in header.split(",")]
+    named = [part.strip().removeprefix("W/") for part in header.split(",")]
     return "*" in named or etag in named
 
 
 def _require(
     current: State | None, wanted: int | None, if_match: str | None, if_none_match: str | None
 ) -> None:
-    """PreconditionFailed when a header says that this is not to be written; inside the write."""
+    """Raise PreconditionFailed unless the conditions hold; call it inside the write's batch."""
     etag = _etag_of(current) if current else ""
     if if_match is not None and not (current and _is_named_in(if_match, etag)):
         raise PreconditionFailed(

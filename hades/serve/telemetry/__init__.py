@@ -1,4 +1,4 @@
-"""Telemetry: what a server counts, traces, logs and says of its health."""
+"""Telemetry: metrics, traces, logs and health of a server."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from hades.serve.telemetry.traces import Traces
 
 
 class Telemetry:
-    """The metrics of one server, and its traces where they are wanted."""
+    """The metrics of one server, and its traces if they are on."""
 
     def __init__(self, traces: Traces | None = None) -> None:
         self.metrics = Metrics()
         self.traces = traces
 
     def watch(self, executor: Executor, jobs: JobCounts) -> None:
-        """Be told of an executor's answers, and ask how busy it is when somebody looks."""
+        """Observe an executor's recalls, and register collectors for its load and memory."""
         executor.on_recall = self.observe_recall
         self.metrics.registry.register(ExecutorMetrics(executor.pools, jobs))
         self.metrics.registry.register(ModelMetrics())
         self.metrics.registry.register(MemoryMetrics(executor.memory, self.metrics.shown_space))
 
     def observe_recall(self, recall: Recall, space: str) -> None:
-        """An answer was found: call it right after, in the context of its request."""
+        """Record a recall; call it right after the recall, in the context of its request."""
         self.metrics.observe_recall(recall, space)
         if self.traces is not None:
             self.traces.recall(recall, space)
 
     def around(self, app: ASGIApp) -> ASGIApp:
-        """The app, with a span for every request where spans are wanted; else as it is."""
+        """Wrap the app in a span per request if traces are on; else return it unchanged."""
         return app if self.traces is None else self.traces.around(app)
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""Health: three small pages for whoever watches over the server.
+"""Health: three pages for monitoring.
 
-`/healthz` answers as long as the process does. `/readyz` says whether calls would be served:
-it is warm, and the storage answers. `/metrics` is for Prometheus. None of them waits for the
-executor: an overloaded server still says that it is.
+`/healthz` answers while the process runs. `/readyz` says whether the server can serve calls: it
+is warm, and the storage answers. `/metrics` is for Prometheus. They do not use the executor's
+pools, so they also answer when the server is overloaded.
 """
 
 from __future__ import annotations
@@ -28,57 +28,57 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Readiness:
-    """What has to be true before calls are served."""
+    """The conditions under which the server is ready for calls."""
 
     storage: Callable[[], object]
-    """Touches the storage; raises when it does not answer."""
+    """Reads from the storage; raises when it does not answer."""
     warm: bool = False
     """Set once kernels, encoder and indexes are loaded."""
     leaving: bool = False
-    """Set when the server was told to stop."""
-    _look: asyncio.Future[object] | None = None
+    """Set when the server is stopping."""
+    _probe: asyncio.Future[object] | None = None
 
     async def problems(self) -> dict[str, str]:
-        """What is missing, by part; empty: ready."""
-        found = {}
+        """Return the unmet conditions, by part; empty if the server is ready."""
+        problems = {}
         if self.leaving:
-            found["server"] = "shutting down"
+            problems["server"] = "shutting down"
         if not self.warm:
-            found["warm"] = "still loading"
-        # One look at a time: a storage that hangs must not take a thread for every probe.
-        if self._look is None or self._look.done():
-            self._look = asyncio.ensure_future(asyncio.to_thread(self.storage))
-        look = self._look
-        await asyncio.wait({look}, timeout=STORAGE_TIMEOUT_S)
-        if not look.done():
-            found["storage"] = f"no answer in {STORAGE_TIMEOUT_S:g} s"
-        elif error := look.exception():
-            # What exactly is wrong is for the log: this page is open to anybody.
+            problems["warm"] = "still loading"
+        # One probe at a time: if the storage hangs, each probe would occupy a thread.
+        if self._probe is None or self._probe.done():
+            self._probe = asyncio.ensure_future(asyncio.to_thread(self.storage))
+        probe = self._probe
+        await asyncio.wait({probe}, timeout=STORAGE_TIMEOUT_S)
+        if not probe.done():
+            problems["storage"] = f"no answer in {STORAGE_TIMEOUT_S:g} s"
+        elif error := probe.exception():
+            # Details go to the log only, since this page needs no key.
             _log.error("The storage does not answer: %s", error)
-            found["storage"] = "cannot be read"
-        return found
+            problems["storage"] = "cannot be read"
+        return problems
 
 
 def readiness_of(executor: Executor, *, warm: bool = False) -> Readiness:
-    """Whether an executor would serve calls."""
+    """Return the readiness of a server with this executor."""
     return Readiness(storage=lambda: executor.memory.change, warm=warm)
 
 
 def health_routes(metrics: Metrics, readiness: Readiness) -> list[Route]:
-    """The three pages."""
+    """Return the routes of the three pages."""
 
     async def healthz(_request: Request) -> Response:
         return JSONResponse({"status": "alive"})
 
     async def readyz(_request: Request) -> Response:
         problems = await readiness.problems()
-        told = {"status": "waiting" if problems else "ready", "problems": problems}
-        return JSONResponse(told, 503 if problems else 200)
+        body = {"status": "waiting" if problems else "ready", "problems": problems}
+        return JSONResponse(body, 503 if problems else 200)
 
-    # Not async, so that Starlette runs it in a thread: what is in the memory is counted here.
+    # Not async, so that Starlette runs it in a thread: rendering counts rows of the store.
     def shown_metrics(request: Request) -> Response:
         caller = request.scope.get("hades.caller")
-        # They name spaces, so a key for some spaces is not enough.
+        # Metrics name spaces, so a key for some spaces is not enough.
         if not isinstance(caller, Caller) or caller.role < Role.READER or caller.spaces is not None:
             raise HTTPException(403, "Metrics need a key that may read every space.")
         return Response(metrics.render(), media_type=CONTENT_TYPE_LATEST)

@@ -1,8 +1,7 @@
-"""Logs: JSON on standard error, one object for each record; plain text on a terminal.
+"""Logs: JSON on standard error, one object per record; plain text on a terminal.
 
-Whatever the server and the libraries below it say goes through here, with the id of the
-request it was said for. Keys and tokens are masked: a log is read by more people than a key
-is meant for.
+Records of the server and of its libraries get the id of their request. Keys and tokens are
+masked, because more people may read a log than may have a key.
 """
 
 from __future__ import annotations
@@ -39,17 +38,17 @@ QUIET = {
     "urllib3": logging.WARNING,
     "opentelemetry": logging.ERROR,
 }
-"""Libraries that would tell of every request they make, or try again."""
+"""Libraries that would log every request or retry, with the least level that is kept."""
 _TEXT = "%(asctime)s %(levelname)-7s %(message)s  %(request)s"
 
 
 def masked(text: str) -> str:
-    """A text without keys, tokens and passwords."""
-    return _SECRETS.sub(lambda found: (found[1] or "") + MASKED, text)
+    """Return a text with keys, tokens and passwords replaced."""
+    return _SECRETS.sub(lambda match: (match[1] or "") + MASKED, text)
 
 
 def _prepare(record: logging.LogRecord) -> bool:
-    """Add the id of the request that is served, and mask secrets."""
+    """Add the id of the current request to a record, and mask secrets."""
     call = CALL_RECORD.get()
     record.request = "" if call is None else call.request
     record.msg, record.args = masked(record.getMessage()), None
@@ -59,11 +58,11 @@ def _prepare(record: logging.LogRecord) -> bool:
 
 
 class JsonFormatter(logging.Formatter):
-    """A record as one JSON object: at, level, logger, message, request, error."""
+    """Formats a record as a JSON object: at, level, logger, message, request, error."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The object, on one line."""
-        said = {
+        """Return the object on one line, without empty fields."""
+        entry = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -71,16 +70,17 @@ class JsonFormatter(logging.Formatter):
             "request": getattr(record, "request", ""),
             "error": record.exc_text,
         }
-        return json.dumps({name: one for name, one in said.items() if one}, ensure_ascii=False)
+        shown = {name: value for name, value in entry.items() if value}
+        return json.dumps(shown, ensure_ascii=False)
 
 
 @contextmanager
 def logging_to(
     stream: TextIO | None = None, *, level: str = "info", shape: Shape = "auto"
 ) -> Iterator[None]:
-    """Everything that is logged inside goes to the stream, ours and uvicorn's alike.
+    """Send all log records, also uvicorn's, to a stream while the context is open.
 
-    Run uvicorn with `log_config=None`, else it puts its own handlers on top.
+    Run uvicorn with `log_config=None`; otherwise it adds handlers of its own.
     """
     if level not in LEVELS:
         raise InvalidInput(f"There is no log level {level!r}: {', '.join(LEVELS)}.")

@@ -1,8 +1,8 @@
-"""Metrics: what a server did and cost, for Prometheus.
+"""Metrics for Prometheus: calls, recalls, sizes and costs of a server.
 
-Every server has a registry of its own, so two in one process do not mix. The names are in
-`docs/operations.md`, and a test compares the dashboard with them. A label takes a bounded
-number of values: what goes beyond is counted under `other`.
+Each server has its own registry, so that two in one process do not mix. The names are in
+`docs/operations.md`, and a test compares the dashboard with them. A label has a bounded number
+of values: further ones are counted as `other`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from hades.models.chat import totals
 from hades.serve.pool import Pool
 
 SPACES_SHOWN = 10
-"""Spaces with series of their own; later ones are `other`. Each costs some 40 series."""
+"""Spaces with their own series; later ones are `other`. Each space has about 40 series."""
 CALLS_SHOWN = 160
-"""Calls with series of their own: more than the endpoints and tools there are."""
+"""Calls with their own series; there are fewer routes and tools than this."""
 OTHER = "other"
 SIZES_EVERY_S = 30.0
 AT_MOST_ONE_OF = 100
-"""Counting takes at most one part in so many of the time, however large the memory is."""
+"""Counting sizes takes at most 1/100 of the time, however large the memory is."""
 SIZES = ("topics", "states", "chunks", "vectors", "entities", "edges", "pending")
 
 SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -60,7 +60,7 @@ COUNTERS = {
     "stage_capped": ("Stages that a cap cut short.", "stage"),
     "stage_stopped": ("Stages that ended early.", "stage"),
 }
-"""What is counted: what it means, and its labels. In Prometheus `hades_` stands before it."""
+"""Description and labels of each counter, by name; Prometheus names begin with `hades_`."""
 HISTOGRAMS: dict[str, tuple[Sequence[float], str, Sequence[str]]] = {
     "call_seconds": (SECONDS, "A call, from its head to the end of its answer.", ("call", "mode")),
     "recall_seconds": (SECONDS, "A question.", ("space",)),
@@ -73,17 +73,17 @@ HISTOGRAMS: dict[str, tuple[Sequence[float], str, Sequence[str]]] = {
     "conveyance": (RATES, "How much a recall conveyed a second.", ()),
     "conveyance_part": (SHARES, "Its parts but time.", ("part",)),
 }
-"""What is measured: the buckets, what it means, and its labels."""
+"""Buckets, description and labels of each histogram, by name."""
 
 JobCounts = Callable[[], Mapping[str, int]]
-"""How many jobs there are, by status."""
+"""Returns the number of jobs by status."""
 
-# The times when series were made are a third of all lines, and read by nobody.
+# The creation times of series would be a third of all lines, and nothing uses them.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class BoundedLabel:
-    """The first so many values of a label; any other is `other`."""
+    """Keeps the first `most` values of a label, and replaces later ones by `other`."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -91,7 +91,7 @@ class BoundedLabel:
         self._adding = threading.Lock()
 
     def __call__(self, value: str) -> str:
-        """The value itself while there is room."""
+        """Return the value, or `other` if there is no room for it."""
         if value in self._known:
             return value
         with self._adding:
@@ -101,7 +101,7 @@ class BoundedLabel:
 
 
 class Metrics:
-    """The registry of one server, and what is counted as calls come."""
+    """The registry of one server, with its counters and histograms."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -121,16 +121,16 @@ class Metrics:
             standard(registry=self.registry)
 
     def count(self, name: str, *labels: str, by: float = 1) -> None:
-        """Count one of `COUNTERS`."""
+        """Increase one of `COUNTERS`."""
         self._counters[name].labels(*labels).inc(by)
 
     def observe(self, name: str, value: float, *labels: str) -> None:
-        """Measure one of `HISTOGRAMS`."""
+        """Add a value to one of `HISTOGRAMS`."""
         family = self._histograms[name]
         (family.labels(*labels) if labels else family).observe(value)
 
     def observe_recall(self, recall: Recall, space: str) -> None:
-        """Count an answer: its stages, what was trimmed, what it conveyed."""
+        """Record a recall: its stages, its diagnostics and its conveyance."""
         shown = self.shown_space(space)
         self.count("recalls", shown, recall.intent.value, recall.mode.value)
         self.observe("recall_seconds", recall.ms / 1000, shown)
@@ -155,25 +155,25 @@ class Metrics:
         self.observe("conveyance", recall.conveyance.value)
 
     def observe_call(self, call: str, mode: str, status: int, seconds: float) -> None:
-        """Count a call by name (never by path), mode RO or RW, and the status it got."""
+        """Record a call by its name (not its path), mode RO or RW, and status."""
         name, mode = self._shown_call(call), mode if mode in ("RO", "RW") else OTHER
         self.count("calls", name, mode, str(status) if 100 <= status <= 599 else OTHER)
         self.observe("call_seconds", seconds, name, mode)
 
     def render(self) -> bytes:
-        """Everything as Prometheus reads it."""
+        """Return all metrics in the text format of Prometheus."""
         return generate_latest(self.registry)
 
 
 class ExecutorMetrics(Collector):
-    """How busy an executor is, asked whenever somebody looks."""
+    """The load of an executor's pools and jobs, read at each scrape."""
 
     def __init__(self, pools: Mapping[str, Pool], jobs: JobCounts) -> None:
         self._pools = pools
         self._jobs = jobs
 
     def collect(self) -> Iterable[Metric]:
-        """How busy it is now."""
+        """Yield the current numbers of calls and jobs."""
         waiting = GaugeMetricFamily(
             "hades_pool_waiting", "Calls that wait for a thread.", labels=["pool"]
         )
@@ -190,10 +190,10 @@ class ExecutorMetrics(Collector):
 
 
 class MemoryMetrics(Collector):
-    """How much is in a memory, and how its caches do.
+    """Sizes of a memory, and the use of its caches.
 
-    The store counts, so it is asked at most every `SIZES_EVERY_S`, rarer when counting takes
-    long, and only when something was written since.
+    Counting rows is slow, so sizes are counted at most every `SIZES_EVERY_S`, less often if
+    counting takes long, and only after a write.
     """
 
     def __init__(
@@ -214,16 +214,16 @@ class MemoryMetrics(Collector):
         self._counted_at_change = -1
 
     def collect(self) -> Iterable[Metric]:
-        """The last numbers; counted anew when they are old and something was written."""
+        """Yield the sizes, counted again if they are old and something was written."""
         try:
             change = self._memory.change
             counted = self._fresh(change)
         except HadesError:
-            return  # /readyz says what is wrong; the other metrics are still worth having
+            return  # /readyz reports the error; the other metrics are still useful
         yield GaugeMetricFamily(
             "hades_memory_change", "The number of the last committed write.", change
         )
-        file_bytes = max((one.get("file_bytes", 0) for one in counted.values()), default=0)
+        file_bytes = max((sizes.get("file_bytes", 0) for sizes in counted.values()), default=0)
         yield GaugeMetricFamily("hades_memory_file_bytes", "Size of the memory file.", file_bytes)
         for name in SIZES:
             sizes = {space: numbers[name] for space, numbers in counted.items() if name in numbers}
@@ -254,15 +254,15 @@ class MemoryMetrics(Collector):
         return counted
 
     def _tiers(self) -> Iterable[Metric]:
-        """What lies in the memory of this process; what is stored is counted by space."""
+        """Yield the sizes of the tiers in this process; stored data is counted by space."""
         engines = list(self._memory._engines.values())
         tiers = [tier for engine in engines for tier in engine.tiers()]
         tiers += self._memory._store.kept_tiers()
-        bytes_of = {one.name: one.bytes for one in tiers if one.bytes is not None}
-        bounds = {one.name: one.bound for one in tiers if one.bound is not None}
+        bytes_of = {tier.name: tier.bytes for tier in tiers if tier.bytes is not None}
+        bounds = {tier.name: tier.bound for tier in tiers if tier.bound is not None}
         yield _gauges("hades_tier_bytes", "Bytes a tier holds.", "tier", bytes_of)
         yield _gauges("hades_tier_bound_bytes", "Bytes a tier may hold.", "tier", bounds)
-        items = {one.name: one.items for one in tiers if one.items is not None}
+        items = {tier.name: tier.items for tier in tiers if tier.items is not None}
         yield _gauges("hades_tier_items", "What a tier holds.", "tier", items)
 
     def _caches(self) -> Metric:
@@ -271,7 +271,7 @@ class MemoryMetrics(Collector):
             "Look-ups in what is kept: found (kept), brought up to date (repaired), or made.",
             labels=["cache", "outcome"],
         )
-        # A memory nobody asked yet has no engine, and looking at it must not load one.
+        # Before the first question there is no engine, and metrics must not load one.
         for engine in list(self._memory._engines.values()):
             for cache, outcomes in engine.cache_uses().items():
                 for outcome, count in outcomes.items():
@@ -280,18 +280,18 @@ class MemoryMetrics(Collector):
 
 
 class ModelMetrics(Collector):
-    """What language models did for this process, asked whenever somebody looks."""
+    """Use of language models by this process, read at each scrape."""
 
     def collect(self) -> Iterable[Metric]:
-        """Calls, failures, tokens and cost so far, by model."""
-        words = {
+        """Yield calls, failures, tokens and cost so far, by model."""
+        descriptions = {
             "calls": "Replies of language models.",
-            "failures": "Calls of language models that gave nothing of use.",
+            "failures": "Calls of language models without a usable reply.",
             "prompt_tokens": "Tokens that language models read.",
             "completion_tokens": "Tokens that language models wrote.",
-            "cost": "What they cost, by the prices of the settings.",
+            "cost": "Cost of language models, by the prices of the settings.",
         }
-        for name, what in words.items():
+        for name, what in descriptions.items():
             family = CounterMetricFamily(f"hades_model_{name}", what, labels=["model"])
             for model, used in totals().items():
                 family.add_metric([model], getattr(used, name))

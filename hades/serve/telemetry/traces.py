@@ -1,9 +1,8 @@
-"""Traces: every request and every stage of recall as OpenTelemetry spans.
+"""Traces: requests and stages of recall as OpenTelemetry spans.
 
-Off unless an endpoint is set; then nothing of OpenTelemetry is even imported. Requests are
-traced by OpenTelemetry's own ASGI middleware. Recall measures its stages itself; their spans
-are made afterwards, with the times the stages really had. Spans say how long, how many and
-why; questions, texts and paths only when asked for.
+Traces are on if an endpoint is set; otherwise OpenTelemetry is not imported. Its ASGI middleware
+traces requests. Recall measures its own stages, whose spans are created afterwards with those
+times. Spans contain questions, texts and paths only with `contents`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 TRACE_HEADERS = frozenset({b"traceparent", b"tracestate"})
 FLUSH_TIMEOUT_S = 2.0
-"""How long a server that stops waits for the last spans to be sent."""
+"""How long a stopping server waits for the last spans to be sent."""
 NS_PER_MS = 1_000_000
 
 
@@ -37,9 +36,9 @@ def open_traces(
     contents: bool = False,
     environment: Mapping[str, str] = os.environ,
 ) -> Traces | None:
-    """Traces to an OTLP/HTTP endpoint, ours or the environment's; None when there is none.
+    """Open traces to an OTLP/HTTP endpoint, given or from the environment; None without one.
 
-    Headers (keys of the receiver) come from OTEL_EXPORTER_OTLP_HEADERS alone.
+    Headers, such as keys of the receiver, come only from OTEL_EXPORTER_OTLP_HEADERS.
     """
     if environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
@@ -59,7 +58,7 @@ def open_traces(
 
 
 class Traces:
-    """Makes spans; they are sent in the background, and dropped rather than waited for."""
+    """Creates spans. They are sent in the background; if that is too slow, they are dropped."""
 
     def __init__(
         self, provider: TracerProvider, exporter: SpanExporter, *, contents: bool = False
@@ -70,10 +69,10 @@ class Traces:
         self.contents = contents
 
     def around(self, app: ASGIApp) -> ASGIApp:
-        """The app with a span for every request, below the one its `traceparent` names.
+        """Wrap the app in a span per request, whose parent is that of `traceparent`.
 
-        The span is named by its route: a path has names of topics in it. Without `contents`
-        the middleware gets neither path, query nor headers, and no error's sentence.
+        The span has the name of the route, because a path contains names of topics. Without
+        `contents` OpenTelemetry sees no path, query, other headers or error message.
         """
         from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
         from opentelemetry.metrics import NoOpMeterProvider
@@ -110,7 +109,7 @@ class Traces:
             errors: list[Exception] = []
             shown = {**scope, "hades.scope": scope, "hades.errors": errors}
             if not self.contents:
-                headers = [one for one in scope["headers"] if one[0] in TRACE_HEADERS]
+                headers = [header for header in scope["headers"] if header[0] in TRACE_HEADERS]
                 shown |= {"path": "", "raw_path": b"", "query_string": b"", "headers": headers}
             await traced(shown, receive, send)
             if errors:
@@ -119,48 +118,48 @@ class Traces:
         return outside
 
     def recall(self, recall: Recall, space: str, *, ended_ns: int | None = None) -> None:
-        """A span for an answer and one for each of its stages, of the time that has passed."""
+        """Create a span for a recall that just ended, and one for each of its stages."""
         from opentelemetry.trace import set_span_in_context
 
         ended = time.time_ns() if ended_ns is None else ended_ns
         started = ended - round(recall.ms * NS_PER_MS)
-        about = self._about(recall, space)
+        about = self._attributes(recall, space)
         whole = self._tracer.start_span("recall", start_time=started, attributes=about)
         below = set_span_in_context(whole)
         for stage in recall.telemetry:
             at = started + round(stage.begun_ms * NS_PER_MS)
-            about = self._about_stage(recall, stage)
+            about = self._stage_attributes(recall, stage)
             name = f"recall {stage.stage}"
             span = self._tracer.start_span(name, below, start_time=at, attributes=about)
             span.end(at + round(stage.ms * NS_PER_MS))
         whole.end(ended)
 
     def close(self) -> None:
-        """Send what is left, for a moment, and stop."""
-        # The provider's own time limit is not kept while its exporter tries again.
+        """Send the last spans, for at most `FLUSH_TIMEOUT_S`, and stop."""
+        # The provider's own timeout is ignored while its exporter retries.
         flushing = threading.Thread(target=self._provider.force_flush, daemon=True)
         flushing.start()
         flushing.join(FLUSH_TIMEOUT_S)
         self._exporter.shutdown()
         self._provider.shutdown()
 
-    def _about(self, recall: Recall, space: str) -> dict[str, Any]:
+    def _attributes(self, recall: Recall, space: str) -> dict[str, Any]:
         about: dict[str, Any] = {
             "hades.space": space,
             "hades.intent": recall.intent.value,
             "hades.mode": recall.mode.value,
             "hades.ms": recall.ms,
-            "hades.reads": sum(one.reads for one in recall.telemetry),
+            "hades.reads": sum(stage.reads for stage in recall.telemetry),
             "hades.facts": len(recall.facts),
             "hades.passages": len(recall.passages),
             "hades.paths": len(recall.paths),
             "hades.tokens": recall.tokens,
             "hades.belief": recall.belief.mean,
             "hades.conveyance": recall.conveyance.value,
-            "hades.reasons": [f"{one.stage}: {one.reason.value}" for one in recall.reasons],
+            "hades.reasons": [f"{note.stage}: {note.reason.value}" for note in recall.reasons],
         }
         if self.contents:
-            # The names OpenInference uses, which Langfuse and Phoenix show.
+            # Attributes of OpenInference, which Langfuse and Phoenix show.
             about |= {
                 "openinference.span.kind": "RETRIEVER",
                 "input.value": recall.question,
@@ -168,10 +167,10 @@ class Traces:
             }
         return about
 
-    def _about_stage(self, recall: Recall, stage: StageReport) -> dict[str, Any]:
-        said = [one for one in recall.reasons if one.stage == stage.stage]
+    def _stage_attributes(self, recall: Recall, stage: StageReport) -> dict[str, Any]:
+        notes = [note for note in recall.reasons if note.stage == stage.stage]
         about: dict[str, Any] = {f"hades.{name}": value for name, value in asdict(stage).items()}
-        about["hades.reasons"] = [one.reason.value for one in said]
+        about["hades.reasons"] = [note.reason.value for note in notes]
         if self.contents:
-            about["hades.reason_details"] = [one.detail for one in said]
+            about["hades.reason_details"] = [note.detail for note in notes]
         return about
