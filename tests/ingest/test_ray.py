@@ -149,7 +149,7 @@ def test_a_worker_that_fails_is_one_sentence(ray: Any) -> None:
 def test_an_address_is_checked(tmp_path: Path, corpus: Path) -> None:
     with (
         hades.open(tmp_path / "m.hades") as memory,
-        pytest.raises(InvalidInput, match="docs is no Ray cluster"),
+        pytest.raises(InvalidInput, match="docs is not a Ray cluster"),
     ):
         memory.ingest(corpus, ray="docs")
 
