@@ -39,8 +39,7 @@ def show(question: str, view: hades.View) -> None:
     for path in found.paths[:2]:
         print(f"   {path.reliability:.2f}  {path}")
     for note in found.reasons:
-        if note.plain:  # what may affect the answer; the other reasons are details
-            print(f"   {note.plain}")
+        print(f"   {note}")
     print()
 
 

@@ -251,10 +251,9 @@ def test_a_late_encoder_is_left_behind(kind: str, request: pytest.FixtureRequest
         found = memory.ask(question, plan={**UNHURRIED, "retriever": {"timeout_ms": 20}})
         assert answer in str(found)
         (late,) = [note for note in found.recall.reasons if note.reason is Reason.TIMEOUT]
-        assert (late.stage, late.detail) == (
-            "seeds",
-            "after 20 ms, without meaning: the encoder takes longer",
-        )
+        # On a busy machine the time may be over before the encoder is waited for.
+        assert late.stage == "seeds"
+        assert late.detail.startswith("after 20 ms, without meaning")
         assert all("meaning" not in one.retrievers for one in found.recall.passages)
         assert encoder.calls == 1
     finally:

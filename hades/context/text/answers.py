@@ -109,6 +109,8 @@ def answer_lines(answer: Answer) -> PlainText:
         yield TextLine(f"extracted, since the model did not help: {flat(answer.fallback)}")
     if answer.unsupported:
         yield TextLine(f"unsupported sentences of the model: {answer.unsupported}")
+    if answer.kind == "model" and answer.usage is not None:
+        yield TextLine(f"In the words of {answer.usage.model}, checked against the context.")
     if answer.usage is not None:
         would = "would take at most, " if answer.kind == "dry_run" else ""
         yield TextLine(f"{would}{answer.usage}", style="quiet")
