@@ -159,7 +159,7 @@ def test_exclusive_facts_that_never_meet_leave_each_other(memory: hades.Memory) 
 
 def test_two_exclusive_facts_cannot_begin_together(memory: hades.Memory) -> None:
     memory.relate("Ann", "works_at", "Acme", valid_from="2020", exclusive=True)
-    with pytest.raises(hades.InvalidInput, match="very moment"):
+    with pytest.raises(hades.InvalidInput, match="same moment"):
         memory.relate("Ann", "works_at", "Globex", valid_from="2020", exclusive=True)
 
 

@@ -1,4 +1,4 @@
-"""What a question gets: passages, paths, the text for a model, and why each was chosen."""
+"""Results of a question: passages, paths, facts, the text for a model, and the reasons."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hades.domain.strength import Strength
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, State
 
 _LABEL = re.compile(r"[\[［【]\s*+([FP]?\d[\d\s,;–-]*+)[\]］】]")
-"""As sentences are cited."""
+"""A label such as `[1]`, `[F2]` or `[3, 4]`, as sentences are cited."""
 
 
 class Intent(StrEnum):
-    """What kind of question it is; it decides the default plan."""
+    """The kind of a question, which decides the default plan."""
 
     STATUS = "status"
     RECENT = "recent"
@@ -27,16 +27,16 @@ class Intent(StrEnum):
     WHY = "why"
     WHEN = "when"
     BRIDGE = "bridge"
-    """Who or what, by way of something else: the director of the film that …"""
+    """A question by way of something else: the director of the film that …"""
     COMPARE = "compare"
     RELATION = "relation"
-    """What edges of one kind lead to or from: what calls a function."""
+    """A question for the edges of one relation: what calls a function."""
     LOOKUP = "lookup"
-    """None of the others: a plain question."""
+    """Any other, plain question."""
 
 
 class Mode(StrEnum):
-    """How much is wanted."""
+    """How much a question wants."""
 
     EXECUTION = "execution"
     PLANNING = "planning"
@@ -44,25 +44,25 @@ class Mode(StrEnum):
 
 
 class TimeKind(StrEnum):
-    """How a time narrows what is asked."""
+    """How a time narrows a question."""
 
     DURING = "during"
     """To some moment of the window."""
     BEFORE = "before"
-    """To how it was just before `until`."""
+    """To the state just before `until`."""
     SINCE = "since"
-    """To what came from `since` on."""
+    """To the time from `since` on."""
     ORIGIN = "origin"
     """To the first version."""
     PAST = "past"
-    """To some version that no longer holds."""
+    """To a version that no longer holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeWords:
-    """A time as it was said and as it was understood: `since` <= t < `until`, in UTC.
+    """A time in the words of a question, and as understood: `since` <= t < `until`, in UTC.
 
-    With an `event` both ends are None until its time is looked up.
+    With an `event`, both ends are None until the time of the event is looked up.
     """
 
     kind: TimeKind
@@ -72,7 +72,7 @@ class TimeWords:
     event: str = ""
 
     def __str__(self) -> str:
-        """`in March: 1 to 31 March 2025`."""
+        """Return the words and the time: `in March: 1 to 31 March 2025`."""
         return f"{self.said}: {self._understood}"
 
     @property
@@ -89,7 +89,7 @@ class TimeWords:
 
 
 class Wants(StrEnum):
-    """What is asked for: how something is, what happened, or a date."""
+    """What a question asks for: how something is, what happened, or a date."""
 
     STATE = "state"
     HAPPENINGS = "happenings"
@@ -98,7 +98,7 @@ class Wants(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """How sure we are: an expected probability, and where it lies nine times of ten."""
+    """A belief: an expected probability and its 90 % interval."""
 
     mean: float
     low: float
@@ -107,34 +107,34 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk that was chosen, with what spoke for it."""
+    """A chunk in an answer, with its score and the reasons for it."""
 
     chunk: Chunk
     line: int
-    """The line of its topic's content where it begins, from 1."""
+    """The line of the content where the chunk begins, from 1."""
     end_line: int
     valid_from: datetime
     recorded_at: datetime
     score: float
-    """The ranker's order, on a scale of 0 to 1; how sure we are is `belief`."""
+    """The ranker's order, from 0 to 1; `belief` says how sure we are."""
     parts: Mapping[str, float]
-    """meaning, words, names, walk, rank …: what the score is made of."""
+    """The parts of the score: meaning, words, names, walk, rank …"""
     retrievers: tuple[str, ...]
-    """What found it: meaning, words, names, graph; `history`: it is an earlier version."""
+    """What found it: meaning, words, names, graph, or `history` for an earlier version."""
     belief: Interval
     valid_to: datetime | None = None
-    """Until when it held; None: it holds."""
+    """Until when the state held; None if it holds."""
     confidence: float = 1.0
     importance: float = DEFAULT_IMPORTANCE
-    """Of its state, as it was remembered: both count in the order, confidence in the belief."""
+    """Those of the state. Both count in the ranking; confidence counts in the belief."""
     superseded: bool = False
-    """Whether a later version of its topic says anew what it says of the question."""
+    """Whether a later version of the topic says again what it says about the question."""
     held: str = ""
-    """Of an earlier version of a note: what no later one says again; empty: see the text."""
+    """For an earlier version of a note, the text that no later version repeats; may be empty."""
     entities: tuple[str, ...] = ()
-    """The names it mentions, the rarest first; those that stand everywhere are left out."""
+    """The names it mentions, rarest first, without those that are everywhere."""
     strength: Strength | None = None
-    """Of its state: importance, uses and age."""
+    """The strength of the state, from importance, uses and age."""
 
     @property
     def id(self) -> str:
@@ -154,12 +154,12 @@ class Step:
     snippet: str = ""
     """Words of the text that states it."""
     chunk: str = ""
-    """The chunk it stands in, as it is cited."""
+    """The id of the chunk that states it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A walk through the graph, with how reliable it is and why it was chosen."""
+    """A path through the graph, with its reliability and the reason for it."""
 
     start: Node
     steps: tuple[Step, ...]
@@ -198,7 +198,7 @@ class Path:
         return self.told()
 
     def told(self, *, snippets: bool = True) -> str:
-        """It in one line, with the words that state its steps or without."""
+        """Return the path in one line, with or without the words that state its steps."""
         text = str(self.start)
         for step in self.steps:
             quoted = snippets and step.snippet
@@ -210,7 +210,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A node that stands around another, with the path that leads to it."""
+    """A node near another, with the path that leads to it."""
 
     node: Node
     hops: int
@@ -225,9 +225,9 @@ class SubgraphNode:
     kind: str
     name: str
     hops: int
-    """How far it is from what was named."""
+    """The distance from the named node."""
     degree: int
-    """How many nodes it is joined with in the whole graph."""
+    """How many neighbours it has in the whole graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ class SubgraphEdge:
     snippet: str = ""
     """Words of the text that states it."""
     chunk: str = ""
-    """The chunk it stands in, as it is cited."""
+    """The id of the chunk that states it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +251,12 @@ class Subgraph:
     nodes: tuple[SubgraphNode, ...]
     edges: tuple[SubgraphEdge, ...]
     left_out: int = 0
-    """So many nodes next to these are over the limit."""
+    """How many neighbours of these nodes are left out because of the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingItem:
-    """A state to have in mind, as much of it as there was room for."""
+    """A state in the working memory, cut to the room there was."""
 
     why: str
     """`latest`, `recent`, `important` or `related`."""
@@ -264,7 +264,7 @@ class WorkingItem:
     text: str
     tokens: int
     path: str = ""
-    """Of a related topic: how the graph joins it."""
+    """The path to a related topic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,34 +274,33 @@ class WorkingMemory:
     topic: str
     items: tuple[WorkingItem, ...]
     context: str
-    """The text for a model."""
+    """The text for a model, of `tokens` tokens."""
     tokens: int
-    """How many tokens the context has."""
     budget: int
     reasons: tuple[Diagnostic, ...] = ()
-    """What had to stay out, and why."""
+    """What was left out, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something told by an edge, said in words with its time."""
+    """An edge in words with its time."""
 
     edge: Edge
     text: str
     score: float
-    """How likely it is meant by the question, 0 to 1."""
+    """The probability that the question means this fact."""
     belief: Interval
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What a part of the context rests on: a passage, fact or path, by its number there."""
+    """A passage, fact or path in the context, by its number there."""
 
     number: int
     kind: str
     """`passage`, `fact` or `path`."""
     nodes: tuple[str, ...]
-    """The ids of its nodes; for a passage, its chunk."""
+    """The ids of the nodes; for a passage, of its chunk."""
     topic: str = ""
     version: int = 0
     line: int = 0
@@ -322,16 +321,16 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class StageReport:
-    """What a stage did and what it cost."""
+    """The work and the cost of one stage."""
 
     stage: str
     ms: float
     reads: int = 0
-    """Documents it looked at for the first time."""
+    """Documents that it read first."""
     found: int = 0
-    """How many candidates it handed on."""
+    """Candidates that it handed on."""
     added: int = 0
-    """How many of them were new."""
+    """Those of them that were new."""
     cut: int = 0
     dedupe_rate: float = 0.0
     coverage: float = 0.0
@@ -339,17 +338,17 @@ class StageReport:
     capped: bool = False
     early_stop: bool = False
     begun_ms: float = 0.0
-    """When it began, since the question came: some run beside each other."""
+    """Its start, in ms after the start of the question. Stages may overlap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conveyance:
-    """How much a recall conveyed: C = (W·R·H / T)·Ctx^α."""
+    """The conveyance of a recall: C = (W·R·H / T)·Ctx^α, with T in seconds."""
 
     what: float
     """W: coverage of the question by what was packed."""
     where: float
-    """R: the share of packed passages that the graph joins with another or the question."""
+    """R: the share of packed passages that the graph joins with another or with the question."""
     how: float
     """H: the mean belief of what was packed."""
     seconds: float
@@ -359,27 +358,27 @@ class Conveyance:
     external: float = 0.0
     """C_ext = ¼(L+I+A+G): coherence, instruction fit, actionability and grounding."""
     compatibility: float = 0.0
-    """P_ij: the share of what was chosen that reached the reader."""
+    """P_ij: the share of the chosen passages that was packed for the reader."""
     pair: float = 0.0
     """From memory to reader: Hmean(C_out, C_in)·C_ext^α·P_ij."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """The answer object: everything a caller may show, check or hand to a model."""
+    """The result of `recall`: everything a caller may show, check or hand to a model."""
 
     question: str
     intent: Intent
     evidence: str
-    """Why it was taken for that kind of question."""
+    """The words or the rule that led to the intent."""
     mode: Mode
     space: str
     passages: tuple[Passage, ...]
     paths: tuple[Path, ...]
     context: str
-    """The text for a model: the question, paths, passages, the best at both ends."""
+    """The text for a model, of `tokens` tokens: the question, paths, and passages with the best at
+    both ends."""
     tokens: int
-    """How many tokens the context has."""
     citations: tuple[Citation, ...]
     plan: Mapping[str, Any]
     """The plan as it was executed."""
@@ -387,28 +386,27 @@ class Recall:
     telemetry: tuple[StageReport, ...]
     ms: float
     belief: Interval
-    """How sure we are that the answer is in the context."""
+    """The belief that the context contains the answer."""
     conveyance: Conveyance
     valid: datetime | None = None
-    """The moment of the world it was asked about; None: now."""
+    """The valid time of the question; None means now."""
     known: datetime | None = None
-    """As known when; None: now."""
+    """The known time of the question; None means now."""
     facts: tuple[Fact, ...] = ()
-    """What was told by edges and is meant, best first."""
+    """The facts that the question means, best first."""
     notes: bool = False
-    """Whether most of what was found are notes."""
+    """Whether most passages are of notes."""
     wants: Wants = Wants.STATE
-    """Whether it asks how something is, what happened, or for a date."""
     time: TimeWords | None = None
-    """The time that was read in the words of the question, and how it was understood."""
+    """The time in the words of the question."""
     level: int = 0
-    """The level of the summaries it is answered from: 1 daily, 2 weekly, 3 monthly; 0: none.
-    Then passages are lines of them, which cite their originals."""
+    """The level of the summaries that answer: 1 daily, 2 weekly, 3 monthly, 0 none. Above 0, the
+    passages are lines of summaries, which cite their originals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence that answers, with the passage or fact it was read in."""
+    """A sentence of an answer, with the passage or fact it comes from."""
 
     text: str
     score: float
@@ -417,39 +415,39 @@ class Sentence:
     kind: str = "passage"
     """`passage` or `fact`."""
     also: tuple[str, ...] = ()
-    """The labels of what else it rests on, when a model wrote it."""
+    """The labels of its other sources, when a model wrote it."""
     supported: bool = True
-    """False: a model wrote it, and what it cites does not say so."""
+    """False if a model wrote it and its sources do not say so."""
 
     @property
     def label(self) -> str:
-        """How it is cited: `[1]` a passage, `[F1]` a fact."""
+        """The label of its source: `[1]` for a passage, `[F1]` for a fact."""
         return f"[F{self.citation}]" if self.kind == "fact" else f"[{self.citation}]"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """All that it rests on."""
+        """The labels of all its sources."""
         return (self.label, *self.also) if self.supported else ()
 
     @property
     def mark(self) -> str:
-        """What stands behind it: its labels, or that it has no support."""
+        """The text after the sentence: its labels, or `[unsupported]`."""
         return "".join(self.labels) or "[unsupported]"
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What calls of a language model took, retries included; before, what they take at most."""
+    """The usage of calls to a language model, with retries; as an estimate, an upper bound."""
 
     model: str
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    """In the currency of the settings; None: no price is known."""
+    """In the currency of the settings; None if no price is known."""
     seconds: float
 
     def __add__(self, more: Usage) -> Usage:
-        """Both together, under the later one's name."""
+        """Return the sum, with the model name of the later one."""
         cost = None if self.cost is None or more.cost is None else self.cost + more.cost
         return Usage(
             more.model,
@@ -460,14 +458,14 @@ class Usage:
         )
 
     def __str__(self) -> str:
-        """`smol: 120 tokens read, 30 written, cost 0.00018`."""
+        """Return a line such as `smol: 120 tokens read, 30 written, cost 0.00018`."""
         cost = "" if self.cost is None else f", cost {self.cost:.6g}"
         tokens = f"{self.prompt_tokens:,} tokens read, {self.completion_tokens:,} written"
         return f"{self.model}: {tokens}{cost}"
 
 
 def unlabelled(text: str) -> str:
-    """A text of somebody else: what looks like a label of ours stands in round brackets.
+    """Put labels in a quoted text into round brackets, so that they do not pass for citations.
 
     >>> unlabelled("as [1] says, and [F 2], [3, 4]")
     'as (1) says, and [F 2], (3, 4)'
@@ -477,32 +475,32 @@ def unlabelled(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Sentences as they stand in the texts, or as a model wrote them from these; each cited."""
+    """Sentences quoted from the texts, or written by a model from them, each with its source."""
 
     question: str
     sentences: tuple[Sentence, ...]
     recall: Recall
     unsaid: tuple[str, ...] = ()
-    """What the question names and none of the recalled passages does."""
+    """Names in the question that no recalled passage contains."""
     kind: str = "extractive"
-    """`extractive`, `model`, or `dry_run`: what a model would take, and no answer."""
+    """`extractive`, `model`, or `dry_run` (only an estimate, without an answer)."""
     usage: Usage | None = None
-    """What a model took, also where its reply was of no use."""
+    """The usage of a model, even if its reply could not be used."""
     unsupported: int = 0
-    """Sentences of a model that are not in what they cite: dropped, or marked where asked for."""
+    """Sentences of a model that their sources do not support: dropped, or marked on request."""
 
     @property
     def fallback(self) -> str:
-        """Why the sentences are extracted though a model was asked; else empty."""
-        notes = (one for one in self.recall.reasons if one.stage == "model")
-        return next((one.detail for one in notes if one.reason is Reason.FALLBACK), "")
+        """Why the sentences are extracted though a model was asked, or ""."""
+        notes = (note for note in self.recall.reasons if note.stage == "model")
+        return next((note.detail for note in notes if note.reason is Reason.FALLBACK), "")
 
     @property
     def shortfall(self) -> str:
-        """A plain sentence about what is not answered; empty when the sentences answer."""
+        """A sentence about what is not answered; "" when the sentences answer."""
         if self.unsaid:
             named = ", ".join(f"“{name}”" for name in self.unsaid)
-            return f"Nothing found says anything of {named}."
+            return f"Nothing found says anything about {named}."
         if self.sentences or self.kind == "dry_run":
             return ""
         notes = [note for note in self.recall.reasons if note.reason is Reason.NOTHING_NOTED]
@@ -511,6 +509,6 @@ class Answer:
         return f"{notes[0].detail[:1].upper()}{notes[0].detail[1:]}."
 
     def __str__(self) -> str:
-        told = [f"{unlabelled(one.text)} {one.mark}" for one in self.sentences]
+        texts = [f"{unlabelled(sentence.text)} {sentence.mark}" for sentence in self.sentences]
         joint = "\n" if self.recall.intent is Intent.RELATION or self.recall.level else " "
-        return joint.join([*told, self.shortfall]).rstrip()
+        return joint.join([*texts, self.shortfall]).rstrip()

@@ -8,9 +8,8 @@ It begins with a topic and those the graph joins with it (source document 003, Â
 that it cannot answer goes on to the memory, and the topics found there join the focus. When its
 bytes are full, the topics that were not used for longest leave.
 
-It is keyed by the number of the memory's last change: after a write the topics that changed are
-read again, so it is never stale. Only the counts of uses, which are written without a change, may
-lag behind.
+After each change of the memory, changed topics are read again, so the focus is never stale. Only
+the counts of uses, which are written without a change, may lag behind.
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ from hades.store.store import Store
 
 BYTES_AT_MOST = 16 << 20
 QUESTION_CHARACTERS_AT_MOST = 400
-"""A longer question is no plain one."""
+"""A longer question goes to the memory."""
 STATE_BYTES = 1_500
-"""What a state takes beside its text and the words of it."""
+"""The bytes of a state besides its text and its words."""
 WORD_BYTES = 120
 ANSWERED = 0.9
-"""How likely the answer stands there: 20 of 22 such questions of four everyday sets."""
+"""The belief that the focus has the answer: it had 20 of 22 in four everyday sets."""
 HERE = "focus"
 """How answers from a focus are marked."""
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
@@ -75,8 +74,9 @@ class _Loaded:
     latest: State | None
     """None: that depends on the time, or it was forgotten."""
     said: frozenset[str]
-    """What the latest state says, its topic's name included."""
+    """The terms of the latest state and of the topic's name."""
     name: frozenset[str]
+    """The terms of the topic's name."""
 
 
 class Focus:
@@ -103,7 +103,7 @@ class Focus:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Nothing was begun that has to be ended."""
+        """Do nothing: there is nothing to close."""
 
     @property
     def topics(self) -> list[str]:
@@ -118,20 +118,20 @@ class Focus:
     # Asking
 
     def get(self, topic: str, version: int | None = None) -> State:
-        """The state of a topic, as `Memory.get` gives it."""
+        """Return the state of a topic, as `Memory.get` does."""
         kept = self._kept(topic)
         states = kept.states if kept else {}
-        found = kept.latest if kept and version is None else states.get(version or 0)
-        self._count(found)
-        if found is None:
-            found = self._memory.get(topic, version)
+        state = kept.latest if kept and version is None else states.get(version or 0)
+        self._count(state)
+        if state is None:
+            state = self._memory.get(topic, version)
             self._load([topic])
-        return found
+        return state
 
     def recall(self, question: str, **how: Any) -> Recall:
         """Passages for a question, packed; an answer from here has `focus` among its reasons.
 
-        With options of `Memory.recall` the memory is asked.
+        An answer from the focus has `focus` among its reasons. With options, the memory is asked.
         """
         started = time.perf_counter()
         passages = [] if how else self._passages(question)
@@ -166,7 +166,7 @@ class Focus:
         return found
 
     def _passages(self, question: str) -> list[Passage]:
-        """The passages of the topic that a question is about; none where that is not certain.
+        """Return the passages of the topic that a question is about; [] if that is not certain.
 
         It is a plain question about how things are. It says a word of one topic's name that no
         other topic of the focus has in its name, and all its words but stop words stand in the
@@ -186,27 +186,27 @@ class Focus:
             meant = [one for one in topics if not own.isdisjoint(one.name)]
             if len(meant) != 1 or not asked <= meant[0].said or not (state := meant[0].latest):
                 return []
-            self._topics.get(state.topic)  # used last
+            self._topics.get(state.topic)  # marks it as most recently used
         now = from_micros(self._store.now())
         chunks = self._store.chunks.chunks(self._space[0], state.topic, state.version)
         shares = [len(asked & said(f"{one.heading} {one.text}")) / len(asked) for one in chunks]
-        found = [
+        passages = [
             state_passage(state, chunk, HERE, share, ANSWERED * share, now)
             for chunk, share in zip(chunks, shares, strict=True)
             if share == max(shares) or share
         ]
-        return sorted(found, key=lambda one: -one.score)
+        return sorted(passages, key=lambda one: -one.score)
 
     def _facts(self, topic: str) -> list[Fact] | None:
-        """What edges tell of a topic now; None where they are too many for an answer."""
+        """Return the facts about a topic now; None if they are too many for an answer."""
         store, space = self._store, self._space[0]
         node = store.entities.node(space, topic, NOW)
         edges = store.edges.find(space, EdgeFilter(node=node), NOW)
         if len(edges) > _plan(Intent.LOOKUP).facts:
             return None
         return [
-            Fact(one, statement(one), 1.0, belief.interval(belief.of_edge(one.belief)))
-            for one in edges
+            Fact(edge, statement(edge), 1.0, belief.interval(belief.of_edge(edge.belief)))
+            for edge in edges
         ]
 
     def _count(self, found: object) -> None:
@@ -215,13 +215,13 @@ class Focus:
     # Loading
 
     def _kept(self, topic: str) -> _Loaded | None:
-        """A topic as it is now, where it is here."""
+        """Return a topic as it is now, if it is loaded."""
         with self._lock:
             is_here = isinstance(topic, str) and self._is_current()
             return self._topics.get(topic) if is_here else None
 
     def _is_current(self) -> bool:
-        """Read again what changed; not inside a batch, whose writes may be undone."""
+        """Read changed topics again; return False inside a batch, whose writes may be undone."""
         if self._store.in_transaction:
             return False
         revision = self._store.changefeed.revision()
@@ -229,14 +229,14 @@ class Focus:
             kept, is_other = self._topics.items(), revision[0] != self._revision[0]
             stamps = self._store.topics.stamps(self._space[0], (name for name, _ in kept))
             self._revision = revision
-            gone = [name for name, one in kept if is_other or stamps.get(name) != one.stamp]
+            gone = [name for name, loaded in kept if is_other or stamps.get(name) != loaded.stamp]
             for name in gone:
                 self._topics.drop(name)
             self._load(reversed(gone))
         return True
 
     def _load(self, topics: Iterable[str]) -> None:
-        """Take topics in, those named first as used last; the ones used least leave."""
+        """Load topics, the first as most recently used; the least recently used are dropped."""
         with self._lock:
             if self._store.in_transaction:
                 return
@@ -246,7 +246,7 @@ class Focus:
                         self._topics.put(topic, *self._read(topic))
 
     def _read(self, topic: str) -> tuple[_Loaded, int]:
-        """A topic as it is now, and the bytes it takes."""
+        """Read a topic as it is now, and return it with the bytes it takes."""
         topics, space = self._store.topics, self._space[0]
         stamp = topics.stamps(space, [topic]).get(topic)
         every = topics.history(space, topic, NOW, archived=False)
@@ -254,13 +254,13 @@ class Focus:
         if stamp is None or not recent:
             raise NotFound(f"There is no topic {topic!r}.")
         states = [*topics.whole(space, (*recent, *important), NOW)]
-        states.sort(key=lambda one: one.version)
+        states.sort(key=lambda state: state.version)
         latest = None
-        if not stamp[-1]:  # nothing is planned, so it holds until something is written
+        if not stamp[-1]:  # no state begins in the future, so this one holds until the next write
             with suppress(NotFound):
                 latest = topics.state(space, topic, NOW)
         name = said(_BETWEEN_WORDS.sub(" ", topic))
-        # Not all of a promoted state is indexed: its topic is asked about in the memory.
+        # A promoted state is indexed only in part, so the memory answers about its topic.
         is_read = latest is not None and latest.promotion is None
         told = name | said(latest.content) if latest and is_read else frozenset()
         by_version = {one.version: one for one in states}
@@ -271,7 +271,7 @@ class Focus:
 
 @lru_cache(maxsize=1_024)
 def _is_plain(question: str) -> bool:
-    """Whether a question asks how one thing is now."""
+    """Return whether a question asks how one thing is now."""
     any_day = datetime(2000, 1, 1, tzinfo=UTC)
     return (
         _intent(question)[0] in (Intent.LOOKUP, Intent.STATUS)

@@ -120,7 +120,7 @@ def test_an_answer_names_its_places() -> None:
     half = replace(said, unsaid=("approach Y",))
     assert shown(answer_lines(half)).splitlines()[:2] == [
         "So it was rejected. [1]",
-        "Nothing found says anything of “approach Y”.",
+        "Nothing found says anything about “approach Y”.",
     ]
 
 
