@@ -89,8 +89,8 @@ FAULTS = (
     ),
     Fault(
         "purge: proposals that name a purged topic stay",
-        '            database.run("DELETE FROM proposals WHERE id = ?", one.id)\n',
-        "",
+        "DELETE FROM proposals WHERE id = ?",
+        "DELETE FROM proposals WHERE id = -?",
         "tests/test_promoting.py tests/test_reviewing.py tests/attack",
     ),
     Fault(

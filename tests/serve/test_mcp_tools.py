@@ -546,8 +546,10 @@ def test_a_change_one_is_unsure_of_waits_for_approval(executor: Executor, path: 
         assert [str(edge.target) for edge in memory.edges(relation="found_by")] == ["Ann Lee"]
 
 
-def test_a_topic_is_promoted_by_an_agent(story: Executor) -> None:
-    done = call(story, "promote", {"topic": "design/approach_x", "reason": "It is merged."})
+def test_a_topic_is_promoted_by_an_agent(path: Path, executor: Executor) -> None:
+    with hades.open(path, clock=spring, actor="ann") as memory:
+        remember_story(memory)
+    done = call(executor, "promote", {"topic": "design/approach_x", "reason": "It is merged."})
     assert "Promoted to design/approach_x@3, extractive." in text_of(done)
     assert "\n Approach X is viable" in text_of(done)
     assert done.structured_content["id"] == "design/approach_x@3"
