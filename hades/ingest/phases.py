@@ -39,7 +39,7 @@ from hades.language.sentences import note_sentences
 from hades.language.words import words
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
-from hades.store.records import BEFORE_NAMES, ChunkDraft, Mention, Pending, Phase, Progress
+from hades.store.records import ChunkDraft, Mention, Pending, Phase, Progress
 from hades.store.store import Store
 
 BATCH_STATES = 200
@@ -256,7 +256,7 @@ class Phases:
 
     def link(self) -> int:
         """Find the names and links of waiting states, then match. Return the number of states."""
-        done = self.introduce(chain(self._waiting(BEFORE_NAMES), self._waiting(Phase.EDGES)))
+        done = self.introduce(self._waiting(Phase.EDGES))
         # Match even if nothing waits: a run may have been killed before it matched.
         self.match()
         return done

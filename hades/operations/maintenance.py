@@ -61,7 +61,7 @@ def stats(view: View) -> dict[str, int]:
     """Show how much this space holds, and the file size."""
     with view._store.snapshot():
         view._require_space()
-        return view._store.stats(view._space_id)
+        return view._store.spaces.stats(view._space_id)
 
 
 @operation("GET", "/log", command="log", cursor=lambda change: [change.number])
@@ -86,7 +86,7 @@ def log(
     store, space = view._store, view._space_id
     with store.snapshot():
         view._require_space()
-        found = store.log(space, limit, after or FOREVER, upkeep=upkeep)
+        found = store.spaces.log(space, limit, after or FOREVER, upkeep=upkeep)
         numbers = [one.number for one in found]
         states, edges = store.topics.written(space, numbers), store.edges.written(space, numbers)
         return [replace(one, summary=_summary(view, one, states, edges)) for one in found]

@@ -25,7 +25,7 @@ from hades.operations.proposals import list_refused
 from hades.serve.auth.caller import Caller, Role, record_call
 from hades.serve.pool import STOPPING, Pool
 from hades.settings import load_settings
-from hades.store.faults import Busy
+from hades.store.database import Busy
 from hades.store.records import Progress
 
 Result = TypeVar("Result")

@@ -25,13 +25,12 @@ from hades.domain.rules import CONTENT_BYTES_AT_MOST
 from hades.errors import Conflict, Corrupt, HadesError, InvalidInput, Unavailable
 from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
-from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack
-from hades.store.faults import digest_of
+from hades.store.delta import WHOLE, WHOLE_EVERY, digest_of, pack
 from hades.store.objects import Objects, open_objects
 from hades.store.owed import ARCHIVE, owe
 from hades.store.records import Problem
 
-VERSIONS_AT_MOST, BYTES_AT_MOST = 64, 4 << 20
+VERSIONS_AT_MOST, BYTES_AT_MOST = WHOLE_EVERY, 4 << 20
 """Limits of one object, before compression. Reading one old version reads the whole object."""
 KEPT_BYTES_AT_MOST = 16 << 20
 """Size of the cache of unpacked objects."""
@@ -260,9 +259,7 @@ class Archive:
             content = self.content(name, version)
             if digest_of(topic, version, content) != digest:
                 raise DamagedObject(f"The object {name} has another text for {topic}@{version}.")
-            is_next = version == before + 1 and depth + 1 < VERSIONS_AT_MOST
-            encoding, body = pack(content, old if is_next else None)
-            depth = depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0
+            encoding, depth, body = pack(content, old if version == before + 1 else None, depth)
             database.run(
                 "UPDATE states SET encoding = ?, depth = ?, body = ? WHERE id = ?",
                 *(encoding, depth, body, state),

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from hades.domain.times import FOREVER, NOW
 from hades.store.archive import BYTES_AT_MOST, VERSIONS_AT_MOST, VersionRun
 from hades.store.database import Database
-from hades.store.topics import STATE_THEN, Topics
+from hades.store.states import STATE_THEN
+from hades.store.topics import Topics
 
 _OLD = f"""
 SELECT t.name, s.version, length(s.body) FROM states s JOIN topics t ON t.id = s.topic

@@ -10,7 +10,7 @@ from typing import Any
 
 from hades.domain.times import FOREVER
 from hades.store.database import Database, Glob
-from hades.store.topics import STATE_THEN
+from hades.store.states import STATE_THEN
 
 SINCE = {
     "chunks": "SELECT c.id, c.topic, t.space, t.kind = 'note' FROM chunks c {by} "
@@ -88,13 +88,10 @@ class Changefeed:
         self, change: int, after: tuple[int, int], limit: int
     ) -> list[tuple[int, int, int | None, bytes | None]]:
         """Return a page of (chunk, entity, introduces, positions) written after a change."""
+        by = "INDEXED BY mentions_change" if change else ""
         return self._database.rows(
-            "SELECT chunk, entity, introduces, positions FROM mentions "
-            "WHERE (chunk, entity) > (?2, ?3) AND change > ?1 ORDER BY chunk, entity LIMIT ?4"
-            if change == 0
-            else "SELECT chunk, entity, introduces, positions FROM mentions "
-            "INDEXED BY mentions_change WHERE change > ?1 AND (chunk, entity) > (?2, ?3) "
-            "ORDER BY chunk, entity LIMIT ?4",
+            f"SELECT chunk, entity, introduces, positions FROM mentions {by} "
+            "WHERE change > ?1 AND (chunk, entity) > (?2, ?3) ORDER BY chunk, entity LIMIT ?4",
             *(change, *after, limit),
         )
 

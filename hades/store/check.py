@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 
-from hades.domain.times import NOW
+from hades.domain.times import DAY_MICROSECONDS, NOW, from_micros
 from hades.errors import Corrupt
-from hades.store.clocks import clock_problems, has_jumped
-from hades.store.database import Database
+from hades.store.database import SET_THE_CLOCK, Database, jump
 from hades.store.drafts import leftovers
 from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owed
 from hades.store.records import Problem, Progress
@@ -155,13 +154,19 @@ def _unreadable_proposals(database: Database) -> list[int]:
 
 def find_clock_problems(database: Database) -> list[Problem]:
     """Return a problem if the clock and the last write are too far apart for both to be right."""
-    return clock_problems(database.place, database.clock(), _last_write(database))
+    now, last = database.clock(), _last_write(database)
+    if last > now + DAY_MICROSECONDS:
+        what = f"the last write is dated {from_micros(last):%Y-%m-%d}, later than the clock"
+        repair = "set the clock right, or restore a backup from before (`hades restore`)"
+        return [Problem(what, database.place, repair)]
+    jumped = jump(now, last)
+    return [Problem(jumped, database.place, SET_THE_CLOCK)] if jumped else []
 
 
 def _accept_clock(database: Database) -> None:
     """If the clock is far ahead of the last write, log a change dated now: writes then go on."""
-    now, last = database.clock(), _last_write(database)
-    if last and has_jumped(now, last):
+    now = database.clock()
+    if jump(now, _last_write(database)):
         database.run(
             "INSERT INTO changes SELECT max(number) + 1, ?, ?, 'repair', NULL, NULL FROM changes",
             *(now, database.actor_id("hades")),

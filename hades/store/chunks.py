@@ -21,7 +21,8 @@ from hades.errors import Conflict, NotFound
 from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
 from hades.store.records import ChunkDraft, Pending, Phase, PlacedChunk, Write
-from hades.store.topics import NEXT, Topics
+from hades.store.states import NEXT
+from hades.store.topics import Topics
 
 _DIGEST_BYTES = 16
 _AT_ONCE = 32

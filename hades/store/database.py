@@ -12,6 +12,7 @@ has read up to a number never misses a lower one.
 from __future__ import annotations
 
 import threading
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -19,15 +20,48 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from hades.domain.times import FOREVER, AsOf, Clock, to_micros
-from hades.errors import Denied, InvalidInput, Unavailable
-from hades.store.clocks import SET_THE_CLOCK, has_jumped, jump
+from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, Clock, from_micros, to_micros
+from hades.errors import Corrupt, Denied, InvalidInput, Unavailable
 from hades.store.records import EMBEDDED, Problem, Write
 from hades.store.schema import COLUMNS
 
 _LAST_CHANGE = "SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
 NO_LIMIT = 1 << 40
 """A limit larger than any table."""
+_YEAR_MICROSECONDS = 365 * DAY_MICROSECONDS
+JUMP_AT_MOST_YEARS = 20
+"""A write longer than this after the last one is refused: the clock must be wrong, and since times
+of writes only grow, it would shift all later ones."""
+SET_THE_CLOCK = "set the clock right, or if it is right, run `hades check --repair`"
+
+
+def jump(now: int, last: int) -> str:
+    """Describe how far the clock is ahead of the last write, or return "" if that is plausible."""
+    years = (now - last) // _YEAR_MICROSECONDS
+    if not last or now - last <= JUMP_AT_MOST_YEARS * _YEAR_MICROSECONDS:
+        return ""
+    return f"The clock says {from_micros(now):%Y-%m-%d}, {years} years after the last write"
+
+
+class Busy(Unavailable):
+    """A write waited too long for another writer: it can be tried again."""
+
+
+class intact:
+    """Within the block, a stored value that cannot be read raises Corrupt: `what` is damaged.
+
+    This is a class because every read of a state uses it: a generator takes four times as long.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, ValueError | KeyError | TypeError | OverflowError | zlib.error):
+            raise Corrupt(f"{self._what} is damaged ({error}): run `hades check`.") from error
 
 
 def believed(row: str, known: str) -> str:
@@ -251,8 +285,8 @@ class Database(ABC):
                 last = self.once(_LAST_CHANGE)
                 write = Write(1, self.write_clock(), space)
                 if last:
-                    if has_jumped(write.at, last[1]):
-                        raise Unavailable(f"{jump(write.at, last[1])}: {SET_THE_CLOCK}.")
+                    if jumped := jump(write.at, last[1]):
+                        raise Unavailable(f"{jumped}: {SET_THE_CLOCK}.")
                     write = Write(last[0] + 1, max(write.at, last[1] + 1), space)
                 yield write
                 if write.cancelled:

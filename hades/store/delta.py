@@ -1,4 +1,4 @@
-"""Deltas between two versions of a text, small and quick to apply.
+"""Bodies of states: whole texts, or deltas that are small and quick to apply.
 
 A delta is a list of steps: insert these bytes, then copy a range of the old version. We have our
 own format because a version usually differs from its parent in a few lines: without the common
@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import zlib
 from difflib import SequenceMatcher
+from hashlib import blake2b
 
 from hades.domain.rules import CONTENT_BYTES_AT_MOST
+from hades.errors import Corrupt
+from hades.store.database import intact
 
 WHOLE, WHOLE_ZIPPED, DELTA, DELTA_ZIPPED = range(4)
 """The encodings of a stored body."""
@@ -19,30 +22,68 @@ WHOLE, WHOLE_ZIPPED, DELTA, DELTA_ZIPPED = range(4)
 LINES_COMPARED_AT_MOST = 2_000
 """A longer changed part is stored as one block, because comparing lines is quadratic."""
 
+WHOLE_EVERY = 64
+"""The most versions from one whole copy to the next."""
+
 ZIP_FROM_BYTES = 120
 """Shorter bodies gain nothing from compression."""
 
 _ZIP_LEVEL = 6
 
 
-def pack(new: bytes, old: bytes | None) -> tuple[int, bytes]:
-    """Return encoding and body for `new`: a delta if that has at most half of its bytes."""
-    if old is not None:
+def pack(
+    new: bytes | None, old: bytes | None = None, depth: int = 0
+) -> tuple[int | None, int, bytes | None]:
+    """Return (encoding, depth, body) for a content, which is None for a forgotten topic.
+
+    `old` is the content of the version before, and `depth` the number of deltas from its whole
+    copy. The body is a delta if that has at most half of the bytes.
+    """
+    if new is None:
+        return None, 0, None
+    if old is not None and depth + 1 < WHOLE_EVERY:
         delta = make_delta(old, new)
         if 2 * len(delta) <= len(new):
-            return _zip(DELTA, delta)
-    return _zip(WHOLE, new)
+            encoding, body = _zip(DELTA, delta)
+            return encoding, depth + 1, body
+    encoding, body = _zip(WHOLE, new)
+    return encoding, 0, body
 
 
-def unpack(encoding: int, body: bytes, old: bytes | None) -> bytes:
-    """Return the content of a stored body. A delta needs its parent, `old`."""
-    if encoding in (WHOLE_ZIPPED, DELTA_ZIPPED):
-        body = _unzip(body)
-    if encoding in (WHOLE, WHOLE_ZIPPED):
-        return body
-    if old is None:
-        raise ValueError("the parent of a delta is missing")
-    return apply_delta(old, body)
+def digest_of(topic: str, version: int, content: bytes) -> bytes:
+    """Return the hash of a state: of its content, its topic and its version."""
+    digest = blake2b(f"{topic}\0{version}\0".encode(), digest_size=16)
+    digest.update(content)
+    return digest.digest()
+
+
+def unpacked(
+    topic: str, version: int, encoding: int | None, body: bytes | None, old: bytes | None
+) -> bytes:
+    """Return the content of a stored body. A delta needs `old`, the content of its parent.
+
+    Raise Corrupt if it is damaged.
+    """
+    with intact(f"The state {topic}@{version}"):
+        if encoding is None or not isinstance(body, bytes):
+            raise ValueError("a version between it and the last whole copy is missing")
+        if encoding in (WHOLE_ZIPPED, DELTA_ZIPPED):
+            body = _unzip(body)
+        if encoding in (WHOLE, WHOLE_ZIPPED):
+            return body
+        if old is None:
+            raise ValueError("the parent of a delta is missing")
+        return apply_delta(old, body)
+
+
+def checked(topic: str, version: int, content: bytes, digest: bytes) -> bytes:
+    """Return a content after comparing it with its hash."""
+    if digest_of(topic, version, content) != digest:
+        raise Corrupt(
+            f"The content of {topic}@{version} does not match its hash: run `hades check`, or "
+            "restore a backup."
+        )
+    return content
 
 
 def make_delta(old: bytes, new: bytes) -> bytes:
@@ -82,7 +123,7 @@ def apply_delta(old: bytes, delta: bytes) -> bytes:
 def _matches(old: bytes, new: bytes) -> list[tuple[int, int, int]]:
     """Return common blocks as (old start, new start, size). The last may be empty."""
     prefix = _common_prefix(old, new)
-    suffix = _common_suffix(old, new, min(len(old), len(new)) - prefix)
+    suffix = _common_prefix(old[prefix:][::-1], new[prefix:][::-1])
     blocks = [(0, 0, prefix)] if prefix else []
     old_lines = old[prefix : len(old) - suffix].splitlines(keepends=True)
     new_lines = new[prefix : len(new) - suffix].splitlines(keepends=True)
@@ -115,17 +156,6 @@ def _common_prefix(a: bytes, b: bytes) -> int:
     while low < high:
         middle = (low + high + 1) // 2
         if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _common_suffix(a: bytes, b: bytes, at_most: int) -> int:
-    low, high = 0, at_most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[len(a) - middle : len(a) - low] == b[len(b) - middle : len(b) - low]:
             low = middle
         else:
             high = middle - 1

@@ -20,12 +20,11 @@ from hades.errors import Conflict, Corrupt, InvalidInput
 from hades.store import check
 from hades.store.archive import OWN_FACTS
 from hades.store.chunks import encoder_id
-from hades.store.database import Database, Glob
-from hades.store.delta import DELTA, DELTA_ZIPPED, pack
-from hades.store.faults import digest_of, intact
+from hades.store.database import Database, Glob, intact
+from hades.store.delta import checked, digest_of, pack, unpacked
 from hades.store.records import EMBEDDED, SECRET, Write
 from hades.store.schema import COLUMNS, COUNTED
-from hades.store.topics import WHOLE_EVERY, Topics, unpacked
+from hades.store.topics import Topics
 
 
 def _all_of(table: str, alias: str = "x") -> str:
@@ -127,11 +126,7 @@ def _whole(record: dict[str, Any], topic: str, parent: bytes | None) -> bytes | 
     content = None
     if encoding is not None:
         content = unpacked(topic, record["version"], encoding, body, parent)
-        if digest_of(topic, record["version"], content) != digest:
-            raise Corrupt(
-                f"The content of {topic}@{record['version']} does not match its hash: "
-                "run `hades check`; nothing was exported."
-            )
+        checked(topic, record["version"], content, digest)
     for name in ("tags", "metadata"):
         json.loads(record[name] or "null")  # damaged JSON could not be imported again
     record["content"] = None if content is None else content.decode()
@@ -294,10 +289,8 @@ class Loader:
         clean_metadata(json.loads(row.get("metadata", "{}")), bytes_at_most=None)
         topic, parent, depth = self._last_state
         content = None if text is None else text.encode()
-        if topic != row["topic"] or parent is None or depth + 1 >= WHOLE_EVERY:
-            parent = None
-        encoding, body = (None, None) if content is None else pack(content, parent)
-        depth = depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0
+        before = parent if topic == row["topic"] else None
+        encoding, depth, body = pack(content, before, depth)
         name = self._database.value("SELECT name FROM topics WHERE id = ?", row["topic"])
         if name is None:
             raise InvalidInput(f"The state of topic {row['topic']} comes before its topic.")

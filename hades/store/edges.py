@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 from hades.domain.graph import SIMILAR_TO, Belief, Edge, Node, NodeKind
 from hades.domain.times import NOW, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.errors import NotFound
-from hades.store.database import Database, believed, holds
+from hades.store.database import Database, believed, holds, intact
 from hades.store.entities import Entities
-from hades.store.faults import intact
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.topics import json_or_none
 
@@ -257,8 +256,7 @@ class Edges:
             weight=1.0 if draft.weight is None else draft.weight,
             valid_from=write.at if draft.valid_from is None else to_micros(draft.valid_from),
             valid_to=None if draft.valid_to is None else to_micros(draft.valid_to),
-            recorded_at=write.at,
-            change=write.change,
+            **write.stamp,
             belief_a=draft.belief.a,
             belief_b=draft.belief.b,
             evidence=draft.evidence or None,
@@ -278,8 +276,8 @@ class Edges:
             elif name == "metadata":
                 changed[name] = json_or_none(value)
         self.retire(write, edge)
-        row = row._replace(recorded_at=write.at, retired_at=None, change=write.change, **changed)
-        self._database.insert("edges", **row._asdict())
+        renewed = {**row._asdict(), "retired_at": None, **write.stamp, **changed}
+        self._database.insert("edges", **renewed)
 
     def retire(self, write: Write, edge: int) -> None:
         """Stop believing an edge: as known from now on, it was never true."""

@@ -85,16 +85,8 @@ class Entities:
     ) -> int:
         """Make an entity and return its id. `key` defaults to the key of its name."""
         key = name_key(name) if key is None else key
-        entity = self._database.insert(
-            "entities",
-            space=space,
-            name=name,
-            key=key,
-            kind=kind,
-            recorded_at=write.at,
-            change=write.change,
-            origin=origin,
-        )
+        columns = {"space": space, "name": name, "key": key, "kind": kind, "origin": origin}
+        entity = self._database.insert("entities", **columns, **write.stamp)
         self.add_name(write, entity, name_key(name), name)
         return entity
 
@@ -104,14 +96,7 @@ class Entities:
             "SELECT 1 FROM names WHERE entity = ? AND key = ? AND retired_at IS NULL", entity, key
         )
         if known is None:
-            self._database.insert(
-                "names",
-                entity=entity,
-                key=key,
-                name=name,
-                recorded_at=write.at,
-                change=write.change,
-            )
+            self._database.insert("names", entity=entity, key=key, name=name, **write.stamp)
 
     def own_nodes(self, space: int, name: str) -> list[int]:
         """Return the topic and the entity that have a name themselves, ignoring merges."""
@@ -281,14 +266,7 @@ class Entities:
         gone = roots.get(gone, gone)
         if kept == gone:
             raise Conflict(f"{keep!r} and {other!r} are one entity already.")
-        self._database.insert(
-            "merges",
-            space=space,
-            entity=gone,
-            target=kept,
-            recorded_at=write.at,
-            change=write.change,
-        )
+        self._database.insert("merges", space=space, entity=gone, target=kept, **write.stamp)
         write.subject = self._entity_node(kept)
 
     def split(self, write: Write, space: int, name: str) -> None:

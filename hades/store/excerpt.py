@@ -14,7 +14,7 @@ from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER
 from hades.store.changefeed import SINCE, Changefeed
 from hades.store.database import Database
-from hades.store.topics import STATE_THEN
+from hades.store.states import STATE_THEN
 
 HUB_MENTIONS = 100
 """A name with more mentions is a hub: hops do not follow it."""

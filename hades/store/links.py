@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hades.domain.graph import NodeKind
 from hades.domain.times import AsOf
 from hades.store.database import Database, believed, holds
-from hades.store.topics import STATE_THEN
+from hades.store.states import STATE_THEN
 
 ROWS_AT_MOST, PASSAGES_AT_MOST = 500_000, 100_000
 """The most mentions or edges that are read, and the most vectors."""

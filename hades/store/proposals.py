@@ -10,8 +10,7 @@ from typing import Any
 from hades.domain.proposal import Proposal
 from hades.domain.times import from_micros, from_micros_or_none
 from hades.errors import NotFound
-from hades.store.database import NO_LIMIT, Database
-from hades.store.faults import intact
+from hades.store.database import NO_LIMIT, Database, intact
 from hades.store.records import Write
 
 _SELECT = (

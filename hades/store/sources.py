@@ -6,7 +6,7 @@ from hades.domain.graph import NodeKind
 from hades.domain.times import NOW
 from hades.errors import Conflict
 from hades.store.database import Database
-from hades.store.faults import digest_of
+from hades.store.delta import digest_of
 from hades.store.records import Write
 from hades.store.topics import Topics
 

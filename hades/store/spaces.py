@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hades.domain.graph import NodeKind
 from hades.domain.times import from_micros
 from hades.domain.topics import Change, Space
 from hades.errors import Conflict, InvalidInput, NotFound
-from hades.store.database import Database
+from hades.store.database import Database, intact
 from hades.store.entities import Entities
-from hades.store.faults import intact
 from hades.store.purge import erase_space
 from hades.store.records import Write
 from hades.store.topics import Topics
 
 UPKEEP = ("cut", "embed", "link", "match", "archive")
 """Actions of indexing and archiving, which change nothing that a user wrote."""
+_OF_CHUNKS = "JOIN chunks c ON c.id = r.chunk JOIN topics t ON t.id = c.topic WHERE t.space = ?"
+_OF_STATES = "JOIN topics t ON t.id = s.topic WHERE t.space = ?"
+_COUNTS = {
+    "states": f"SELECT count(*) FROM states s {_OF_STATES}",
+    "chunks": "SELECT count(*) FROM chunks c JOIN topics t ON t.id = c.topic WHERE t.space = ?",
+    "mentions": f"SELECT count(*) FROM mentions r {_OF_CHUNKS}",
+    "derived_edges": f"SELECT count(*) FROM derived_edges r {_OF_CHUNKS}",
+    "pending": f"SELECT count(*) FROM pending p JOIN states s ON s.id = p.state {_OF_STATES}",
+    "vectors": f"SELECT count(*) FROM embeddings v JOIN chunks c "
+    f"ON v.node = c.id << 3 | {NodeKind.CHUNK} JOIN topics t ON t.id = c.topic WHERE t.space = ?",
+    "entities": "SELECT count(*) FROM entities WHERE space = ?",
+    "edges": "SELECT count(*) FROM edges WHERE space = ? AND retired_at IS NULL",
+    "open_edges": "SELECT count(*) FROM edges "
+    "WHERE space = ? AND retired_at IS NULL AND valid_to IS NULL",
+    "proposals": "SELECT count(*) FROM proposals WHERE space = ? AND status = 'waiting'",
+    "stored_bytes": f"SELECT coalesce(sum(length(s.body)), 0) FROM states s {_OF_STATES}",
+}
 
 
 class Spaces:
     """Named, isolated memories in one file."""
 
-    def __init__(self, database: Database, topics: Topics) -> None:
+    def __init__(self, database: Database, topics: Topics, entities: Entities) -> None:
         self._database = database
         self._topics = topics
+        self._entities = entities
 
     def list(self) -> list[Space]:
         """Return all spaces, by name."""
@@ -58,62 +77,29 @@ class Spaces:
         self._database.run("DELETE FROM spaces WHERE id = ?", space)
         self._database.look_again()
 
+    def log(self, space: int, limit: int, before: int, *, upkeep: bool) -> Sequence[Change]:
+        """Return the last changes of a space before a number, newest first.
 
-def read_log(
-    database: Database,
-    entities: Entities,
-    space: int | None,
-    limit: int,
-    before: int,
-    *,
-    upkeep: bool,
-) -> list[Change]:
-    """Return the last changes before a number, newest first. `upkeep` includes UPKEEP actions."""
-    without = "" if upkeep else f"AND c.action NOT IN {UPKEEP} "
-    rows = database.rows(
-        "SELECT c.number, c.at, a.name, c.action, s.name, c.subject FROM changes c "
-        "JOIN actors a ON a.id = c.actor LEFT JOIN spaces s ON s.id = c.space "
-        "WHERE (c.space = ?1 OR ?1 IS NULL OR c.space IS NULL) AND c.number < ?3 "
-        f"{without}ORDER BY c.number DESC LIMIT ?2",
-        *(space, limit, before),
-    )
-    with intact("The change log"):
-        return [
-            Change(
-                number=number,
-                at=from_micros(at),
-                actor=actor,
-                action=action,
-                space=name,
-                subject=None if subject is None else entities.describe(subject).name,
-            )
-            for number, at, actor, action, name, subject in rows
-        ]
+        Changes of the whole memory are included, UPKEEP actions only with `upkeep`.
+        """
+        without = "" if upkeep else f"AND c.action NOT IN {UPKEEP} "
+        rows = self._database.rows(
+            "SELECT c.number, c.at, a.name, c.action, s.name, c.subject FROM changes c "
+            "JOIN actors a ON a.id = c.actor LEFT JOIN spaces s ON s.id = c.space "
+            "WHERE (c.space = ? OR c.space IS NULL) AND c.number < ? "
+            f"{without}ORDER BY c.number DESC LIMIT ?",
+            *(space, before, limit),
+        )
+        with intact("The change log"):
+            subjects = self._entities.described({row[5] for row in rows} - {None})
+            called = {node: subject.name for node, subject in subjects.items()}
+            return [
+                Change(number, from_micros(at), actor, action, name, called.get(subject))
+                for number, at, actor, action, name, subject in rows
+            ]
 
-
-_OF_CHUNKS = "JOIN chunks c ON c.id = r.chunk JOIN topics t ON t.id = c.topic WHERE t.space = ?"
-_OF_STATES = "JOIN topics t ON t.id = s.topic WHERE t.space = ?"
-_COUNTS = {
-    "states": f"SELECT count(*) FROM states s {_OF_STATES}",
-    "chunks": "SELECT count(*) FROM chunks c JOIN topics t ON t.id = c.topic WHERE t.space = ?",
-    "mentions": f"SELECT count(*) FROM mentions r {_OF_CHUNKS}",
-    "derived_edges": f"SELECT count(*) FROM derived_edges r {_OF_CHUNKS}",
-    "pending": f"SELECT count(*) FROM pending p JOIN states s ON s.id = p.state {_OF_STATES}",
-    "vectors": f"SELECT count(*) FROM embeddings v JOIN chunks c "
-    f"ON v.node = c.id << 3 | {NodeKind.CHUNK} JOIN topics t ON t.id = c.topic WHERE t.space = ?",
-    "entities": "SELECT count(*) FROM entities WHERE space = ?",
-    "edges": "SELECT count(*) FROM edges WHERE space = ? AND retired_at IS NULL",
-    "open_edges": "SELECT count(*) FROM edges "
-    "WHERE space = ? AND retired_at IS NULL AND valid_to IS NULL",
-    "proposals": "SELECT count(*) FROM proposals WHERE space = ? AND status = 'waiting'",
-    "stored_bytes": f"SELECT coalesce(sum(length(s.body)), 0) FROM states s {_OF_STATES}",
-}
-
-
-def count(database: Database, topics: Topics, space: int) -> dict[str, int]:
-    """Return counts of what a space holds, and the size of the memory."""
-    numbers = {"topics": topics.counts().get(space, 0)}
-    numbers |= {name: database.value(sql, space) for name, sql in _COUNTS.items()}
-    numbers["change"] = database.change()
-    numbers["file_bytes"] = database.size()
-    return numbers
+    def stats(self, space: int) -> dict[str, int]:
+        """Return counts of what a space holds, and the size of the memory."""
+        numbers = {"topics": self._topics.counts().get(space, 0)}
+        numbers |= {name: self._database.value(sql, space) for name, sql in _COUNTS.items()}
+        return numbers | {"change": self._database.change(), "file_bytes": self._database.size()}

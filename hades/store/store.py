@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hades.domain.tiers import Tier
-from hades.domain.times import FOREVER, Clock
-from hades.domain.topics import Change
+from hades.domain.times import Clock
 from hades.errors import Corrupt, Denied, HadesError, InvalidInput
-from hades.store import check, dump, owed, purge, spaces
+from hades.store import check, dump, owed, purge
 from hades.store.archive import LOST, OWN_FACTS
 from hades.store.changefeed import Changefeed
 from hades.store.chunks import Chunks
@@ -28,6 +27,7 @@ from hades.store.opening import open_database
 from hades.store.proposals import Proposals
 from hades.store.records import Problem, Progress, Write
 from hades.store.sources import Sources
+from hades.store.spaces import Spaces
 from hades.store.sqlite import copying
 from hades.store.sqlite.database import SqliteDatabase
 from hades.store.summaries import Summaries
@@ -58,8 +58,8 @@ class Store:
         )
         self.database = database
         self.topics = Topics(database)
-        self.spaces = spaces.Spaces(database, self.topics)
         self.entities = Entities(database)
+        self.spaces = Spaces(database, self.topics, self.entities)
         self.edges = Edges(database, self.entities)
         self.chunks = Chunks(database, self.topics)
         self.waiting = Waiting(database)
@@ -101,16 +101,6 @@ class Store:
     def index_folder(self) -> Path:
         """The folder of the indexes of this memory."""
         return self.database.files.with_name(self.database.files.name + ".index")
-
-    def log(
-        self, space: int | None, limit: int, before: int = FOREVER, *, upkeep: bool = True
-    ) -> list[Change]:
-        """Return the last changes before a number, newest first; `upkeep` includes indexing."""
-        return spaces.read_log(self.database, self.entities, space, limit, before, upkeep=upkeep)
-
-    def stats(self, space: int) -> dict[str, int]:
-        """Return counts of what a space holds, and the size of the memory."""
-        return spaces.count(self.database, self.topics, space)
 
     def kept_tiers(self) -> list[Tier]:
         """Return the caches of this process: decoded texts, and texts of the archive."""

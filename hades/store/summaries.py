@@ -12,7 +12,7 @@ from hades.domain.summaries import KIND, PREFIX, SummaryPeriod, day_of
 from hades.domain.times import FOREVER, AsOf
 from hades.domain.topics import DEFAULT_IMPORTANCE
 from hades.store.database import Database, Glob, believed
-from hades.store.topics import STATE_THEN
+from hades.store.states import STATE_THEN
 
 _ROWS = """
 SELECT s.id FROM states s JOIN topics t ON t.id = s.topic

@@ -1,32 +1,24 @@
-"""Topics and states: write a version, find one by number or by time.
-
-A state is stored as a delta from the version before it, with a whole copy at least every
-`WHOLE_EVERY` versions, so rebuilding any version is bounded work. The latest content is whole in
-`heads`, so reading it needs no rebuilding.
-"""
+"""Topics: list them, and append states to them."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.domain.topics import DEFAULT_IMPORTANCE, PROMOTION, State, Topic
-from hades.errors import Conflict, Corrupt, NotFound
+from hades.errors import Conflict
 from hades.language.names import exact_key, name_key
-from hades.store.archive import Archive, LostObject
-from hades.store.database import NO_LIMIT, Database, Glob, believed
-from hades.store.delta import DELTA, DELTA_ZIPPED, WHOLE, pack, unpack
-from hades.store.faults import digest_of, intact
+from hades.store.database import NO_LIMIT, Glob, intact
+from hades.store.delta import digest_of, pack
 from hades.store.records import Draft, Phase, TopicFilter, Write
+from hades.store.states import AS_OF, PARENT, STATE_THEN, StateRow, States, read_tags, to_state
 
 SMALL_CHARACTERS = 40_000
 """The most characters of a small text. No question waits for a longer one: cutting it and finding
 its names takes 3 s per megabyte on two ARM cores."""
-WHOLE_EVERY = 64
-"""The most versions from one whole copy to the next."""
 
 OWN_NAME = """
 SELECT id FROM entities WHERE space = ?1 AND key = ?2
@@ -34,138 +26,10 @@ UNION ALL SELECT id FROM entities WHERE space = ?1 AND key = ?3"""
 """Finds the entities with a name: by its exact letters, then by its key."""
 
 
-class _StateRow(NamedTuple):
-    """A row of `states`, with the columns that the queries below add."""
-
-    topic: int
-    version: int
-    valid_from: int
-    recorded_at: int
-    retired_at: int | None
-    depth: int
-    encoding: int | None
-    level: int
-    confidence: float
-    importance: float | None
-    tags: str | None
-    metadata: str | None
-    digest: bytes
-    body: bytes | None
-    id: int = 0
-    uses: int | None = None
-    last_used: int | None = None
-    object: str | None = None
-    valid_to: int | None = None
-    planned: int = 0
-    head: bytes | None = None
-
-    @property
-    def is_delta(self) -> bool:
-        return self.encoding in (DELTA, DELTA_ZIPPED)
-
-
-_STATE = (
-    ", ".join(f"s.{name}" for name in (*_StateRow._fields[:14], "id"))
-    + ", u.count, u.last_used, a.object"
-)
-_BESIDE = "LEFT JOIN uses u ON u.state = s.id LEFT JOIN archived a ON a.state = s.id"
-NEXT = (
-    "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
-    "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "
-    f"AND {believed('n', ':known')})"
-)
-STATE_THEN = (
-    f"(SELECT b.id FROM states b WHERE b.topic = t.id AND b.valid_from <= :valid "
-    f"AND {believed('b', ':known')} ORDER BY b.valid_from DESC, b.version DESC LIMIT 1)"
-)
-"""The state of a topic `t` that holds at a moment."""
-_LATEST = f"""
-SELECT {_STATE}, NULL, t.planned, h.body, t.id, t.versions
-FROM topics t LEFT JOIN states s ON s.id = t.latest {_BESIDE}
-LEFT JOIN heads h ON h.topic = t.id
-WHERE t.space = ? AND t.name = ?
-"""
-_AS_OF = f"""
-SELECT {_STATE}, {NEXT} FROM states s {_BESIDE}
-WHERE s.topic = (SELECT id FROM topics WHERE space = :space AND name = :topic)
-  AND s.valid_from <= :valid AND {believed("s", ":known")}
-ORDER BY s.valid_from DESC, s.version DESC LIMIT 1
-"""
-_VERSIONS = f"""
-SELECT {_STATE}, {NEXT} FROM states s {_BESIDE}
-WHERE s.topic = :topic AND s.version BETWEEN :first AND :last AND s.recorded_at <= :known
-ORDER BY s.version
-"""
-_BY_ID = f"""
-SELECT t.name, {_STATE}, NULL, 0, h.body FROM states s JOIN topics t ON t.id = s.topic
-{_BESIDE} LEFT JOIN heads h ON h.topic = t.id AND t.latest = s.id WHERE s.id = ANY(?)
-"""
-_PARENT = f"""
-SELECT {_STATE}, NULL, 0, h.body FROM states s {_BESIDE}
-LEFT JOIN topics t ON t.latest = s.id AND t.id = s.topic LEFT JOIN heads h ON h.topic = t.id
-WHERE s.topic = ? AND s.version = ?
-"""
-
-
-class Topics:
-    """Topics, each an append-only list of states."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.archive = Archive(database)
+class Topics(States):
+    """Topics and their states. Reading a state is in States."""
 
     # Reading
-
-    def state(self, space: int, topic: str, as_of: AsOf) -> State:
-        """Return the state of a topic as of a moment. Raise NotFound if there was none."""
-        row = self._latest(space, topic)[0] if as_of.is_now else None
-        if not as_of.is_now or (row is not None and row.planned):
-            valid, known = self._database.moment(as_of)
-            row = self._row(_AS_OF, space=space, topic=topic, valid=valid, known=known)
-        if row is None:
-            raise self._missing(space, topic)
-        if row.encoding is None:
-            raise NotFound(
-                f"The topic {topic!r} was forgotten on {from_micros(row.valid_from):%Y-%m-%d}; "
-                "its history is kept."
-            )
-        return _state(topic, row, self._content(topic, row), self._originals(row))
-
-    def version(self, space: int, topic: str, version: int, as_of: AsOf) -> State:
-        """Return a version of a topic by its number."""
-        known = self._database.moment(as_of)[1]
-        topic_id = self.id(space, topic)
-        row = self._row(_VERSIONS, topic=topic_id, first=version, last=version, known=known)
-        if row is None:
-            raise NotFound(f"The topic {topic!r} has no version {version}.")
-        content = b"" if row.encoding is None else self._content(topic, row)
-        return _state(topic, row, content, self._originals(row))
-
-    def history(
-        self, space: int, topic: str, as_of: AsOf, *, archived: bool = True
-    ) -> Iterator[State]:
-        """Yield the states of a topic in the order they were recorded.
-
-        Without `archived`, the archive is not read: states in it have an empty content.
-        """
-        known = self._database.moment(as_of)[1]
-        topic_id = self.id(space, topic)
-        content: bytes | None = None
-        for values in self._database.rows(
-            _VERSIONS, topic=topic_id, first=1, last=FOREVER, known=known
-        ):
-            row = _StateRow(*values)
-            if row.encoding is None or (row.object is not None and not archived):
-                content = None
-            else:
-                content = self._checked(topic, row, content)
-            yield _state(topic, row, content or b"", self._originals(row))
-
-    def whole(self, space: int, states: Iterable[State], as_of: AsOf) -> Iterator[State]:
-        """Yield the states of a history that was read without `archived`, with their contents."""
-        for state in states:
-            is_archived = state.tier == "archive"
-            yield self.version(space, state.topic, state.version, as_of) if is_archived else state
 
     def changed(
         self, space: int, after: int, topic: str | None, glob: str | None
@@ -227,7 +91,7 @@ class Topics:
                     versions=versions,
                     valid_from=from_micros(valid_from),
                     recorded_at=from_micros(recorded_at),
-                    tags=_tags(tags),
+                    tags=read_tags(tags),
                     importance=DEFAULT_IMPORTANCE if importance is None else importance,
                     access_count=use[0] or 0,
                     last_used=from_micros_or_none(use[1]),
@@ -245,28 +109,6 @@ class Topics:
             known=FOREVER,
         )
         return dict(rows)
-
-    def contents(self, states: Iterable[int], *, lost_ok: bool = False) -> dict[int, str]:
-        """Return the contents of states by row. Raise NotFound if a state does not exist.
-
-        With `lost_ok`, lost or damaged texts are left out and logged once. Indexes need this: they
-        read all spaces, and a bad text in one space must not stop the others.
-        """
-        found, wanted = {}, set(states)
-        for topic, *values in self._database.rows(_BY_ID, sorted(wanted)):
-            row = _StateRow(*values)
-            wanted.remove(row.id)
-            try:
-                content = b"" if row.encoding is None else self._content(topic, row)
-                with intact(f"The state {topic}@{row.version}"):
-                    found[row.id] = content.decode()
-            except (LostObject, Corrupt) as error:
-                if not lost_ok:
-                    raise
-                self.archive.log_lost(error)
-        if wanted:
-            raise NotFound(f"There is no state {min(wanted)}.")
-        return found
 
     def current_notes(
         self, space: int, chunks: Sequence[int], since: int, recent: int
@@ -318,12 +160,6 @@ class Topics:
             after,
         )
 
-    def id(self, space: int, topic: str) -> int:
-        """Return the number of a topic, or raise NotFound."""
-        if (found := self._find(space, topic)) is None:
-            raise self._missing(space, topic)
-        return found
-
     def kind(self, space: int, topic: str) -> str | None:
         """Return the kind of a topic (note, document, code …), or None without such a topic."""
         found: str | None = self._database.value(
@@ -365,7 +201,7 @@ class Topics:
         valid_from = write.at if draft.valid_from is None else to_micros(draft.valid_from)
         current = latest
         if latest is not None and latest.valid_from > valid_from:
-            current = self._row(_AS_OF, space=space, topic=topic, valid=valid_from, known=FOREVER)
+            current = self._row(AS_OF, space=space, topic=topic, valid=valid_from, known=FOREVER)
         if current is not None and current.encoding is None:
             current = None  # forgotten
         content = None if draft.content is None else draft.content.encode()
@@ -379,15 +215,19 @@ class Topics:
             if current is None and not plans:
                 raise self._missing(space, topic)
         elif current is not None and current.digest == digest_of(topic, current.version, content):
-            state = _state(topic, current, content)
+            state = to_state(topic, current, content)
             if _says_nothing_new(state, draft):
                 return state, False
         topic_id = topic_id or self._new_topic(space, topic)
         parent = latest
         if latest is not None and latest.version != versions:
-            parent = self._row(_PARENT, topic_id, versions)
-        encoding, depth, body = self._encode(topic, content, parent)
-        row = _StateRow(
+            parent = self._row(PARENT, topic_id, versions)
+        before = None
+        if content is not None and parent is not None and parent.encoding is not None:
+            # A chain of deltas must not lead through the archive.
+            before = None if parent.object is not None else self._content(topic, parent)
+        encoding, depth, body = pack(content, before, parent.depth if parent else 0)
+        row = StateRow(
             topic=topic_id,
             version=versions + 1,
             valid_from=valid_from,
@@ -405,7 +245,7 @@ class Topics:
         )
         if content is not None and current is not None:
             row = _inherit(row, draft, current)
-        values = dict(zip(_StateRow._fields[:14], row, strict=False))
+        values = dict(zip(StateRow._fields[:14], row, strict=False))
         state_id = self._database.insert("states", **values, change=write.change)
         if not draft.level:  # summaries are found by their time and are not indexed
             large = draft.content is not None and len(draft.content) > SMALL_CHARACTERS
@@ -417,7 +257,7 @@ class Topics:
             self._point(write, state_id, row, content, had_head=had_head)
         else:
             row = row._replace(valid_to=self._put_before(row))
-        return _state(topic, row, content or b""), True
+        return to_state(topic, row, content or b""), True
 
     def set_kind(self, write: Write, space: int, topic: str, kind: str) -> bool:
         """Set the kind of a topic and mark its chunks as changed. Return whether it is another."""
@@ -445,7 +285,7 @@ class Topics:
         return self._database.insert("topics", space=space, name=topic, entity=entity)
 
     def _point(
-        self, write: Write, state_id: int, row: _StateRow, content: bytes | None, *, had_head: bool
+        self, write: Write, state_id: int, row: StateRow, content: bytes | None, *, had_head: bool
     ) -> None:
         """Make a new state the latest one of its topic."""
         self._database.run(
@@ -457,7 +297,7 @@ class Topics:
         elif had_head:
             self._database.run("DELETE FROM heads WHERE topic = ?", row.topic)
 
-    def _put_before(self, row: _StateRow) -> int | None:
+    def _put_before(self, row: StateRow) -> int | None:
         """Count a new state that begins before the latest one. Return when the next one begins."""
         self._database.run("UPDATE topics SET versions = ? WHERE id = ?", row.version, row.topic)
         following: int | None = self._database.value(
@@ -466,102 +306,6 @@ class Topics:
             *(row.topic, row.valid_from),
         )
         return following
-
-    def _encode(
-        self, topic: str, content: bytes | None, parent: _StateRow | None
-    ) -> tuple[int | None, int, bytes | None]:
-        """Return how to store a content: (encoding, depth, body)."""
-        if content is None:
-            return None, 0, None
-        if parent is None or parent.encoding is None or parent.object is not None:
-            parent = None  # a chain of deltas must not lead through the archive
-        if parent is None or parent.depth + 1 >= WHOLE_EVERY:
-            encoding, body = pack(content, None)
-            return encoding, 0, body
-        encoding, body = pack(content, self._content(topic, parent))
-        return encoding, parent.depth + 1 if encoding in (DELTA, DELTA_ZIPPED) else 0, body
-
-    def make_whole(self, topic: int, version: int) -> None:
-        """Store a version whole instead of as a delta. Call it inside a write."""
-        row = self._row(_PARENT, topic, version)
-        if row is None or not row.is_delta:
-            return
-        name = self._database.value("SELECT name FROM topics WHERE id = ?", topic)
-        encoding, body = pack(self._content(name, row), None)
-        self._database.run(
-            "UPDATE states SET encoding = ?, depth = 0, body = ? WHERE id = ?",
-            *(encoding, body, row.id),
-        )
-        self._database.run(
-            "UPDATE states SET depth = version - ?2 WHERE topic = ?1 AND version > ?2 "
-            f"AND version - depth < ?2 AND encoding IN ({DELTA}, {DELTA_ZIPPED})",
-            *(topic, version),
-        )
-        if row.head is not None:
-            self._database.run("DELETE FROM heads WHERE topic = ?", topic)
-
-    # Private
-
-    def _row(self, sql: str, *values: Any, **named: Any) -> _StateRow | None:
-        row = self._database.row(sql, *values, **named)
-        return None if row is None else _StateRow(*row)
-
-    def _latest(self, space: int, topic: str) -> tuple[_StateRow | None, int, int]:
-        """Return the latest state of a topic, the topic's number and its number of versions."""
-        *row, topic_id, versions = self._database.row(_LATEST, space, topic) or (None, 0, 0)
-        return None if row[0] is None else _StateRow(*row), topic_id, versions
-
-    def _content(self, topic: str, row: _StateRow) -> bytes:
-        """Return the content of a state: the head, or rebuilt from the last whole copy."""
-        if row.head is not None or not row.is_delta:
-            return self._checked(topic, row, None)
-        content: bytes | None = None
-        chain = self._database.rows(
-            "SELECT encoding, body FROM states WHERE topic = ? AND version BETWEEN ? AND ? "
-            "ORDER BY version",
-            *(row.topic, row.version - row.depth, row.version - 1),
-        )
-        for encoding, body in chain:
-            content = unpacked(topic, row.version, encoding, body, content)
-        return self._checked(topic, row, content)
-
-    def _checked(self, topic: str, row: _StateRow, old: bytes | None) -> bytes:
-        encoding, body = row.encoding, row.body
-        if row.head is not None:
-            encoding, body = WHOLE, row.head
-        elif row.object is not None:
-            body = self.archive.content(row.object, row.version)
-        content = unpacked(topic, row.version, encoding, body, old)
-        if digest_of(topic, row.version, content) != row.digest:
-            raise Corrupt(
-                f"The content of {topic}@{row.version} does not match its hash: run "
-                "`hades check`, or restore a backup."
-            )
-        return content
-
-    def _originals(self, row: _StateRow) -> tuple[str, ...]:
-        """Return the citations of the states that a summary was made from."""
-        if not row.level:
-            return ()
-        rows = self._database.rows(
-            "SELECT t.name, s.version FROM originals o JOIN states s ON s.id = o.state "
-            "JOIN topics t ON t.id = s.topic WHERE o.summary = ? ORDER BY s.valid_from, s.id",
-            row.id,
-        )
-        return tuple(f"{name}@{version}" for name, version in rows)
-
-    def _find(self, space: int, topic: str) -> int | None:
-        found: int | None = self._database.value(
-            "SELECT id FROM topics WHERE space = ? AND name = ?", space, topic
-        )
-        return found
-
-    def _missing(self, space: int, topic: str) -> NotFound:
-        name = self._database.value("SELECT name FROM spaces WHERE id = ?", space)
-        if name is None:
-            return NotFound("This space was dropped.")
-        when = "" if self._find(space, topic) is None else " at that time"
-        return NotFound(f"There is no topic {topic!r} in the space {name!r}{when}.")
 
 
 def _says_nothing_new(current: State, draft: Draft) -> bool:
@@ -575,7 +319,7 @@ def _says_nothing_new(current: State, draft: Draft) -> bool:
     )
 
 
-def _inherit(row: _StateRow, draft: Draft, current: _StateRow) -> _StateRow:
+def _inherit(row: StateRow, draft: Draft, current: StateRow) -> StateRow:
     """Carry tags, metadata and importance over unless the draft sets them."""
     return row._replace(
         tags=current.tags if draft.tags is None else row.tags,
@@ -589,42 +333,6 @@ def _inherited(metadata: str | None) -> str | None:
     if metadata is None or f'"{PROMOTION}"' not in metadata:
         return metadata
     return json_or_none({k: v for k, v in json.loads(metadata).items() if k != PROMOTION})
-
-
-def unpacked(
-    topic: str, version: int, encoding: int | None, body: bytes | None, old: bytes | None
-) -> bytes:
-    """Return the content of a stored body. Raise Corrupt if it is damaged."""
-    with intact(f"The state {topic}@{version}"):
-        if encoding is None or not isinstance(body, bytes):
-            raise ValueError("a version between it and the last whole copy is missing")
-        return unpack(encoding, body, old)
-
-
-def _state(topic: str, row: _StateRow, content: bytes, originals: tuple[str, ...] = ()) -> State:
-    with intact(f"The state {topic}@{row.version}"):
-        return State(
-            topic,
-            row.version,
-            content.decode(),
-            from_micros(row.valid_from),
-            from_micros_or_none(row.valid_to),
-            from_micros(row.recorded_at),
-            row.confidence,
-            DEFAULT_IMPORTANCE if row.importance is None else row.importance,
-            _tags(row.tags),
-            {} if row.metadata is None else json.loads(row.metadata),
-            row.level,
-            row.encoding is None,
-            row.uses or 0,
-            from_micros_or_none(row.last_used),
-            "store" if row.object is None else "archive",
-            originals,
-        )
-
-
-def _tags(text: str | None) -> tuple[str, ...]:
-    return () if text is None else tuple(json.loads(text))
 
 
 def json_or_none(value: Any) -> str | None:

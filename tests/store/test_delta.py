@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.store.delta import apply_delta, make_delta, pack, unpack
+from hades.errors import Corrupt
+from hades.store.delta import apply_delta, make_delta, pack, unpacked
 
 lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"longer line\n", b"x"]), max_size=30).map(
     b"".join
@@ -20,8 +21,8 @@ def test_a_delta_gives_back_the_new_version(old: bytes, new: bytes) -> None:
 @given(lines, lines)
 def test_also_for_texts_that_share_lines(old: bytes, new: bytes) -> None:
     assert apply_delta(old, make_delta(old, new)) == new
-    encoding, body = pack(new, old)
-    assert unpack(encoding, body, old) == new
+    encoding, _, body = pack(new, old)
+    assert unpacked("topic", 2, encoding, body, old) == new
 
 
 def test_edits_in_several_places_stay_small() -> None:
@@ -43,6 +44,7 @@ def test_a_damaged_delta_is_refused_or_gives_bytes(old: bytes, delta: bytes) -> 
 
 
 def test_a_delta_without_its_parent_is_refused() -> None:
-    encoding, body = pack(b"a" * 100 + b"b", b"a" * 100)
-    with pytest.raises(ValueError, match="parent of a delta is missing"):
-        unpack(encoding, body, None)
+    encoding, depth, body = pack(b"a" * 100 + b"b", b"a" * 100)
+    assert depth == 1
+    with pytest.raises(Corrupt, match="parent of a delta is missing"):
+        unpacked("topic", 2, encoding, body, None)

@@ -19,8 +19,8 @@ import hades
 from hades.domain.graph import Reason
 from hades.domain.times import NOW, AsOf
 from hades.recall.find.excerpts import BESIDE, FIRST_HOP, NEAREST, SAID, SECOND_HOP
+from hades.store.delta import digest_of
 from hades.store.postgres.pgvector import PgVector
-from hades.store.topics import digest_of
 
 _GIVEN = os.environ.get("HADES_TEST_PGVECTOR")
 _schemas = count()

@@ -9,7 +9,7 @@ import psycopg
 from psycopg_pool import PoolTimeout
 
 from hades.errors import Corrupt, Denied, HadesError, InvalidInput, NotFound, Unavailable
-from hades.store.faults import Busy
+from hades.store.database import Busy
 
 _AWAY = "{place} cannot be reached ({error}): check that it runs, then try again."
 _BUSY = "Another process is writing to {place} and did not finish in time: try again."

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hades.errors import Corrupt, Denied, HadesError, InvalidInput, Unavailable
-from hades.store.faults import Busy
+from hades.store.database import Busy
 
 FAULTS = (sqlite3.Error, UnicodeError, OverflowError, OSError)
 """Errors of SQLite and the disk. UnicodeError: a message may quote damaged text."""
