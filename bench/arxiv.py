@@ -25,7 +25,7 @@ import hades
 from bench.ingest import ROOT
 from bench.table import note
 from hades.settings import load_settings
-from hades.store.records import ChunkDraft, Draft, Mention
+from hades.store.records import ChunkDraft, Draft
 from hades.store.schema import STEPS
 
 REAL_AT_MOST = 10_000
@@ -135,11 +135,11 @@ def _copy_what_was_read(
     """The mentions of chunks, for their copies."""
     place = dict(zip(olds, news, strict=True))
     rows = memory._store.database.rows(
-        "SELECT chunk, entity, positions, introduces FROM mentions WHERE chunk = ANY(?)",
+        "SELECT chunk, entity, introduces, positions FROM mentions WHERE chunk = ANY(?)",
         list(olds),
     )
-    found = [Mention(place[chunk], *rest) for chunk, *rest in rows]
-    memory._store.mentions.put_mentions(write, found)
+    copies = [(place[chunk], *rest, write.change) for chunk, *rest in rows]
+    memory._store.database.load("mentions", copies)
 
 
 def _numbers(memory: hades.Memory, chunks: Sequence[int]) -> Any:

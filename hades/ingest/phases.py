@@ -39,7 +39,7 @@ from hades.language.sentences import note_sentences
 from hades.language.words import words
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
-from hades.store.records import ChunkDraft, Mention, Pending, Phase, Progress
+from hades.store.records import ChunkDraft, Pending, Phase, Progress
 from hades.store.store import Store
 
 BATCH_STATES = 200
@@ -392,7 +392,7 @@ class _NameDictionary:
 
     def mentions(
         self, chunks: Sequence[int], texts: Sequence[str], known: dict[tuple[int, int], bytes]
-    ) -> list[Mention]:
+    ) -> list[tuple[int, int, bytes]]:
         """Return the mentions in texts that are new or changed, including the `known` places."""
         places: dict[tuple[int, int], set[int]] = {}
         for match in self._matcher.match(texts):
@@ -406,7 +406,7 @@ class _NameDictionary:
                 new |= set(np.frombuffer(before, np.uint32).tolist())
             positions = np.array(sorted(new), np.uint32).tobytes()
             if positions != before:
-                mentions.append(Mention(chunk_id, entity, positions))
+                mentions.append((chunk_id, entity, positions))
         return mentions
 
 

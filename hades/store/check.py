@@ -143,13 +143,13 @@ def faulty_records(database: Database) -> list[Problem]:
 
 
 def _unreadable_proposals(database: Database) -> list[int]:
-    found = []
+    numbers = []
     for number, fields in database.rows("SELECT id, fields FROM proposals"):
         try:
             json.loads(fields)
         except ValueError:
-            found.append(number)
-    return found
+            numbers.append(number)
+    return numbers
 
 
 def find_clock_problems(database: Database) -> list[Problem]:
@@ -212,7 +212,7 @@ def repair_heads(database: Database, topics: Topics) -> None:
 def _damaged_states(
     database: Database, topics: Topics, on_progress: Progress | None
 ) -> list[Problem]:
-    found = []
+    problems = []
     rows = database.rows("SELECT space, name, versions FROM topics ORDER BY id")
     for done, (space, name, versions) in enumerate(rows):
         if on_progress is not None and done % 100 == 0:
@@ -225,15 +225,15 @@ def _damaged_states(
                     raise Corrupt(f"The version {name}@{seen} is missing.")
         except Corrupt as error:
             way_out = f"{_RESTORE}, or `hades purge` the topic"
-            found.append(Problem(str(error), f"{name}@{seen + 1}", way_out))
+            problems.append(Problem(str(error), f"{name}@{seen + 1}", way_out))
             continue
         if seen != versions:
-            found.append(
+            problems.append(
                 Problem(f"it has {seen} versions, but {versions} were counted", name, _REPAIR)
             )
     if on_progress is not None:
         on_progress("checking topics", len(rows), len(rows))
-    return found
+    return problems
 
 
 def _stray_pointers(database: Database) -> list[Problem]:
@@ -245,11 +245,11 @@ def _stray_pointers(database: Database) -> list[Problem]:
 
 
 def _stray_heads(database: Database, topics: Topics) -> list[Problem]:
-    found = []
+    problems = []
     heads = set(database.column("SELECT topic FROM heads"))
     for topic, space, name, version in _latest_deltas(database):
         if topic not in heads:
-            found.append(Problem("its latest content has no whole copy", name, _REPAIR))
+            problems.append(Problem("its latest content has no whole copy", name, _REPAIR))
             continue
         heads.remove(topic)
         body = database.value("SELECT body FROM heads WHERE topic = ?", topic)
@@ -258,8 +258,10 @@ def _stray_heads(database: Database, topics: Topics) -> list[Problem]:
         except Corrupt:
             continue
         if not same:
-            found.append(Problem("the copy of its latest content differs from it", name, _REPAIR))
-    return found + [
+            problems.append(
+                Problem("the copy of its latest content differs from it", name, _REPAIR)
+            )
+    return problems + [
         Problem("a whole copy is kept that nothing needs", f"topic {topic}", _REPAIR)
         for topic in sorted(heads)
     ]

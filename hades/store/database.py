@@ -304,9 +304,7 @@ class Database(ABC):
 
     def load(self, table: str, rows: list[tuple[Any, ...]]) -> None:
         """Insert many whole rows."""
-        names = [f'"{name}"' for name in COLUMNS[table]]
-        marks = ", ".join("?" * len(names))
-        self.run_many(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", rows)
+        self.run_many(inserting(table, tuple(COLUMNS[table])), rows)
 
     def upsert(self, table: str, keys: tuple[str, ...], **values: Any) -> None:
         """Insert a row, or update the row that has the same keys."""

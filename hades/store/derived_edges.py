@@ -207,7 +207,37 @@ class DerivedEdges:
         """Return the edges `documents`, from prose to code, each as (chunk, edge)."""
         if wanted.relation not in (None, DOCUMENTS):
             return []
-        return self._documents(wanted, self._values(space, wanted, as_of), as_of)
+        values, sql = self._values(space, wanted, as_of), _SYMBOLS + _NAMED
+        if wanted.node is not None:
+            sql += _DOCUMENTING[wanted.direction]
+        rows = self._database.rows(sql, **values)
+        texts = self._chunks.texts(sorted({row[0] for row in rows}))
+        labels = self._labels((row[0] for row in rows), as_of, any_time=wanted.any_time)
+        edges: dict[tuple[int, int, _Times], Edge] = {}
+        meant = _meant(rows, texts)
+        rivals = Counter((chunk, symbol_tail(name)) for chunk, name in meant)
+        for chunk, symbol, name, *times in sorted(rows):
+            span = meant.get((chunk, name))
+            both = _overlap(_Times(*times[:4]), _Times(*times[4:]))
+            if span is None or both is None:
+                continue
+            named = texts[chunk][span[0] : span[1]]
+            # A bare name that several symbols share is less certain.
+            certainty = 1.0 if named == name else 1 / rivals[chunk, symbol_tail(name)]
+            days = (values["valid"] - both.valid_from) / DAY_MICROSECONDS
+            weight = initial_weight(DOCUMENTS, certainty=certainty)
+            weight = aged_weight(DOCUMENTS, weight.value, weight.components, days)
+            label = labels.get(chunk, f"(chunk {chunk})")
+            edges[chunk, symbol, both] = _edge(
+                0,
+                (Node("chunk", label), DOCUMENTS, Node("entity", name)),
+                both,
+                weight=weight.value,
+                evidence=named,
+                components=weight.components,
+                provenance=Provenance(label, *span),
+            )
+        return [(chunk, edge) for (chunk, *_), edge in edges.items()]
 
     def _values(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> dict[str, Any]:
         valid, known = self._database.moment(as_of)
@@ -224,8 +254,8 @@ class DerivedEdges:
 
     def nodes(self, space: int, wanted: Iterable[int | None], as_of: AsOf) -> list[int]:
         """Return nodes, the nodes merged with them, and the topics that they name."""
-        asked = [node for node in wanted if node is not None]
-        nodes = [same for node in asked for same in self._entities.same_as(space, node, as_of)]
+        given = [node for node in wanted if node is not None]
+        nodes = [same for node in given for same in self._entities.same_as(space, node, as_of)]
         entities = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
         subject_of = "SELECT id << 3 FROM topics WHERE entity = ANY(?)"
         nodes += self._database.column(subject_of, entities)
@@ -234,7 +264,7 @@ class DerivedEdges:
         rows += self._database.rows(f"{_OWN_NAMES} AND e.id = ANY(?)", entities)
         for topic, path, kind, entity, name in rows:
             # A method may have the name of its file, so a bare name is a module only if asked for.
-            is_asked = symbol_tail(name) != name or entity in asked or topic in asked
+            is_asked = symbol_tail(name) != name or entity in given or topic in given
             if kind == "paper" or (is_asked and _is_module(path, name)):
                 nodes += [topic, entity]
         return list(dict.fromkeys(nodes))
@@ -268,41 +298,6 @@ class DerivedEdges:
             edges.append((chunk, edge))
         return edges
 
-    def _documents(
-        self, wanted: EdgeFilter, values: dict[str, Any], as_of: AsOf
-    ) -> list[tuple[int, Edge]]:
-        sql = _SYMBOLS + _NAMED
-        if wanted.node is not None:
-            sql += _DOCUMENTING[wanted.direction]
-        rows = self._database.rows(sql, **values)
-        texts = self._chunks.texts(sorted({row[0] for row in rows}))
-        labels = self._labels((row[0] for row in rows), as_of, any_time=wanted.any_time)
-        found: dict[tuple[int, int, _Times], Edge] = {}
-        meant = _meant(rows, texts)
-        rivals = Counter((chunk, symbol_tail(name)) for chunk, name in meant)
-        for chunk, symbol, name, *times in sorted(rows):
-            span = meant.get((chunk, name))
-            both = _overlap(_Times(*times[:4]), _Times(*times[4:]))
-            if span is None or both is None:
-                continue
-            named = texts[chunk][span[0] : span[1]]
-            # A bare name that several symbols share is less certain.
-            certainty = 1.0 if named == name else 1 / rivals[chunk, symbol_tail(name)]
-            days = (values["valid"] - both.valid_from) / DAY_MICROSECONDS
-            weight = initial_weight(DOCUMENTS, certainty=certainty)
-            weight = aged_weight(DOCUMENTS, weight.value, weight.components, days)
-            label = labels.get(chunk, f"(chunk {chunk})")
-            found[chunk, symbol, both] = _edge(
-                0,
-                (Node("chunk", label), DOCUMENTS, Node("entity", name)),
-                both,
-                weight=weight.value,
-                evidence=named,
-                components=weight.components,
-                provenance=Provenance(label, *span),
-            )
-        return [(chunk, edge) for (chunk, *_), edge in found.items()]
-
     def _labels(self, chunks: Iterable[int], as_of: AsOf, *, any_time: bool) -> dict[int, str]:
         valid, known = self._database.moment(as_of)
         return self._chunks.labels(chunks, FOREVER if any_time else valid, known)
@@ -335,13 +330,13 @@ def _edge(number: int, ends: tuple[Node, str, Node], times: _Times, **said: Any)
     )
 
 
-def _overlap(one: _Times, other: _Times) -> _Times | None:
+def _overlap(prose: _Times, code: _Times) -> _Times | None:
     """Return the stretch in which both hold and are believed, or None."""
     both = _Times(
-        max(one.valid_from, other.valid_from),
-        min(one.valid_to, other.valid_to),
-        max(one.recorded_at, other.recorded_at),
-        min(one.retired_at, other.retired_at),
+        max(prose.valid_from, code.valid_from),
+        min(prose.valid_to, code.valid_to),
+        max(prose.recorded_at, code.recorded_at),
+        min(prose.retired_at, code.retired_at),
     )
     empty = both.valid_from >= both.valid_to or both.recorded_at >= both.retired_at
     return None if empty else both

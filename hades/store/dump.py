@@ -274,8 +274,8 @@ class Loader:
             self._spaces[row["id"]] = row["id"]
             return
         name = self._rename or row["name"]
-        found = self._database.value("SELECT id FROM spaces WHERE name = ?", name)
-        self._spaces[row["id"]] = found or self._database.insert(
+        known = self._database.value("SELECT id FROM spaces WHERE name = ?", name)
+        self._spaces[row["id"]] = known or self._database.insert(
             "spaces", name=name, created_at=row["created_at"]
         )
 
@@ -332,15 +332,9 @@ class Loader:
         self._database.run("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING", key, value)
 
     def _embedding(self, row: dict[str, Any]) -> None:
-        encoder = encoder_id(self._database, row["encoder"], row["dims"])
-        self._database.upsert(
-            "embeddings",
-            ("node", "encoder"),
-            node=row["node"],
-            encoder=encoder,
-            change=row["change"],
-            vector=row["vector"],
-        )
+        row["encoder"] = encoder_id(self._database, row["encoder"], row.pop("dims"))
+        self._check_fields("embeddings", row)
+        self._database.upsert("embeddings", ("node", "encoder"), **row)
 
     def _insert(self, table: str, row: dict[str, Any]) -> None:
         self._check_fields(table, row)

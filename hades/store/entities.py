@@ -71,13 +71,13 @@ class Entities:
         entity = self._find(space, name, as_of) if row is None else int(row[1])
         if entity is None:
             return None
-        return self._entity_node(self.identity(space, as_of).root_of(entity))
+        return NodeKind.ENTITY.node(self.identity(space, as_of).root_of(entity))
 
     def ensure(self, write: Write, space: int, name: str, kind: str) -> int:
         """Return the node of a name. Make an entity if there is none."""
         node = self.node(space, name)
         if node is None:
-            node = self._entity_node(self.new(write, space, name, kind, USERS_WORD))
+            node = NodeKind.ENTITY.node(self.new(write, space, name, kind, USERS_WORD))
         return node
 
     def new(
@@ -103,7 +103,7 @@ class Entities:
         row = self._topic(space, name)
         entity = self._find(space, name) if row is None else row[1]
         nodes = [] if row is None else [int(row[0]) << 3 | NodeKind.TOPIC]
-        return nodes if entity is None else [*nodes, self._entity_node(entity)]
+        return nodes if entity is None else [*nodes, NodeKind.ENTITY.node(entity)]
 
     def describe(self, node: int) -> Node:
         """Return the kind and name of a node."""
@@ -127,7 +127,8 @@ class Entities:
         identity = self.identity(space, as_of)
         entities = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
         identity.learn(entities)
-        roots = {self._entity_node(e): self._entity_node(identity.root_of(e)) for e in entities}
+        node_of = NodeKind.ENTITY.node
+        roots = {node_of(e): node_of(identity.root_of(e)) for e in entities}
         described = self.described({roots.get(node, node) for node in nodes})
         return {node: described[roots.get(node, node)] for node in nodes}
 
@@ -135,7 +136,7 @@ class Entities:
         """Return all nodes that mean the same as this one as of a moment, itself first."""
         if node & 7 != NodeKind.ENTITY:
             return [node]
-        return [self._entity_node(e) for e in self.identity(space, as_of).members(node >> 3)]
+        return [NodeKind.ENTITY.node(e) for e in self.identity(space, as_of).members(node >> 3)]
 
     def identity(self, space: int, as_of: AsOf) -> Identity:
         """Return which entities mean the same as of a moment."""
@@ -218,7 +219,7 @@ class Entities:
         merged: dict[int, list[str]] = {}
         for entity, root in sorted(into.items()):
             merged.setdefault(root, []).append(names.get(entity, f"entity {entity}"))
-        members = [self._entity_node(entity) for group in groups.values() for entity in group]
+        members = [NodeKind.ENTITY.node(entity) for group in groups.values() for entity in group]
         degrees = dict(self._database.rows(_DEGREES, sorted(members), moment[1]))
         counts = dict(
             self._database.rows(
@@ -255,7 +256,7 @@ class Entities:
         if self._topic(space, alias):
             raise Conflict(f"{alias!r} is a topic already: choose another alias.")
         self.add_name(write, entity, name_key(alias), alias)
-        write.subject = self._entity_node(entity)
+        write.subject = NodeKind.ENTITY.node(entity)
 
     def merge(self, write: Write, space: int, keep: str, other: str) -> None:
         """Merge `other` into `keep`. `split` undoes it."""
@@ -267,7 +268,7 @@ class Entities:
         if kept == gone:
             raise Conflict(f"{keep!r} and {other!r} are one entity already.")
         self._database.insert("merges", space=space, entity=gone, target=kept, **write.stamp)
-        write.subject = self._entity_node(kept)
+        write.subject = NodeKind.ENTITY.node(kept)
 
     def split(self, write: Write, space: int, name: str) -> None:
         """Undo a merge, or make an alias an entity of its own."""
@@ -281,7 +282,7 @@ class Entities:
             )
             if not done:
                 raise NotFound(f"{name!r} was not merged into another, so it cannot be split.")
-            write.subject = self._entity_node(own)
+            write.subject = NodeKind.ENTITY.node(own)
             return
         entity = self._entity(space, name)
         self._database.run(
@@ -297,7 +298,7 @@ class Entities:
         done = self._database.run(
             "UPDATE entities SET kind = ?2 WHERE id = ?1 AND kind != ?2", entity, kind
         )
-        write.subject = self._entity_node(entity)
+        write.subject = NodeKind.ENTITY.node(entity)
         write.cancelled = not done
 
     def splits(self, space: int) -> set[frozenset[int]]:
@@ -328,10 +329,6 @@ class Entities:
         if self._topic(space, name):
             raise InvalidInput(f"{name!r} is a topic: only entities can be merged or split.")
         raise NotFound(f"There is no entity {name!r} in this space.")
-
-    @staticmethod
-    def _entity_node(entity: int) -> int:
-        return entity << 3 | NodeKind.ENTITY
 
 
 def _root(into: dict[int, int], entity: int) -> int:

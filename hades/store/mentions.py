@@ -15,7 +15,7 @@ from hades.language.names import entity_key, name_key
 from hades.store.database import Database, believed
 from hades.store.entities import USERS_WORD, Entities
 from hades.store.identity import PRESENT
-from hades.store.records import Mention, NamedEntity, Write
+from hades.store.records import NamedEntity, Write
 
 _THERE = f"WITH there AS (SELECT DISTINCT p.chunk FROM presences p WHERE {PRESENT})"
 """The chunks that hold at a moment."""
@@ -208,7 +208,7 @@ class Mentions:
             if entity not in others
         ]
 
-    def are_distinct(self, one: int, other: int, as_of: AsOf) -> bool:
+    def are_distinct(self, entity: int, other: int, as_of: AsOf) -> bool:
         """Return whether a chunk mentions two entities and neither is its title.
 
         A text may spell its own title in two ways.
@@ -217,7 +217,7 @@ class Mentions:
             "SELECT 1 FROM mentions a JOIN mentions b USING (chunk) JOIN presences p USING (chunk) "
             "WHERE a.entity = ?1 AND b.entity = ?4 AND coalesce(a.introduces, 0) <> 1 "
             f"AND coalesce(b.introduces, 0) <> 1 AND {PRESENT} LIMIT 1",
-            *(one, *self._database.moment(as_of), other),
+            *(entity, *self._database.moment(as_of), other),
         )
         return row is not None
 
@@ -247,11 +247,14 @@ class Mentions:
 
     # Mentions
 
-    def put_mentions(self, write: Write, mentions: Iterable[Mention]) -> int:
-        """Write mentions and return their number. Chunks and entities purged since are skipped."""
-        rows = [(m.chunk, m.entity, m.introduces, m.positions, write.change) for m in mentions]
+    def put_mentions(self, write: Write, mentions: Iterable[tuple[int, int, bytes]]) -> int:
+        """Write (chunk, entity, positions) of mentions and return their number.
+
+        Chunks and entities purged since are skipped.
+        """
+        rows = [(*mention, write.change) for mention in mentions]
         self._database.run_many(
-            "INSERT INTO mentions SELECT ?1, ?2, ?3, ?4, ?5 "
+            "INSERT INTO mentions SELECT ?1, ?2, NULL, ?3, ?4 "
             "WHERE EXISTS (SELECT 1 FROM chunks WHERE id = ?1) "
             "AND EXISTS (SELECT 1 FROM entities WHERE id = ?2) "
             "ON CONFLICT (chunk, entity) DO UPDATE SET "

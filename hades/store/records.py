@@ -174,16 +174,6 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
-    """An entity in a chunk: positions of its name, and the origin if the chunk introduces it."""
-
-    chunk: int
-    entity: int
-    positions: bytes | None = None
-    introduces: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class NamedEntity:
     """An entity that was not merged into another, as entity resolution reads it."""
 

@@ -10,6 +10,12 @@ from hades.store.delta import digest_of
 from hades.store.records import Write
 from hades.store.topics import Topics
 
+_OF_ROOT = """
+SELECT t.name, o.fingerprint FROM sources o JOIN topics t ON t.id = o.topic
+JOIN states s ON s.id = t.latest LEFT JOIN changes c ON c.number = s.change
+WHERE t.space = ? AND o.root = ? AND {which} ORDER BY t.name
+"""
+
 
 class Sources:
     """The source of each ingested topic, and the fingerprint of what was read."""
@@ -20,26 +26,16 @@ class Sources:
 
     def of_root(self, space: int, root: str) -> dict[str, bytes]:
         """Return the topics from a root that are not forgotten, with their fingerprints."""
-        rows = self._database.rows(
-            "SELECT t.name, o.fingerprint FROM sources o JOIN topics t ON t.id = o.topic "
-            "JOIN states s ON s.id = t.latest "
-            "WHERE t.space = ? AND o.root = ? AND s.encoding IS NOT NULL ORDER BY t.name",
-            *(space, root),
-        )
-        return dict(rows)
+        sql = _OF_ROOT.format(which="s.encoding IS NOT NULL")
+        return dict(self._database.rows(sql, space, root))
 
     def forgotten(self, space: int, root: str) -> dict[str, bytes]:
         """Return the topics of a root that a user forgot, with their fingerprints then.
 
         Topics that were forgotten because their source was removed are left out.
         """
-        rows = self._database.rows(
-            "SELECT t.name, o.fingerprint FROM sources o JOIN topics t ON t.id = o.topic "
-            "JOIN states s ON s.id = t.latest JOIN changes c ON c.number = s.change "
-            "WHERE t.space = ? AND o.root = ? AND s.encoding IS NULL AND c.action = 'forget'",
-            *(space, root),
-        )
-        return dict(rows)
+        sql = _OF_ROOT.format(which="s.encoding IS NULL AND c.action = 'forget'")
+        return dict(self._database.rows(sql, space, root))
 
     def root_of(self, space: int, topic: str) -> str | None:
         """Return the root of a topic, or None if it was not ingested."""

@@ -156,21 +156,21 @@ class States:
         With `lost_ok`, lost or damaged texts are left out and logged once. Indexes need this: they
         read all spaces, and a bad text in one space must not stop the others.
         """
-        found, wanted = {}, set(states)
+        contents, wanted = {}, set(states)
         for topic, *values in self._database.rows(_BY_ID, sorted(wanted)):
             row = StateRow(*values)
             wanted.remove(row.id)
             try:
                 content = b"" if row.encoding is None else self._content(topic, row)
                 with intact(f"The state {topic}@{row.version}"):
-                    found[row.id] = content.decode()
+                    contents[row.id] = content.decode()
             except (LostObject, Corrupt) as error:
                 if not lost_ok:
                     raise
                 self.archive.log_lost(error)
         if wanted:
             raise NotFound(f"There is no state {min(wanted)}.")
-        return found
+        return contents
 
     def id(self, space: int, topic: str) -> int:
         """Return the number of a topic, or raise NotFound."""

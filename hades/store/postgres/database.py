@@ -68,7 +68,7 @@ _KEYS = ("id", "row")
 # The pool logs every lost connection. Keep that off stderr: the caller gets an error.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 def _configure(address: ServerAddress, read_only: bool, connection: Connection[Any]) -> None:
@@ -171,8 +171,8 @@ class PostgresDatabase(Database):
             raise
 
     def _tried(
-        self, pool: Pool, call: Callable[[Connection[Any]], Found]
-    ) -> tuple[Connection[Any], Found]:
+        self, pool: Pool, call: Callable[[Connection[Any]], Result]
+    ) -> tuple[Connection[Any], Result]:
         """Call with a connection of the pool, and return that connection and the result.
 
         All idle connections may have been cut, so a lost connection is replaced once.
@@ -189,16 +189,16 @@ class PostgresDatabase(Database):
                 pool.drain()
         raise AssertionError("never reached")
 
-    def _with(self, call: Callable[[Connection[Any]], Found]) -> Found:
+    def _with(self, call: Callable[[Connection[Any]], Result]) -> Result:
         """Call with this thread's connection, or with one of the pool for this call only."""
         with translated(self.place):
             if self._local.connection is not None:
                 self._limit(self._local.connection)
                 return call(self._local.connection)
             self._require_open()
-            connection, found = self._tried(self._pool, call)
+            connection, result = self._tried(self._pool, call)
             _give_back(connection, self._pool)
-            return found
+            return result
 
     def _limit(self, connection: Connection[Any]) -> None:
         """Send the time limit of statements to the server, if it changed."""

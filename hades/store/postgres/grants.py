@@ -306,8 +306,8 @@ class _Role:
     def _held_spaces(self, held: list[Any]) -> list[int]:
         """Return the spaces that the role is limited to, read from its policy for `topics`."""
         mine = "SELECT id FROM (SELECT id, id AS space FROM spaces) s WHERE "
-        single = [which for table, _, _, which in held if table == "topics" and which != "true"]
-        return [number for one in single for (number,) in self._connection.execute(mine + one)]
+        limits = [which for table, _, _, which in held if table == "topics" and which != "true"]
+        return [space for rows in limits for (space,) in self._connection.execute(mine + rows)]
 
     def _take_back(self, held: list[Any]) -> None:
         for table, name, _, _ in held:

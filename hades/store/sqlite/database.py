@@ -10,6 +10,7 @@ import os
 import sqlite3
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from operator import attrgetter
@@ -252,7 +253,7 @@ class SqliteDatabase(Database):
 # Closing any descriptor of a file drops all locks of this process on it (POSIX), including
 # SQLite's. So a file is read directly only while no database of this process has it open.
 OPENING = threading.RLock()
-_registry: dict[tuple[int, int], int] = {}
+_registry: Counter[tuple[int, int]] = Counter()
 
 
 def _close_all(opened: set[sqlite3.Connection], pid: int, registered: tuple[int, int]) -> None:
@@ -260,7 +261,8 @@ def _close_all(opened: set[sqlite3.Connection], pid: int, registered: tuple[int,
         for connection in list(opened):
             connection.close()
         opened.clear()
-        _unregister(registered)
+        with OPENING:
+            _registry[registered] -= 1
 
 
 def _identity(path: Path) -> tuple[int, int]:
@@ -269,18 +271,11 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def is_registered(path: Path) -> bool:
-    return _registry.get(_identity(path), 0) > 0
+    return _registry[_identity(path)] > 0
 
 
 def _register(path: Path) -> tuple[int, int]:
     with OPENING:
         identity = _identity(path)
-        _registry[identity] = _registry.get(identity, 0) + 1
+        _registry[identity] += 1
         return identity
-
-
-def _unregister(identity: tuple[int, int]) -> None:
-    with OPENING:
-        _registry[identity] -= 1
-        if not _registry[identity]:
-            del _registry[identity]

@@ -67,7 +67,7 @@ def damaged_rows(database: Database) -> list[Problem]:
     """Return rows that differ from their checksums."""
     if database.meta(SCHEMA) != schema_guard(database.rows(DEFINITIONS)):
         return [Problem("its tables differ from their definitions", database.place, _RESTORE)]
-    found = []
+    problems = []
     for table, sql in database.rows(DEFINITIONS):
         guard = GUARD.search(sql or "")
         if guard is None:
@@ -83,8 +83,8 @@ def damaged_rows(database: Database) -> list[Problem]:
             )
         except HadesError:
             damaged = ["with a text that cannot be read"]
-        found += [
+        problems += [
             Problem("a row differs from what was written", f"{table} {row}", _RESTORE)
             for row in damaged
         ]
-    return found
+    return problems
