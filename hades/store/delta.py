@@ -123,7 +123,7 @@ def apply_delta(old: bytes, delta: bytes) -> bytes:
 def _matches(old: bytes, new: bytes) -> list[tuple[int, int, int]]:
     """Return common blocks as (old start, new start, size). The last may be empty."""
     prefix = _common_prefix(old, new)
-    suffix = _common_prefix(old[prefix:][::-1], new[prefix:][::-1])
+    suffix = _common_suffix(old, new, min(len(old), len(new)) - prefix)
     blocks = [(0, 0, prefix)] if prefix else []
     old_lines = old[prefix : len(old) - suffix].splitlines(keepends=True)
     new_lines = new[prefix : len(new) - suffix].splitlines(keepends=True)
@@ -156,6 +156,17 @@ def _common_prefix(a: bytes, b: bytes) -> int:
     while low < high:
         middle = (low + high + 1) // 2
         if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_suffix(a: bytes, b: bytes, at_most: int) -> int:
+    low, high = 0, at_most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a[len(a) - middle : len(a) - low] == b[len(b) - middle : len(b) - low]:
             low = middle
         else:
             high = middle - 1
