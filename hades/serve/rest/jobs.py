@@ -6,9 +6,8 @@ Uploads are written to disk while they are received.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from pathlib import Path, PurePosixPath
-from typing import IO, Annotated, Any, Literal, cast
+from typing import IO, Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import Depends, Header, Query, Request
@@ -19,14 +18,12 @@ from starlette.responses import Response, StreamingResponse
 from hades.errors import InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
-from hades.operations.declare import OPERATIONS, Operation
 from hades.serve.auth.caller import Role
 from hades.serve.executor import Work
-from hades.serve.jobs import Job, Jobs, JobStatus, Kind
+from hades.serve.jobs import Job, Jobs, JobStatus
 from hades.serve.problems import documented
 from hades.serve.rest.calls import IdempotencyKey, InSpace, json_response
 from hades.serve.rest.models import Name, Page, to_json, whole
-from hades.serve.rest.operations import body_model, route_path
 from hades.serve.rest.routes import routes
 from hades.serve.uploads import Uploads, safe_parts, unpack
 from hades.serve.wire import Hint
@@ -118,41 +115,6 @@ async def begin(
         if job is None:
             await asyncio.to_thread(remove_path, folder)
     return begun_response(job)
-
-
-def _add_job(operation: Operation) -> None:
-    """Add the route of an operation that runs as a job."""
-    kind = cast(Kind, operation.name)
-
-    async def begin_operation(
-        asked: InSpace, jobs: TheJobs, body: Any = None, key: IdempotencyKey = None
-    ) -> Response:
-        await asked.require(operation.role)
-        given = {name: getattr(body, name) for name in body.model_fields_set} if body else {}
-
-        def work(memory: Memory, report: Progress) -> Any:
-            return getattr(memory, operation.name)(**given, on_progress=report)
-
-        job = jobs.begun_with(key, asked.caller, asked.space)
-        return begun_response(job or jobs.start(asked.caller, asked.space, kind, work, key=key))
-
-    model: Any = body_model(operation)
-    begin_operation.__annotations__["body"] = model | None
-    router.add_api_route(
-        route_path(operation),
-        begin_operation,
-        methods=[operation.verb],
-        status_code=202,
-        response_model=JobStatus,
-        summary=operation.summary.rstrip("."),
-        description=inspect.getdoc(operation.function),
-        operation_id=operation.name,
-    )
-
-
-for _operation in OPERATIONS.values():
-    if _operation.job:
-        _add_job(_operation)
 
 
 @router.get("/jobs", summary="List jobs", response_model=Page[JobStatus])

@@ -1,4 +1,4 @@
-"""Spaces: list, create and drop them, read a time, and index."""
+"""Spaces: list, create and drop them; the caller's rights; written times."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hades.domain.topics import Space
 from hades.memory import Memory
 from hades.serve.auth.caller import Role
 from hades.serve.jobs import Jobs
-from hades.serve.rest.calls import AnyRequest, InSpace, Reads, WritesAnywhere, json_response
-from hades.serve.rest.models import TIME, Body, Name, Number, Page, example, to_json, whole
+from hades.serve.rest.calls import AnyRequest, Reads, WritesAnywhere, json_response
+from hades.serve.rest.models import TIME, Body, Name, Page, example, to_json, whole
 from hades.serve.rest.routes import routes
 from hades.serve.wire import NAME
 
@@ -109,12 +109,3 @@ async def time(
 ) -> Response:
     """Resolve a written time, such as `3 weeks ago`, by the memory's clock."""
     return await reads.answer(lambda view: {"time": view.at(when).as_of.valid})
-
-
-@router.post("/spaces/{space:name}/index", summary="Index what waits", response_model=Number)
-async def index(asked: InSpace) -> Response:
-    """Index new states, as the next question would. Returns how many."""
-    states = await asked.executor.work(
-        asked.caller, asked.space, lambda memory, report: memory.index(report), lambda *_: None
-    )
-    return json_response(to_json({"value": states}))
