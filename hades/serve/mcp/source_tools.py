@@ -41,7 +41,7 @@ async def pathrag_retrieve(
     as_of_version: int | OptionalName = "",
     format_for_llm: bool = False,
 ) -> CallToolResult:
-    """The most reliable paths for a query, as PathRAG calls it."""
+    """Return the most reliable paths for a query, as PathRAG does."""
 
     def read(view: View) -> dict[str, Any]:
         domain, version = domain_filter or None, as_of_version or None
@@ -62,9 +62,9 @@ async def hipporag_retrieve(
     query: Question,
     limit: UpTo20 | None = None,
     mode: Literal["execution", "planning", "brainstorming"] = "execution",
-    max_hops: Annotated[int, Field(ge=0, le=3, description="Walk so much further.")] = 0,
+    max_hops: Annotated[int, Field(ge=0, le=3, description="How many hops further to walk.")] = 0,
 ) -> CallToolResult:
-    """The passages nearest to a query by walks in the graph, as HippoRAG calls it."""
+    """Return the passages nearest to a query by walks in the graph, as HippoRAG does."""
     wanted = limit or PASSAGES[mode]
     found = await call.read(lambda view: hipporag(view, query, wanted, max_hops), fresh=True)
     blocks = [
@@ -79,7 +79,7 @@ async def hipporag_retrieve(
 async def graph_query_paths(
     call: AgentCall, query: Question, k: UpTo20 = 5, L: Annotated[int, Field(ge=1, le=5)] = 3
 ) -> CallToolResult:
-    """K paths of at most L edges as text, with citations."""
+    """Return k paths of at most L edges as text, with citations."""
     # Ask for as many paths as a plan allows, since those longer than L are dropped.
     plan = {"paths": PATHS_AT_MOST, "graph": {"hops": L}}
     recall = await call.ask(lambda view: view.recall(query, plan=plan))
@@ -94,11 +94,11 @@ async def graph_query_paths(
 async def graph_entity_update(
     call: AgentCall,
     entity_id: Name,
-    fields: Annotated[dict[str, str], Field(description="As propose has them.")],
+    fields: Annotated[dict[str, str], Field(description="The fields of propose, by name.")],
     confidence: Share = 0.5,
     idempotency_key: OptionalName = "",
 ) -> CallToolResult:
-    """Propose a change to an entity; done once for one idempotency_key."""
+    """Propose a change to an entity; with the same idempotency_key it is done once."""
     for field in fields:
         if field not in FIELDS:
             raise InvalidInput(f"There is no field {field!r}: {', '.join(FIELDS)}.")

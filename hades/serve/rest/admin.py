@@ -105,7 +105,9 @@ async def export(asked: AnyRequest) -> Response:
 )
 async def import_(
     asked: AnyRequest,
-    into: Annotated[str | None, NAME, Query(description="Another name for its space.")] = None,
+    into: Annotated[
+        str | None, NAME, Query(description="A new name for the imported space.")
+    ] = None,
 ) -> Response:
     """Import what `export` wrote, all or nothing. Returns how much of each kind was imported."""
     return await _with_file(asked, ".jsonl", lambda m, path, _report: m.import_(path, into=into))

@@ -27,19 +27,19 @@ SpaceName = Annotated[
 ]
 AsOfTime = Annotated[
     str | None,
-    Query(description="The memory as the world was then, by all we know.", examples=["2024-03"]),
+    Query(description="The world as of this time, by what is known today.", examples=["2024-03"]),
     TIME,
 ]
 KnownTime = Annotated[
     str | None,
-    Query(description="The memory as it was known then.", examples=["2024-03-01T12:00:00Z"]),
+    Query(description="Only what the memory knew at this time.", examples=["2024-03-01T12:00:00Z"]),
     TIME,
 ]
 IdempotencyKey = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
-        description="Sent again with the same request, it gives the first answer again.",
+        description="If the same request is sent again with it, the first answer is repeated.",
         min_length=1,
         max_length=200,
         examples=["7d8f3a52-note-17"],

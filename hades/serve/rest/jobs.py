@@ -50,13 +50,16 @@ class Upload(BaseModel):
 
     kind: Literal["ingest", "triples", "import-node-link"] = "ingest"
     source: Annotated[
-        Name | None, Field(description="What the files come from; the same each time.")
+        Name | None, Field(description="The name of the source; keep it for each upload.")
     ] = None
     name: Annotated[Name | None, Field(description="The name of the file or folder.")] = None
-    prefix: Annotated[Name | None, Field(description="Topics are put below this.")] = None
+    prefix: Annotated[Name | None, Field(description="A prefix for the names of topics.")] = None
     field: Annotated[
         list[str],
-        Field(max_length=FIELDS_AT_MOST, description="A field of records, as `text=body`."),
+        Field(
+            max_length=FIELDS_AT_MOST,
+            description="How a field of records is named, as `text=body`.",
+        ),
     ] = []
     phase: Phases = []
     dry_run: bool = False
@@ -150,7 +153,7 @@ async def cancel(asked: InSpace, jobs: TheJobs, id: JobId) -> Response:
     response_class=StreamingResponse,
     responses={
         200: {
-            "description": "`progress` events, and at last `done`, `failed` or `cancelled`.",
+            "description": "Events `progress`, and one `done`, `failed` or `cancelled` at the end.",
             "content": {EVENTS: {"schema": {"type": "object"}}},
         }
     },
@@ -161,7 +164,9 @@ async def events(
     id: JobId,
     last: Annotated[
         str,
-        Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="Go on after it."),
+        Header(
+            alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="Continue after this event."
+        ),
     ] = "0",
 ) -> Response:
     """Stream the progress of a job that you began as server-sent events, at once and on changes."""
@@ -211,7 +216,9 @@ async def _receive_facts(
 async def _receive_source(request: Request, said: Upload, folder: Path) -> tuple[Work[Any], str]:
     source = said.source or said.name
     if source is None:
-        raise InvalidInput("Name the source of the files: source=docs, the same each time.")
+        raise InvalidInput(
+            "Name the source of the files (source=docs), the same name for each upload."
+        )
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in TARS and (said.name is None or kind.startswith("multipart/")):
         raise InvalidInput("Send one file and its name (name=guide.md), or an archive.")

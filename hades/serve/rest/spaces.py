@@ -47,7 +47,7 @@ class TimeRead(Body):
     time: datetime
 
 
-@router.get("", summary="Look around", response_model=Welcome)
+@router.get("", summary="Show your rights", response_model=Welcome)
 async def welcome(asked: AnyRequest) -> Response:
     """Return the version, the caller's rights, and links."""
     visible = await _seen(asked)
@@ -73,7 +73,7 @@ async def _seen(asked: AnyRequest) -> list[Space]:
     return [space for space in spaces if asked.caller.sees(space.name)]
 
 
-@router.post("/spaces", summary="Make a space", response_model=Space, status_code=201)
+@router.post("/spaces", summary="Create a space", response_model=Space, status_code=201)
 async def create_space(writes: WritesAnywhere, body: NewSpace) -> Response:
     """Create an empty space; needs the role admin."""
     writes.caller.require(Role.ADMIN, body.name)

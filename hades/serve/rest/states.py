@@ -30,34 +30,47 @@ TopicName = Annotated[
     str,
     NAME,
     PathParameter(
-        description="The topic, percent-encoded; slashes may stand as they are.",
+        description="The topic, percent-encoded; slashes need not be encoded.",
         examples=["design/approach_x"],
     ),
 ]
 IfMatch = Annotated[
     str | None,
     Header(
-        alias="If-Match", description="Only if this is the current state.", examples=['"v1-9a3f"']
+        alias="If-Match",
+        description="Do it only if this is the current state.",
+        examples=['"v1-9a3f"'],
     ),
 ]
 IfNoneMatch = Annotated[
     str | None,
-    Header(alias="If-None-Match", description="Only if it is another state.", examples=["*"]),
+    Header(
+        alias="If-None-Match",
+        description="Do it only if this is not the current state.",
+        examples=["*"],
+    ),
 ]
 Remember: Any = body_model(OPERATIONS["remember"])
-_ETAG = {"ETag": {"schema": {"type": "string"}, "description": "Names this state of the topic."}}
+_ETAG = {
+    "ETag": {"schema": {"type": "string"}, "description": "Identifies this state of the topic."}
+}
 
 
 @router.get(
     "/states/{topic:topic}",
     summary="Read a state",
     response_model=State,
-    responses={200: {"headers": _ETAG}, 304: {"description": "It is the state named."}},
+    responses={
+        200: {"headers": _ETAG},
+        304: {"description": "The state is the one that If-None-Match names."},
+    },
 )
 async def state(
     reads: Reads,
     topic: TopicName,
-    version: Annotated[int | None, Query(ge=1, le=2**62, description="One version of it.")] = None,
+    version: Annotated[
+        int | None, Query(ge=1, le=2**62, description="A version; default: the current one.")
+    ] = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Return the state of a topic: current, as of a time, or one version."""
@@ -78,7 +91,7 @@ async def state(
     summary="Remember a state",
     response_model=State,
     responses={
-        200: {"description": "The topic was there; the state says its version.", "headers": _ETAG},
+        200: {"description": "The topic existed; the state has its version.", "headers": _ETAG},
         201: {"description": "The topic is new.", "model": State, "headers": _ETAG},
         **documented(412),
     },
