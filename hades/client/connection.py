@@ -117,7 +117,6 @@ class Connection:
             raise InvalidInput(f"{address.text} or its key cannot be used.") from error
 
     def close(self) -> None:
-        """Close the pool."""
         self._http.close()
 
     # Calls

@@ -95,7 +95,6 @@ class AgentServer(MCPServer[Identify]):
     async def read_resource(
         self, uri: AnyUrl | str, context: Ctx | None = None
     ) -> Iterable[ReadResourceContents]:
-        """Return the text of a topic or a version."""
         assert context is not None
         try:
             return [await resources.read(AgentCall.of(context), str(uri))]
@@ -105,7 +104,6 @@ class AgentServer(MCPServer[Identify]):
             raise ResourceError(str(error)) from error
 
     async def list_resource_templates(self) -> list[types.ResourceTemplate]:
-        """Return the URI templates of topics and versions."""
         return resources.TEMPLATES
 
     async def get_prompt(

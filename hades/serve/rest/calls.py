@@ -65,13 +65,11 @@ class Asked:
 
     @property
     def executor(self) -> Executor:
-        """The app's executor."""
         executor: Executor = self.request.app.state.executor
         return executor
 
     @property
     def caller(self) -> Caller:
-        """The authenticated caller."""
         return caller_of(self.request)
 
     async def require(self, role: Role) -> None:
@@ -92,25 +90,10 @@ class Reading(Asked):
         self._as_of = as_of
         self._known_at = known_at
 
-    async def __call__(
-        self,
-        call: Callable[[View], Result],
-        *,
-        fresh: bool = False,
-        patient: bool = False,
-        model: bool = False,
-    ) -> Result:
+    async def __call__(self, call: Callable[[View], Result], **how: Any) -> Result:
         """Run a function of the memory; the options are those of `Executor.read`."""
-        return await self.executor.read(
-            self.caller,
-            self.space,
-            call,
-            valid=self._as_of,
-            known=self._known_at,
-            fresh=fresh,
-            patient=patient,
-            model=model,
-        )
+        how |= {"valid": self._as_of, "known": self._known_at}
+        return await self.executor.read(self.caller, self.space, call, **how)
 
     async def answer(self, call: Callable[[View], Any], **how: bool) -> Response:
         """Run a function of the memory and answer with its result as JSON."""

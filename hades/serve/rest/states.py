@@ -37,40 +37,27 @@ TopicName = Annotated[
 IfMatch = Annotated[
     str | None,
     Header(
-        alias="If-Match",
-        description="Do it only if this is the current state.",
-        examples=['"v1-9a3f"'],
+        alias="If-Match", description="Only if this is the current state.", examples=['"v1-9a3f"']
     ),
 ]
 IfNoneMatch = Annotated[
     str | None,
-    Header(
-        alias="If-None-Match",
-        description="Do it only if this is not the current state.",
-        examples=["*"],
-    ),
+    Header(alias="If-None-Match", description="Only if it is another state.", examples=["*"]),
 ]
 Remember: Any = body_model(OPERATIONS["remember"])
-_ETAG = {
-    "ETag": {"schema": {"type": "string"}, "description": "Identifies this state of the topic."}
-}
+_ETAG = {"ETag": {"schema": {"type": "string"}, "description": "The id of this state."}}
 
 
 @router.get(
     "/states/{topic:topic}",
     summary="Read a state",
     response_model=State,
-    responses={
-        200: {"headers": _ETAG},
-        304: {"description": "The state is the one that If-None-Match names."},
-    },
+    responses={200: {"headers": _ETAG}, 304: {"description": "You have this state already."}},
 )
 async def state(
     reads: Reads,
     topic: TopicName,
-    version: Annotated[
-        int | None, Query(ge=1, le=2**62, description="A version; default: the current one.")
-    ] = None,
+    version: Annotated[int | None, Query(ge=1, le=2**62, description="Its version.")] = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Return the state of a topic: current, as of a time, or one version."""
@@ -150,8 +137,8 @@ def _is_named_in(header: str | None, etag: str) -> bool:
     """Whether a header lists this ETag, or is `*`."""
     if header is None:
         return False
-    named = [part.strip().removeprefix("W/") for part in header.split(",")]
-    return "*" in named or etag in named
+    etags = [part.strip().removeprefix("W/") for part in header.split(",")]
+    return "*" in etags or etag in etags
 
 
 def _require(

@@ -174,7 +174,6 @@ class ExecutorMetrics(Collector):
         self._jobs = jobs
 
     def collect(self) -> Iterable[Metric]:
-        """Yield the current numbers of calls and jobs."""
         for name, family, what in (
             ("hades_pool_waiting", GaugeMetricFamily, "Calls that wait for a thread."),
             ("hades_pool_running", GaugeMetricFamily, "Calls that have a thread."),
