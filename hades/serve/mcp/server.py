@@ -29,7 +29,7 @@ from hades.serve.mcp import source_tools as _source_tools  # noqa: F401
 from hades.serve.mcp import writing as _writing  # noqa: F401
 from hades.serve.mcp.call import AgentCall, Ctx, Identify
 from hades.serve.mcp.prompts import PROMPTS
-from hades.serve.mcp.tool import CORE, MEMGPT, TOOLS, WRITING
+from hades.serve.mcp.tool import CORE, MEMGPT, TOOLS
 
 INSTRUCTIONS = (
     "HADES is a long-term memory with sources, versions and times. Before answering about "
@@ -134,8 +134,11 @@ async def _listed_for_caller(
     if ctx.method == "tools/list":
         sets = {"core": CORE, "memgpt": MEMGPT}
         shown = sets.get(call.tools, set(TOOLS) - MEMGPT | CORE)
-        shown = shown if call.may_write else shown - WRITING
-        result["tools"] = [tool for tool in result["tools"] if tool["name"] in shown]
+        result["tools"] = [
+            tool
+            for tool in result["tools"]
+            if tool["name"] in shown and (call.may_write or tool["annotations"]["readOnlyHint"])
+        ]
         if call.caller.spaces is not None and len(call.caller.spaces) == 1:
             for tool in result["tools"]:
                 tool["inputSchema"]["properties"].pop("space", None)

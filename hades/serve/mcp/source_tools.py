@@ -47,13 +47,13 @@ async def pathrag_retrieve(
         domain, version = domain_filter or None, as_of_version or None
         return PathRAG(view).retrieve_paths(query, max_paths, domain, version)
 
-    found = await call.read(read, fresh=True)
+    results = await call.read(read, fresh=True)
     text = f"No paths found for query: {query}"
-    if found["paths"]:
-        text = format_paths_for_prompt(found["paths"], query)
+    if results["paths"]:
+        text = format_paths_for_prompt(results["paths"], query)
     if format_for_llm:
-        found = found | {"paths": [], "formatted_prompt": text}
-    return answers.reply(text, **found)
+        results = results | {"paths": [], "formatted_prompt": text}
+    return answers.reply(text, **results)
 
 
 @tool()
@@ -66,13 +66,13 @@ async def hipporag_retrieve(
 ) -> CallToolResult:
     """Return the passages nearest to a query by walks in the graph, as HippoRAG does."""
     wanted = limit or PASSAGES[mode]
-    found = await call.read(lambda view: hipporag(view, query, wanted, max_hops), fresh=True)
+    reply = await call.read(lambda view: hipporag(view, query, wanted, max_hops), fresh=True)
     blocks = [
         shown(f"[{hit['rank']}] {one_line(hit['chunk_id'])} ({hit['score']:.2f})", hit["text"])
-        for hit in found["results"]
+        for hit in reply["results"]
     ]
     text = "\n\n".join(blocks) or f"No passages found for query: {query}"
-    return answers.reply(text, **found)
+    return answers.reply(text, **reply)
 
 
 @tool()

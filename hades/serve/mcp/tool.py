@@ -48,7 +48,6 @@ CORE: set[str] = set()
 """Tools that `--tools core` lists."""
 MEMGPT: set[str] = set()
 """Tools that `--tools memgpt` lists; those outside `CORE` are listed only there."""
-WRITING: set[str] = set()
 
 Function = TypeVar("Function", bound=Callable[..., Awaitable[CallToolResult]])
 Answering = TypeVar("Answering", bound=Callable[[AgentCall, Any], CallToolResult])
@@ -85,8 +84,6 @@ def tool(
             CORE.add(name)
         if memgpt:
             MEMGPT.add(name)
-        if writes:
-            WRITING.add(name)
         return function
 
     return declare

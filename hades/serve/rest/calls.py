@@ -17,6 +17,7 @@ from hades.domain.plain import plain
 from hades.memory import Memory, View
 from hades.serve.auth.caller import Caller, Role, caller_of
 from hades.serve.executor import Executor
+from hades.serve.jobs import Jobs
 from hades.serve.rest.models import JSON, TIME, to_json
 from hades.serve.wire import NAME
 
@@ -56,7 +57,7 @@ class WriteAnswer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class Asked:
+class RestCall:
     """One request, its space (`""`: the whole memory) and its caller."""
 
     def __init__(self, request: Request, space: str) -> None:
@@ -67,6 +68,11 @@ class Asked:
     def executor(self) -> Executor:
         executor: Executor = self.request.app.state.executor
         return executor
+
+    @property
+    def jobs(self) -> Jobs:
+        jobs: Jobs = self.request.app.state.jobs
+        return jobs
 
     @property
     def caller(self) -> Caller:
@@ -80,7 +86,7 @@ class Asked:
         await self.executor.read(self.caller, self.space, lambda view: view.space, role=role)
 
 
-class Reading(Asked):
+class Reading(RestCall):
     """A request that reads one space as of a moment."""
 
     def __init__(
@@ -101,7 +107,7 @@ class Reading(Asked):
         return json_response(body)
 
 
-class Writing(Asked):
+class Writing(RestCall):
     """A request that writes."""
 
     def __init__(self, request: Request, space: str, key: str | None = None) -> None:
@@ -152,12 +158,12 @@ def json_response(
 # which would cost more than the rest of a short call.
 
 
-async def _asked(request: Request) -> Asked:
-    return Asked(request, "")
+async def _in_memory(request: Request) -> RestCall:
+    return RestCall(request, "")
 
 
-async def _in_space(request: Request, space: SpaceName) -> Asked:
-    return Asked(request, space)
+async def _in_space(request: Request, space: SpaceName) -> RestCall:
+    return RestCall(request, space)
 
 
 async def _reading(
@@ -174,8 +180,8 @@ async def _writing_anywhere(request: Request, key: IdempotencyKey = None) -> Wri
     return Writing(request, "", key)
 
 
-AnyRequest = Annotated[Asked, Depends(_asked)]
-InSpace = Annotated[Asked, Depends(_in_space)]
+InMemory = Annotated[RestCall, Depends(_in_memory)]
+InSpace = Annotated[RestCall, Depends(_in_space)]
 Reads = Annotated[Reading, Depends(_reading)]
 Writes = Annotated[Writing, Depends(_writing)]
 WritesAnywhere = Annotated[Writing, Depends(_writing_anywhere)]

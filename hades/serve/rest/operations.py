@@ -14,13 +14,13 @@ from starlette.responses import Response
 from hades.errors import Denied
 from hades.memory import Memory
 from hades.operations.declare import OPERATIONS, Operation, Parameter
-from hades.serve.jobs import JobStatus
+from hades.serve.jobs import JobStatus, Kind
 from hades.serve.rest.calls import (
-    Asked,
     AsOfTime,
     IdempotencyKey,
     KnownTime,
     Reading,
+    RestCall,
     SpaceName,
     Writing,
     json_response,
@@ -177,15 +177,18 @@ async def _begin(
     operation: Operation, request: Request, space: str, given: dict[str, Any]
 ) -> Response:
     """Start a job, unless its idempotency key started one already."""
-    asked, jobs, key = Asked(request, space), request.app.state.jobs, given.pop("key")
-    await asked.require(operation.role)
+    call, key = RestCall(request, space), given.pop("key")
+    await call.require(operation.role)
 
     def work(memory: Memory, report: Progress) -> Any:
         return getattr(memory, operation.name)(**given, on_progress=report)
 
-    job = jobs.begun_with(key, asked.caller, space)
+    job = call.jobs.begun_with(key, call.caller, space)
     return begun_response(
-        job or jobs.start(asked.caller, space, operation.name, work, key=key, role=operation.role)
+        job
+        or call.jobs.start(
+            call.caller, space, cast(Kind, operation.name), work, key=key, role=operation.role
+        )
     )
 
 
@@ -211,9 +214,9 @@ async def _write(
     )
 
 
-def require(operation: Operation, asked: Asked) -> None:
+def require(operation: Operation, call: RestCall) -> None:
     """Raise Denied if an operation concerns all spaces and the caller may use only some."""
-    if operation.whole_memory and asked.caller.spaces is not None:
+    if operation.whole_memory and call.caller.spaces is not None:
         raise Denied("This concerns all spaces: it needs a key for all spaces.")
 
 

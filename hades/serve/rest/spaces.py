@@ -13,8 +13,7 @@ import hades
 from hades.domain.topics import Space
 from hades.memory import Memory
 from hades.serve.auth.caller import Role
-from hades.serve.jobs import Jobs
-from hades.serve.rest.calls import AnyRequest, Reads, WritesAnywhere, json_response
+from hades.serve.rest.calls import InMemory, Reads, WritesAnywhere, json_response
 from hades.serve.rest.models import TIME, Body, Name, Page, example, to_json, whole
 from hades.serve.rest.routes import routes
 from hades.serve.wire import NAME
@@ -48,29 +47,29 @@ class TimeRead(Body):
 
 
 @router.get("", summary="Show your rights", response_model=Welcome)
-async def welcome(asked: AnyRequest) -> Response:
+async def welcome(call: InMemory) -> Response:
     """Return the version, the caller's rights, and links."""
-    visible = await _seen(asked)
+    visible = await _seen(call)
     shown = {
         "hades": hades.__version__,
-        "caller": asked.caller.name,
-        "role": asked.caller.title,
+        "caller": call.caller.name,
+        "role": call.caller.title,
         "spaces": [space.name for space in visible],
-        "read_only": asked.executor.read_only,
+        "read_only": call.executor.read_only,
         "links": {"spaces": "/v1/spaces", "openapi": "/openapi.json", "graphql": "/graphql"},
     }
     return json_response(to_json(shown))
 
 
 @router.get("/spaces", summary="List spaces", response_model=Page[Space])
-async def spaces(asked: AnyRequest) -> Response:
+async def spaces(call: InMemory) -> Response:
     """List the spaces that the caller may use."""
-    return json_response(to_json(whole(await _seen(asked))))
+    return json_response(to_json(whole(await _seen(call))))
 
 
-async def _seen(asked: AnyRequest) -> list[Space]:
-    spaces = await asked.executor.read(asked.caller, None, lambda view: view.spaces())
-    return [space for space in spaces if asked.caller.sees(space.name)]
+async def _seen(call: InMemory) -> list[Space]:
+    spaces = await call.executor.read(call.caller, None, lambda view: view.spaces())
+    return [space for space in spaces if call.caller.sees(space.name)]
 
 
 @router.post("/spaces", summary="Create a space", response_model=Space, status_code=201)
@@ -88,7 +87,6 @@ async def drop_space(
 ) -> Response:
     """Erase a space with everything in it; needs the role admin. Returns the other spaces."""
     writes.caller.require(Role.ADMIN, space)
-    jobs: Jobs = writes.request.app.state.jobs
     dropped = False  # stays False if an idempotency key repeats the first answer
 
     def write(memory: Memory) -> dict[str, Any]:
@@ -99,7 +97,7 @@ async def drop_space(
 
     answer = await writes.answer(write, role=Role.ADMIN)
     if dropped:
-        jobs.forget(space)
+        writes.jobs.forget(space)
     return answer
 
 
