@@ -57,6 +57,4 @@ async def answer_from_paths(
     return "\n".join(parts)
 
 
-PROMPTS = (
-    Prompt.from_function(answer_from_paths, title="Answer only from memory, with citations"),
-)
+PROMPT = Prompt.from_function(answer_from_paths, title="Answer only from memory, with citations")

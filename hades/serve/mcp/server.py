@@ -28,7 +28,7 @@ from hades.serve.mcp import resources
 from hades.serve.mcp import source_tools as _source_tools  # noqa: F401
 from hades.serve.mcp import writing as _writing  # noqa: F401
 from hades.serve.mcp.call import AgentCall, Ctx, Identify
-from hades.serve.mcp.prompts import PROMPTS
+from hades.serve.mcp.prompts import PROMPT
 from hades.serve.mcp.tool import CORE, MEMGPT, TOOLS
 
 INSTRUCTIONS = (
@@ -66,8 +66,7 @@ class AgentServer(MCPServer[Identify]):
             subscriptions=False,
             middleware=[_listed_for_caller],
         )
-        for prompt in PROMPTS:
-            self.add_prompt(prompt)
+        self.add_prompt(PROMPT)
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Any = None
