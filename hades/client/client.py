@@ -23,12 +23,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO, get_origin
 
 from hades.client.connection import Connection, HttpCall, encode_cursor, path_of
-from hades.client.files import download_backup, download_export, upload
+from hades.client.files import download_backup, download_export, follow, upload_path
 from hades.client.ingesting import ingest_from_here, ingest_there
-from hades.client.jobs import follow
 from hades.domain.address import is_socket, read_address
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_number, clean_tags
@@ -62,21 +61,6 @@ class RemoteView(View):
         self._connection = connection
         self._space = clean_name(space, "space")
         self.as_of = as_of
-
-    @property
-    def change(self) -> int:
-        """The number of the last committed write."""
-        return int(self._call(OPERATIONS["change"], {}))
-
-    @property
-    def pending(self) -> int:
-        """How many states of this space the server has still to index."""
-        return int(self._call(OPERATIONS["pending"], {}))
-
-    @property
-    def unembedded(self) -> int:
-        """How many chunks of this space have no vector yet; words and names find them."""
-        return int(self._call(OPERATIONS["unembedded"], {}))
 
     def at(
         self,
@@ -139,9 +123,12 @@ class RemoteView(View):
                 parts.append(part)
                 continue
             name = part[1:-1]
-            is_number = operation.parameter(name).type is int
             value = arguments.pop(name)
-            parts.append(_number(value, name) if is_number else clean_name(value))
+            if operation.parameter(name).type is int:
+                clean_number(value, name)
+            else:
+                clean_name(value)
+            parts.append(value)
         if operation.timed:
             arguments |= self._as_of()
         path = path_of("spaces", self._space, *parts)
@@ -291,7 +278,7 @@ class Client(RemoteView, Memory):
         self._refuse_now()
         source = _file(path)
         call = HttpCall("POST", self._path("jobs"), {"kind": "triples", "name": source.name})
-        job = upload(self._connection, call, source, on_progress)
+        job = upload_path(self._connection, call, source, on_progress)
         return rebuild(Summary, follow(self._connection, self._space, job, on_progress))
 
     def reembed(self, encoder: str, on_progress: Progress | None = None) -> int:
@@ -311,10 +298,10 @@ class Client(RemoteView, Memory):
         if source.suffix == ".json":
             target = self if into is None else self.in_space(into)
             call = HttpCall("POST", target._path("jobs"), {"kind": "import-node-link"})
-            job = upload(self._connection, call, source, None)
+            job = upload_path(self._connection, call, source)
             return dict(follow(self._connection, target._space, job, None))
         call = HttpCall("POST", path_of("admin", "import"), {"into": into})
-        return dict(upload(self._connection, call, source, None))
+        return dict(upload_path(self._connection, call, source))
 
     def repair(self, on_progress: Progress | None = None) -> list[Problem]:
         """Rebuild damaged derived data; return the problems that remain. Needs the admin socket."""
@@ -329,7 +316,7 @@ class Client(RemoteView, Memory):
         """Replace the server's memory with a backup. Needs the admin socket."""
         self._refuse_now()
         call = HttpCall("POST", path_of("admin", "restore"))
-        upload(self._connection, call, Path(path).expanduser(), on_progress)
+        upload_path(self._connection, call, Path(path).expanduser(), on_progress)
 
     # Inside
 
@@ -402,19 +389,20 @@ class Client(RemoteView, Memory):
 
 
 def add_method(operation: Operation) -> None:
-    """Add an operation to the client as a method."""
+    """Add an operation to the client as a method, or as a property where `View` has one."""
 
     @functools.wraps(operation.function)
     def method(self: RemoteView, *args: Any, **kwargs: Any) -> Any:
         bound = operation.signature.bind(self, *args, **kwargs).arguments
         return self._call(operation, dict(list(bound.items())[1:]))
 
-    setattr(Client if operation.writes else RemoteView, operation.name, method)
+    is_property = isinstance(getattr(View, operation.name, None), property)
+    owner = Client if operation.writes else RemoteView
+    setattr(owner, operation.name, property(method) if is_property else method)
 
 
 for _operation in OPERATIONS.values():
-    if _operation.name not in ("change", "pending", "unembedded"):
-        add_method(_operation)
+    add_method(_operation)
 
 
 def connect(
@@ -450,22 +438,21 @@ def refuse_actor(actor: str | None) -> None:
         raise InvalidInput("A server knows who writes by the key or the user: leave `actor` out.")
 
 
-def _result(operation: Operation, answered: Any) -> Any:
+def _result(operation: Operation, answer: Any) -> Any:
     kind: Any = operation.returns
     if kind is int:
-        return answered["value"]
-    if isinstance(answered, dict) and getattr(kind, "__origin__", None) is list:
-        return rebuild(kind, answered["items"])
-    return rebuild(kind, answered)
+        return answer["value"]
+    is_page = isinstance(answer, dict) and get_origin(kind) is list
+    return rebuild(kind, answer["items"] if is_page else answer)
 
 
 def _json_arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given arguments as JSON; None is left out where it is the default."""
-    values = [(one, given[one.name]) for one in operation.parameters if one.name in given]
+    parameters = [parameter for parameter in operation.parameters if parameter.name in given]
     return {
-        parameter.name: _plain(parameter, value)
-        for parameter, value in values
-        if value is not None or parameter.default is not None
+        parameter.name: _plain(parameter, given[parameter.name])
+        for parameter in parameters
+        if given[parameter.name] is not None or parameter.default is not None
     }
 
 
@@ -489,13 +476,6 @@ def _plain(parameter: Parameter, value: Any) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
         return list(value)
     raise InvalidInput(f"{parameter.name} cannot be {value!r}: {parameter.about.help}")
-
-
-def _number(value: Any, what: str) -> int:
-    number = clean_number(value, what)
-    if number is None:
-        raise InvalidInput(f"Give the {what} as a whole number.")
-    return number
 
 
 def _file(path: str | Path) -> Path:

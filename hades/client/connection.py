@@ -70,11 +70,10 @@ def path_of(*parts: str | int) -> str:
 
 
 def _quoted(part: str | int) -> str:
-    text = part if isinstance(part, str) else str(part)
     try:
-        escaped = quote(text, safe="")
+        escaped = quote(str(part), safe="")
     except UnicodeEncodeError:
-        escaped = quote(clean_name(text), safe="")
+        escaped = quote(clean_name(str(part)), safe="")
     # Clients and proxies resolve the parts `.` and `..`, so their dots are encoded too.
     return escaped.replace(".", "%2E") if not escaped.strip(".") else escaped
 
@@ -118,7 +117,6 @@ class Connection:
             raise InvalidInput(f"{address.text} or its key cannot be used.") from error
 
     def close(self) -> None:
-        """Close the pool."""
         self._http.close()
 
     # Calls
@@ -249,32 +247,24 @@ class Connection:
 
 _KINDS: dict[str, type[errors.HadesError]] = {
     kind.__name__: kind
-    for kind in (
-        errors.NotFound,
-        errors.Conflict,
-        errors.Refused,
-        InvalidInput,
-        errors.Denied,
-        errors.Unavailable,
-        errors.Corrupt,
-    )
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, errors.HadesError)
 }
+"""The exceptions by the `code` of a problem."""
 _BY_STATUS: dict[int, type[errors.HadesError]] = {
-    400: InvalidInput,
-    401: errors.Denied,
-    403: errors.Denied,
+    **dict.fromkeys((400, 405, 413, 422), InvalidInput),
+    **dict.fromkeys((401, 403), errors.Denied),
+    **dict.fromkeys((409, 412), errors.Conflict),
     404: errors.NotFound,
-    405: InvalidInput,
-    409: errors.Conflict,
-    412: errors.Conflict,
-    413: InvalidInput,
-    422: InvalidInput,
 }
+"""For answers without a known code, such as those of a proxy; others are Unavailable."""
 
 
 def refusal(problem: Mapping[str, Any], status: int) -> errors.HadesError:
     """Return the exception that the server's memory raised, with its message."""
-    kind = _KINDS.get(problem.get("code", "")) or _BY_STATUS.get(status, errors.Unavailable)
+    kind = _KINDS.get(problem.get("code", ""), errors.HadesError)
+    if kind is errors.HadesError:
+        kind = _BY_STATUS.get(status, errors.Unavailable)
     return kind(str(problem["detail"]))
 
 

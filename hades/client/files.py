@@ -1,15 +1,16 @@
-"""Files between a client and its server: exports and backups down, imports up, as streams."""
+"""Files between a client and its server, as streams, and the jobs that read them there."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from hades.client.connection import ADMIN, Connection, HttpCall, path_of
+from hades.client.connection import ADMIN, BrokenOff, Connection, HttpCall, path_of, refusal
 from hades.errors import InvalidInput, Unavailable
 from hades.exchange import formats
 from hades.store.drafts import draft_of
@@ -35,16 +36,14 @@ def download_export(
     if format == "jsonl" and as_of:
         raise InvalidInput("A jsonl export has all times: export it without a time.")
     target = Path(path).expanduser() if isinstance(path, str | Path) else path
-    if format == "jsonl":
-        call = HttpCall("GET", path_of("admin", "export"), patient=True)
-    else:
+    call = HttpCall("GET", path_of("admin", "export"), patient=True)
+    if format != "jsonl":
         query = {"format": format, **as_of}
         call = HttpCall("GET", path_of("spaces", space, "export"), query, patient=True)
-    if isinstance(target, Path):
-        with formats.new_file(target) as file:
-            _write_text(connection, call, file)
-    else:
-        _write_text(connection, call, target)
+    with formats.text_file(target) as file, connection.opened(call) as response:
+        response.encoding = "utf-8"
+        for text in response.iter_text():
+            file.write(text)
 
 
 def download_backup(connection: Connection, path: Path, on_progress: Progress | None) -> None:
@@ -52,50 +51,100 @@ def download_backup(connection: Connection, path: Path, on_progress: Progress | 
     path = path.expanduser()
     if path.exists():
         raise InvalidInput(f"{path} exists already: choose another name for the backup.")
-    report = on_progress or (lambda _what, _done, _total: None)
     call = HttpCall("GET", path_of("admin", "backup"), patient=True)
     with _new_private_file(path) as file, connection.opened(call) as response:
         total, done = int(response.headers.get("content-length", 0)), 0
         for part in response.iter_bytes():
             file.write(part)
             done += len(part)
-            report("copying", done, total)
+            if on_progress is not None:
+                on_progress("copying", done, total)
 
 
-def upload(connection: Connection, call: HttpCall, path: Path, on_progress: Progress | None) -> Any:
-    """Send a file and return the answer. Only jobs are retried: the server knows their key."""
-    report = on_progress or (lambda _what, _done, _total: None)
+def upload_path(
+    connection: Connection, call: HttpCall, path: Path, on_progress: Progress | None = None
+) -> Any:
+    """Send a file and return the answer."""
     try:
-        size = path.stat().st_size
+        file = path.open("rb")
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
+    with file:
+        return upload(connection, call, file, on_progress)
+
+
+def upload(
+    connection: Connection,
+    call: HttpCall,
+    file: IO[bytes],
+    on_progress: Progress | None,
+    kind: str = OCTETS,
+) -> Any:
+    """Send an open file and return the answer. Only jobs are retried: the server knows their key.
+
+    `kind` is the media type.
+    """
+    size = file.seek(0, os.SEEK_END)
 
     def parts() -> Iterator[bytes]:
-        with path.open("rb") as file:
-            yield from parts_of(file, lambda done: report("sending", done, size))
+        file.seek(0)
+        while part := file.read(PART_BYTES):
+            yield part
+            if on_progress is not None:
+                on_progress("sending", file.tell(), size)
 
-    headers = {**(call.headers or {}), "content-length": str(size)}
-    headers.setdefault("content-type", OCTETS)
+    headers = {"content-type": kind, "content-length": str(size)}
     repeatable = not call.path.startswith(ADMIN)
     return connection.write(
         replace(call, body=parts, headers=headers, repeatable=repeatable, patient=True)
     )
 
 
-def parts_of(file: IO[bytes], report: Callable[[int], None]) -> Iterator[bytes]:
-    """Yield a file in parts; report the bytes sent so far after each."""
-    done = 0
-    while part := file.read(PART_BYTES):
-        yield part
-        done += len(part)
-        report(done)
+def follow(
+    connection: Connection, space: str, job: Mapping[str, Any], on_progress: Progress | None
+) -> Any:
+    """Wait for a job by its server-sent events, and return its result."""
+    for event in _watched(connection, path_of("spaces", space, "jobs", job["id"], "events")):
+        name, data = event.get("event"), json.loads(event["data"])
+        if name == "progress" and on_progress is not None:
+            on_progress(data["what"], data["done"], data["total"])
+        elif name == "done":
+            return data["result"]
+        elif name == "failed":
+            raise refusal(data, 500)
+        elif name == "cancelled":
+            raise Unavailable("Somebody cancelled this job: start it again.")
+    raise AssertionError("unreachable")
 
 
-def _write_text(connection: Connection, call: HttpCall, file: TextIO) -> None:
-    with connection.opened(call) as response:
-        response.encoding = "utf-8"
-        for text in response.iter_text():
-            file.write(text)
+def _watched(connection: Connection, path: str) -> Iterator[dict[str, str]]:
+    """Yield a job's events; after a break, reconnect and continue after the last event."""
+    last, breaks = "", 0
+    while True:
+        headers = {"accept": "text/event-stream"} | ({"last-event-id": last} if last else {})
+        call = HttpCall("GET", path, headers=headers, patient=True)
+        try:
+            with connection.opened(call) as response:
+                for event in _events_of(response.iter_lines()):
+                    last, breaks = event.get("id", last), 0
+                    yield event
+        except BrokenOff:
+            breaks += 1
+            if breaks > connection.retries:
+                raise
+
+
+def _events_of(lines: Iterator[str]) -> Iterator[dict[str, str]]:
+    """Yield server-sent events as their fields; an empty line ends an event."""
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line:
+            name, _, value = line.partition(":")
+            fields[name] = value.removeprefix(" ")
+            continue
+        if "data" in fields:  # else it was a comment, such as a heartbeat
+            yield fields
+        fields = {}
 
 
 @contextmanager

@@ -5,13 +5,12 @@ from __future__ import annotations
 import socket
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from hades.client.connection import Connection, HttpCall, path_of
-from hades.client.files import OCTETS, parts_of
-from hades.client.jobs import follow
+from hades.client.files import OCTETS, follow, upload
 from hades.domain.rebuild import rebuild
 from hades.errors import Denied, InvalidInput
 from hades.ingest.summary import Summary
@@ -86,30 +85,12 @@ def _sent(
     follow_links: bool,
 ) -> tuple[Any, list[tuple[str, str]]]:
     """Send a file or folder; return its job, and the files that were skipped, with the reason."""
-    report = on_progress or (lambda _what, _done, _total: None)
+    query = {"kind": "ingest", "source": f"{socket.gethostname()}:{root}", "name": root.name}
+    call = HttpCall("POST", path_of("spaces", space, "jobs"), {**query, **options})
     packed = root.is_dir()
     with tempfile.TemporaryFile() if packed else root.open("rb") as file:
         skipped = _pack(root, file, follow_links) if packed else []
-        size = file.seek(0, 2)
-
-        def parts() -> Iterator[bytes]:
-            file.seek(0)
-            return parts_of(file, lambda done: report("sending", done, size))
-
-        call = HttpCall(
-            "POST",
-            path_of("spaces", space, "jobs"),
-            {
-                "kind": "ingest",
-                "source": f"{socket.gethostname()}:{root}",
-                "name": root.name,
-                **options,
-            },
-            parts,
-            {"content-type": TAR if packed else OCTETS, "content-length": str(size)},
-            patient=True,
-        )
-        return connection.write(call), skipped
+        return upload(connection, call, file, on_progress, TAR if packed else OCTETS), skipped
 
 
 def _pack(root: Path, file: IO[bytes], follow_links: bool) -> list[tuple[str, str]]:

@@ -81,7 +81,7 @@ def ingest(
     )
 
 
-@operation("POST", "/index", role=Role.WRITER, own_route=True, long=True)
+@operation("POST", "/index", role=Role.WRITER, long=True)
 def index(memory: Memory, on_progress: Progress | None = None) -> int:
     """Index new states and compute all missing vectors.
 

@@ -11,7 +11,7 @@ from hades.serve.auth.audit import Audit
 from hades.serve.executor import Executor
 from hades.serve.graphql.app import GraphQLApp
 from hades.serve.jobs import Jobs
-from hades.serve.mcp import http as mcp
+from hades.serve.mcp.http import McpApp
 from hades.serve.rest import openapi, routers
 from hades.serve.rest.routes import UndecodedPath
 from hades.serve.telemetry import Telemetry
@@ -33,7 +33,7 @@ def build(
     """
     telemetry = telemetry or Telemetry()
     readiness = readiness or readiness_of(executor, warm=True)
-    agents = mcp.mounted(executor)
+    agents = McpApp(executor)
     app = FastAPI(
         title="HADES",
         version=hades.__version__,

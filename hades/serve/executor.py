@@ -70,7 +70,8 @@ class Executor:
     ) -> None:
         self.uploads = uploads
         """The folder for uploaded files; None: uploads are refused."""
-        self._reading = reading
+        self.memory = reading
+        """The memory opened for reading, for telemetry; callers must go through `read`."""
         self._writing = writing
         if writing is not None:
             # The reading memory cannot write its records of use: the writing one does it.
@@ -115,11 +116,6 @@ class Executor:
         """Whether writes are refused for every caller."""
         return self._writing is None
 
-    @property
-    def memory(self) -> Memory:
-        """The memory opened for reading, for telemetry; callers must go through `read`."""
-        return self._reading
-
     def observed(self, result: Result) -> Result:
         """Call `on_recall` if the result is a recall or an answer, and return the result."""
         recall = result.recall if isinstance(result, Answer) else result
@@ -151,7 +147,7 @@ class Executor:
         caller.require(Role[load_settings().model_role.upper()] if model else role, space)
 
         def run(checked: bool) -> Result:
-            memory = self._reading if space is None else self._reading.in_space(space)
+            memory = self.memory if space is None else self.memory.in_space(space)
             if checked:
                 if memory._is_behind():
                     raise _NotIndexed
@@ -261,7 +257,7 @@ class Executor:
 
     def follow_encoder(self) -> None:
         """Use the encoder that the memory stores; a reembed, import or restore may change it."""
-        self._reading._follow_encoder()
+        self.memory._follow_encoder()
         if self._writing is not None:
             self._writing._follow_encoder()
 
@@ -276,7 +272,7 @@ class Executor:
             pool.refuse()
         for pool in self.pools.values():
             pool.close()
-        self._reading.close()
+        self.memory.close()
         if self._writing is not None:
             self._writing.close()
 

@@ -97,7 +97,6 @@ class Job(JobStatus):
 
     @property
     def ended(self) -> bool:
-        """Whether it is done, failed or cancelled."""
         return self.status in ("done", "failed", "cancelled")
 
     def shown(self) -> dict[str, Any]:

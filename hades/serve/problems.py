@@ -27,16 +27,17 @@ from hades.errors import Conflict, HadesError, InvalidInput
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 1
 
-_STATUS: dict[type[HadesError], int] = {
-    errors.NotFound: 404,
-    errors.Conflict: 409,
-    errors.Refused: 409,
-    errors.InvalidInput: 422,
-    errors.Denied: 403,
-    errors.Unavailable: 503,
-    errors.Corrupt: 500,
-    HadesError: 500,
+_STATUS = {
+    "NotFound": 404,
+    "Conflict": 409,
+    "Refused": 409,
+    "InvalidInput": 422,
+    "Denied": 403,
+    "Unavailable": 503,
+    "Corrupt": 500,
+    "HadesError": 500,
 }
+"""Statuses by the name of the error's class; some subclasses have their own `status`."""
 _CODE = {401: "Denied", 403: "Denied", 404: "NotFound", 409: "Conflict", 412: "Conflict"}
 _CODE |= dict.fromkeys((503, 504, 507), "Unavailable")
 """Codes for errors of other libraries, by status; for others below 500, InvalidInput."""
@@ -102,16 +103,6 @@ def problem(
     return Response(to_json(body), status, headers, MEDIA_TYPE)
 
 
-def problem_of(error: HadesError) -> Response:
-    """Return the problem response for one of our errors."""
-    kind = next(kind for kind in type(error).__mro__ if kind in _STATUS)
-    status = getattr(error, "status", _STATUS[kind])
-    headers = {}
-    if status in (503, 504):
-        headers["Retry-After"] = str(getattr(error, "retry_after_s", RETRY_AFTER_S))
-    return problem(status, str(error), kind.__name__, headers=headers)
-
-
 def code_of(error: BaseException) -> str:
     """Return the name of the error's class, or of its nearest base, in `hades.errors`."""
     known = (kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
@@ -148,7 +139,12 @@ ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 500, 503, 504)
 
 
 async def _ours(_request: Request, error: HadesError) -> Response:
-    return problem_of(error)
+    code = code_of(error)
+    status = getattr(error, "status", _STATUS[code])
+    headers = {}
+    if status in (503, 504):
+        headers["Retry-After"] = str(getattr(error, "retry_after_s", RETRY_AFTER_S))
+    return problem(status, str(error), code, headers=headers)
 
 
 async def _unfit(request: Request, error: RequestValidationError) -> Response:

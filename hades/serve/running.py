@@ -129,7 +129,6 @@ class Server(uvicorn.Server):
         self._on_leaving = on_leaving
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until told to stop."""
         with _ignored_signals():
             super().run(sockets=sockets or [listener.socket for listener in self._listeners])
         for listener in self._listeners:

@@ -172,11 +172,9 @@ class _CountedFile(io.RawIOBase):
         self._left = UNPACKED_BYTES_AT_MOST + FILES_AT_MOST * 2 * tarfile.BLOCKSIZE
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Read bytes; raise TooLarge beyond a limit."""
         part = self._file.read(size)
         self._left -= len(part)
         if self._left < 0:

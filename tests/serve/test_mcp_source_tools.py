@@ -11,7 +11,7 @@ from making import T1, passage, path, recall
 import hades
 from hades.domain.answer import Recall
 from hades.operations.pathrag import format_paths_for_prompt
-from hades.serve.mcp.source_answers import retrieve
+from hades.serve.mcp.source_tools import hipporag
 
 
 class Answers:
@@ -116,7 +116,7 @@ def test_the_most_reliable_path_is_read_last(view: Any) -> None:
 
 
 def test_passages_in_the_old_shape(view: Any) -> None:
-    (one,) = retrieve(view, "Why?", top_k=3)["results"]
+    (one,) = hipporag(view, "Why?", top_k=3)["results"]
     assert (one["chunk_id"], one["text"], one["rank"]) == ("design/x@2#0", "Because of Bug Y.", 1)
     assert one["entities"] == ["Bug Y"]
     assert one["metadata"]["file_path"] == "design/x"
@@ -158,7 +158,7 @@ def test_paths_of_another_time(story: hades.Memory) -> None:
 
 
 def test_passages_of_a_memory_in_the_old_shape(story: hades.Memory) -> None:
-    found = retrieve(story, "Is approach X viable?", top_k=5)["results"]
+    found = hipporag(story, "Is approach X viable?", top_k=5)["results"]
     assert [one["rank"] for one in found] == [1, 2, 3, 4, 5]
     scores = [one["score"] for one in found]
     assert scores == sorted(scores, reverse=True)
@@ -199,7 +199,7 @@ def scores(found: dict[str, Any]) -> dict[str, float]:
 
 
 def test_passages_are_ranked_by_the_walk(chain: hades.Memory) -> None:
-    found = retrieve(chain, "Who taught Ada North?", top_k=6)
+    found = hipporag(chain, "Who taught Ada North?", top_k=6)
     by_walk = [hit.chunk.id for hit in chain.rank("Who taught Ada North?", 6, system="ppr")]
     assert [one["chunk_id"] for one in found["results"]] == by_walk
     assert found["answered_by"] == "walk from names"
@@ -207,7 +207,7 @@ def test_passages_are_ranked_by_the_walk(chain: hades.Memory) -> None:
 
 
 def test_each_hop_lets_the_walk_go_further(chain: hades.Memory) -> None:
-    found = [scores(retrieve(chain, "Ada North", top_k=6, max_hops=hops)) for hops in range(4)]
+    found = [scores(hipporag(chain, "Ada North", top_k=6, max_hops=hops)) for hops in range(4)]
     assert len({tuple(one.items()) for one in found}) == 4
     far = [one["doc/4"] for one in found]
     assert far == sorted(far)
@@ -216,16 +216,16 @@ def test_each_hop_lets_the_walk_go_further(chain: hades.Memory) -> None:
 
 def test_synonyms_lead_on(chain: hades.Memory) -> None:
     chain.remember("doc/6", "# Annie Norden\n\nAnnie Norden sails.", kind="document")
-    before = scores(retrieve(chain, "Ada North", top_k=7))["doc/6"]
+    before = scores(hipporag(chain, "Ada North", top_k=7))["doc/6"]
     chain.relate("Ada North", "similar_to", "Annie Norden", weight=0.9)
-    assert scores(retrieve(chain, "Ada North", top_k=7))["doc/6"] > before + 0.01
+    assert scores(hipporag(chain, "Ada North", top_k=7))["doc/6"] > before + 0.01
 
 
 def test_the_chain_says_which_step_answered(chain: hades.Memory, memory: hades.Memory) -> None:
-    assert retrieve(chain, "who keeps bees?")["answered_by"] == "walk from meaning and words"
+    assert hipporag(chain, "who keeps bees?")["answered_by"] == "walk from meaning and words"
     chain.create_space("bare")
     bare = chain.in_space("bare")
     bare.remember("tea", "it is green.")
-    found = retrieve(bare, "what is green?")
+    found = hipporag(bare, "what is green?")
     assert found["answered_by"] == "meaning and words"
     assert [one["chunk_id"] for one in found["results"]] == ["tea@1#0"]

@@ -119,7 +119,6 @@ class Audit:
         return sorted(entries, key=lambda entry: str(entry["at"]), reverse=True)[:limit]
 
     def close(self) -> None:
-        """Close the files."""
         for file in self._files.values():
             file.close()
 

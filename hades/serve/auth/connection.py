@@ -71,7 +71,6 @@ class HttpConnection(H11Protocol):
             self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer and free the place."""
         self._stop_timer()
         self.taken[self._came_by] -= 1
         super().connection_lost(exc)

@@ -114,7 +114,6 @@ class HadesSchema(strawberry.Schema):
     """A schema whose queries run in a reading thread of the executor."""
 
     async def execute(self, *given: Any, **named: Any) -> ExecutionResult:
-        """Run a query."""
         call: QueryCall = named["context_value"]
 
         def in_thread(memory: View) -> ExecutionResult:

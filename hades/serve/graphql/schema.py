@@ -24,18 +24,18 @@ Info = StrawberryInfo[RunningQuery, None]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Where every query begins."""
+    """The root of every query."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceAt:
-    """A space as of the moment that the query says."""
+    """A space as of one moment."""
 
     name: str
     as_of: datetime | None
-    """The moment of the world that is shown; null: now."""
+    """The world as of this time; null: now."""
     known_at: datetime | None
-    """As known when; null: now."""
+    """Only what the memory knew at this time; null: now."""
 
 
 NAMES[SpaceAt] = "Space"
@@ -62,7 +62,7 @@ for operation in ("edges", "neighbours", "paths", "mentions", "related"):
 def space(
     info: Info, name: str = "default", as_of: str | None = None, known_at: str | None = None
 ) -> SpaceAt:
-    """A space, as the world was at `asOf` and as it was known at `knownAt`."""
+    """A space: the world as of `asOf`, by what the memory knew at `knownAt`."""
     view = info.context.open(info.path.key, name, as_of, known_at)
     return SpaceAt(name, view.as_of.valid, view.as_of.known)
 
@@ -88,7 +88,7 @@ def topic(info: Info, name: str) -> Topic:
 
 @field_of(SpaceAt)
 def node(info: Info, name: str) -> Node:
-    """A topic or entity by its name, to go on from."""
+    """A topic or entity by its name, as a node of the graph."""
     view = info.context.view(info)
     try:
         return Node("topic", view.get(name).topic)
@@ -115,25 +115,25 @@ def chunks(
 
 @field_of(Topic, "node")
 def topic_node(parent: Parent[Topic]) -> Node:
-    """As a node of the graph, to go on from."""
+    """The same as a node of the graph."""
     return Node("topic", parent.name)
 
 
 @field_of(Entity, "node")
 def entity_node(parent: Parent[Entity]) -> Node:
-    """As a node of the graph, to go on from."""
+    """The same as a node of the graph."""
     return Node("entity", parent.name)
 
 
 @field_of(SubgraphNode, "node")
 def subgraph_node(parent: Parent[SubgraphNode]) -> Node:
-    """As a node of the graph, to go on from."""
+    """The same as a node of the graph."""
     return Node(parent.kind, parent.name)
 
 
 @field_of(Entity)
 def degree(parent: Parent[Entity]) -> int:
-    """How many edges it has that were told."""
+    """The number of edges that somebody wrote about it."""
     return parent.edges
 
 
@@ -145,7 +145,7 @@ def text(parent: Parent[Path]) -> str:
 
 @field_of(Node, "topic")
 def node_topic(parent: Parent[Node], info: Info) -> Topic | None:
-    """The topic it is, or stands in; null when it is none."""
+    """The topic with this name, or the topic of a chunk; null if there is none."""
     try:
         return _topic_of(info.context.view(info).get(_node_name(parent)))
     except NotFound:
@@ -154,7 +154,7 @@ def node_topic(parent: Parent[Node], info: Info) -> Topic | None:
 
 @field_of(Node, "entity")
 def node_entity(parent: Parent[Node], info: Info) -> Entity | None:
-    """The entity it is; null when it is none."""
+    """The entity; null for a topic or chunk."""
     return info.context.view(info).entity(parent.name) if parent.kind == "entity" else None
 
 

@@ -40,7 +40,7 @@ class ListPage(Generic[Item]):
 
     items: Sequence[Item]
     next: str | None
-    """`after` of the page that follows; null: this is the last."""
+    """`after` of the next page; null: this is the last page."""
 
 
 NAMES[ListPage] = "Page"

@@ -1,10 +1,10 @@
-"""What tools answer: a text for the model, and values for programs, named as in REST.
+"""Answers of tools: a text for the model, and values for programs, named as in REST.
 
-In the text only lines of ours begin at the margin: what was stored is indented by one space, so
-that it cannot pass for a heading or a citation. The values have it as it is.
+In the text, stored content is indented by one space, so that it cannot pass for a heading or a
+citation of ours. The values have it unchanged.
 
-Both are capped. A list that is too long comes in pages: its `next` is the `after` of the next
-page. A content that is too long is cut, and a note says how to read the rest.
+Both are limited. A long list comes in pages: its `next` is the `after` of the next page. A long
+content is cut, and a last line says how to read the rest.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ Item = TypeVar("Item")
 Key = TypeVar("Key", str, int)
 
 ANSWER_CHARACTERS_AT_MOST = 30_000
-"""Of a tool's text, and of its values as JSON: some 7,500 tokens. Clients cut off or refuse
-answers of more than 10,000 to 25,000."""
+"""Limit for a tool's text, and for its values as JSON: about 7,500 tokens. Clients cut or refuse
+answers of more than 10,000 to 25,000 tokens."""
 PAGE_CHARACTERS_AT_MOST = 20_000
-"""Of a page of a list, or of one content; the rest is read with `after` or `start`."""
+"""Limit for a page of a list or one content; `after` or `start` reads the rest."""
 DIGITS = 3
-"""Of a score: more says nothing to a model and costs tokens."""
+"""Decimal places of a score; more would only cost tokens."""
 CUT = "\n… The answer is too long and was cut here: ask for less."
 
 TOPIC = ("name", "version", "valid_from", "tags")
@@ -54,36 +54,36 @@ FACT = ("id", "source", "relation", "target", "valid_from", "valid_to", "evidenc
 
 
 def reply(text: str, **values: Any) -> CallToolResult:
-    """An answer of a tool; values that are None are left out."""
+    """Return an answer of a tool, shortened to the limit; values that are None are left out."""
     if len(text) > ANSWER_CHARACTERS_AT_MOST:
         text = text[: ANSWER_CHARACTERS_AT_MOST - len(CUT)] + CUT
-    said = {name: value for name, value in plain(values).items() if value is not None}
-    lists = [one for one in said.values() if isinstance(one, list)]
+    shown = {name: value for name, value in plain(values).items() if value is not None}
+    lists = [value for value in shown.values() if isinstance(value, list)]
     left_out = 0
-    while any(lists) and _size(said) > ANSWER_CHARACTERS_AT_MOST:
+    while any(lists) and _size(shown) > ANSWER_CHARACTERS_AT_MOST:
         max(lists, key=_size).pop()
         left_out += 1
     if left_out:
-        said["left_out"] = left_out
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=said)
+        shown["left_out"] = left_out
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=shown)
 
 
 def page(
-    found: Sequence[Item], limit: int, key: Callable[[Item], Key], names: Sequence[str]
+    items: Sequence[Item], limit: int, key: Callable[[Item], Key], names: Sequence[str]
 ) -> tuple[list[Item], Key | None]:
-    """As many of the first items as one answer has room for, and the `next` of the page."""
+    """Return the first items, as many as fit into one answer, and the `next` of the page."""
     shown: list[Item] = []
     size = 0
-    for item in found[:limit]:
+    for item in items[:limit]:
         size += _size(picked(item, names))
         if shown and size > PAGE_CHARACTERS_AT_MOST:
             break
         shown.append(item)
-    return shown, key(shown[-1]) if len(shown) < len(found) else None
+    return shown, key(shown[-1]) if len(shown) < len(items) else None
 
 
 def picked(item: object, names: Sequence[str]) -> dict[str, Any]:
-    """Some fields of an object as plain values; of long texts the beginning."""
+    """Return some fields of an object as plain values; long texts are cut to an excerpt."""
     values = {name: plain(getattr(item, name)) for name in names}
     return {
         name: excerpt(value) if name in ("content", "evidence") else value
@@ -98,39 +98,35 @@ def _size(value: Any) -> int:
 # Questions
 
 
-def recalled(found: Recall) -> CallToolResult:
-    """The packed context, how to cite it, and what a reader must know about it."""
+def recalled(recall: Recall) -> CallToolResult:
+    """Return the packed context, its diagnostics, and the evidence to cite."""
     return reply(
-        context_text(found, ANSWER_CHARACTERS_AT_MOST),
-        **_about(found),
-        facts=[_fact(number, one) for number, one in enumerate(found.facts, 1)],
-        passages=[_passage(number, one) for number, one in enumerate(found.passages, 1)],
-        paths=recalled_paths(found),
-        tokens=found.tokens,
+        context_text(recall, ANSWER_CHARACTERS_AT_MOST),
+        **_about(recall),
+        facts=[_fact(number, fact) for number, fact in enumerate(recall.facts, 1)],
+        passages=[_passage(number, passage) for number, passage in enumerate(recall.passages, 1)],
+        paths=recalled_paths(recall),
+        tokens=recall.tokens,
     )
 
 
-def _about(found: Recall) -> dict[str, Any]:
+def _about(recall: Recall) -> dict[str, Any]:
     return {
-        "question": found.question,
-        "space": found.space,
-        "sure": round(found.belief.mean, DIGITS),
-        "notes": [str(note) for note in found.reasons],
-        "time": found.time,
-        "valid": found.valid,
-        "known": found.known,
+        "sure": round(recall.belief.mean, DIGITS),
+        "notes": [str(note) for note in recall.reasons],
+        **{name: getattr(recall, name) for name in ("question", "space", "time", "valid", "known")},
     }
 
 
 def answered(answer: Answer) -> CallToolResult:
-    """The sentences that answer, and the passages and facts they stand in."""
-    found = answer.recall
-    cites = sources(found)
-    has_evidence = found.passages or found.facts
+    """Return the sentences that answer, and what they cite."""
+    recall = answer.recall
+    cites = sources(recall)
+    has_evidence = recall.passages or recall.facts
     return reply(
-        joined(answer_lines(answer) if has_evidence else [nothing_found(found)]),
-        **_about(found),
-        sentences=[{"text": one.text, "cite": cites[one.label]} for one in answer.sentences],
+        joined(answer_lines(answer) if has_evidence else [nothing_found(recall)]),
+        **_about(recall),
+        sentences=[{"text": line.text, "cite": cites[line.label]} for line in answer.sentences],
         shortfall=answer.shortfall or None,
         kind=answer.kind,
         usage=answer.usage,
@@ -160,14 +156,14 @@ def _passage(number: int, passage: Passage) -> dict[str, Any]:
     }
 
 
-def recalled_paths(found: Recall) -> list[dict[str, Any]]:
-    """The paths of a recall, with the nodes to cite."""
-    nodes = {one.number: list(one.nodes) for one in found.citations if one.kind == "path"}
-    return [path_values(n, one, nodes.get(n)) for n, one in enumerate(found.paths, 1)]
+def recalled_paths(recall: Recall) -> list[dict[str, Any]]:
+    """Return the paths of a recall, with the nodes to cite."""
+    nodes = {cite.number: list(cite.nodes) for cite in recall.citations if cite.kind == "path"}
+    return [path_values(n, path, nodes.get(n)) for n, path in enumerate(recall.paths, 1)]
 
 
 def path_values(number: int, path: Path, nodes: list[str] | None = None) -> dict[str, Any]:
-    """A path, with the ids of its nodes and the passages that state its steps."""
+    """Return a path with the ids of its nodes and the passages that state its steps."""
     return {
         "number": number,  # (Pn) in the text
         "path": str(path),
@@ -178,7 +174,7 @@ def path_values(number: int, path: Path, nodes: list[str] | None = None) -> dict
 
 
 def path_text(paths: Sequence[Path], nodes: Iterable[Sequence[str]]) -> list[str]:
-    """Paths as lines, each with the ids of its nodes."""
+    """Return paths as lines, each with the ids of its nodes."""
     lines = (path_line(number, path) for number, path in enumerate(paths, 1))
     return [
         one_line(f"{line}  (nodes: {', '.join(ids)})")
@@ -190,9 +186,9 @@ def path_text(paths: Sequence[Path], nodes: Iterable[Sequence[str]]) -> list[str
 
 
 def whole_version(state: State, space: str, start: int) -> CallToolResult:
-    """One version, from a character on."""
+    """Return one version, from the character `start` on."""
     content = state.content[start : start + PAGE_CHARACTERS_AT_MOST]
-    while _size(content) > ANSWER_CHARACTERS_AT_MOST * 3 // 4:  # much of it is escaped in JSON
+    while _size(content) > ANSWER_CHARACTERS_AT_MOST * 3 // 4:  # escapes make JSON longer
         content = content[: len(content) // 2]
     end, characters = start + len(content), len(state.content)
     text = joined(state_lines(state, content))
@@ -209,20 +205,21 @@ def whole_version(state: State, space: str, start: int) -> CallToolResult:
 
 
 def versions(shown: tuple[list[State], int | None], topic: str, space: str) -> CallToolResult:
-    """A page of versions, newest first."""
-    blocks = [joined(state_lines(one, excerpt(one.content))) + "\n" for one in shown[0]]
-    values = {"topic": topic, "versions": [picked(one, VERSION) for one in shown[0]]}
-    return _listed(blocks or ["There is no earlier version."], shown[1], space=space, **values)
+    """Return a page of versions, newest first."""
+    states, following = shown
+    blocks = [joined(state_lines(state, excerpt(state.content))) + "\n" for state in states]
+    values = {"topic": topic, "versions": [picked(state, VERSION) for state in states]}
+    return _listed(blocks or ["There is no earlier version."], following, space=space, **values)
 
 
 def topics(
     shown: tuple[list[Topic], str | None], space: str, spaces: list[str], none: str
 ) -> CallToolResult:
-    """A page of topics, one a line; `none` where there is none."""
-    lines = [str(topic_line(one)) for one in shown[0]] or [none]
+    """Return a page of topics, one per line; the text `none` if there is none."""
+    lines = [str(topic_line(topic)) for topic in shown[0]] or [none]
     if len(spaces) > 1:
         lines.append(f"Spaces: {one_line(', '.join(spaces))} (this is {one_line(space)}).")
-    values = {"spaces": spaces, "topics": [picked(one, TOPIC) for one in shown[0]]}
+    values = {"spaces": spaces, "topics": [picked(topic, TOPIC) for topic in shown[0]]}
     return _listed(lines, shown[1], space=space, **values)
 
 
@@ -232,21 +229,17 @@ def _listed(lines: list[str], following: str | int | None, **values: Any) -> Cal
     return reply("\n".join(lines), next=following, **values)
 
 
-def working_memory(found: WorkingMemory, space: str) -> CallToolResult:
-    """The packed text, and what had to stay out."""
-    return reply(
-        joined(working_memory_lines(found)),
-        space=space,
-        topic=found.topic,
-        items=[
-            {"cite": one.state.id, **picked(one, ("why", "text", "path"))} for one in found.items
-        ],
-        tokens=found.tokens,
-    )
+def working_memory(memory: WorkingMemory, space: str) -> CallToolResult:
+    """Return the packed text, and its items."""
+    items = [
+        {"cite": item.state.id, **picked(item, ("why", "text", "path"))} for item in memory.items
+    ]
+    text = joined(working_memory_lines(memory))
+    return reply(text, space=space, topic=memory.topic, items=items, tokens=memory.tokens)
 
 
 def written(state: State, space: str, text: str) -> CallToolResult:
-    """What was written of a topic."""
+    """Return the id and version of the state that was written."""
     return reply(
         text, space=space, **picked(state, ("id", "topic", "version", "valid_from", "forgotten"))
     )
@@ -256,19 +249,19 @@ def written(state: State, space: str, text: str) -> CallToolResult:
 
 
 def facts(shown: tuple[list[Edge], str | None], space: str, none: str) -> CallToolResult:
-    """A page of facts, one a line; `none` where there is none."""
+    """Return a page of facts, one per line; the text `none` if there is none."""
     lines = [str(line) for line in edge_lines(shown[0], none)]
-    return _listed(lines, shown[1], space=space, facts=[picked(one, FACT) for one in shown[0]])
+    return _listed(lines, shown[1], space=space, facts=[picked(edge, FACT) for edge in shown[0]])
 
 
 def fact_changed(done: FactChange) -> CallToolResult:
-    """What a change of fact ended, opened and wrote."""
+    """Return the edges that a change of fact ended and opened, and the state it wrote."""
     cite = None if done.state is None else done.state.id
     return _changed(fact_change_lines(done), done.at, done.closed, done.opened, cite)
 
 
 def relation_changed(turn: RelationChange) -> CallToolResult:
-    """When a relation gave way to another, and to which."""
+    """Return when a relation ended, and what replaced it."""
     after = [turn.after] if turn.after else []
     return _changed(relation_change_lines(turn), turn.at, [turn.before], after)
 
@@ -280,5 +273,5 @@ def _changed(
     opened: Iterable[Edge],
     cite: str | None = None,
 ) -> CallToolResult:
-    ended, holds = ([picked(one, FACT) for one in edges] for edges in (closed, opened))
+    ended, holds = ([picked(edge, FACT) for edge in edges] for edges in (closed, opened))
     return reply(joined(lines), at=at, closed=ended, opened=holds, cite=cite)

@@ -6,8 +6,7 @@ Each request is authenticated by its key. `/mcp?tools=core` lists only the core 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -26,10 +25,17 @@ BODY_BYTES_AT_MOST = 4 * 1024 * 1024
 """Enough for the longest text of a tool, as UTF-8."""
 
 
-class Mounted:
-    """MCP as an ASGI application; `run` must be open while it serves."""
+class McpApp:
+    """MCP over an executor, as an ASGI application; `run` must be open while it serves."""
 
-    def __init__(self, server: AgentServer) -> None:
+    def __init__(self, executor: Executor) -> None:
+        def identify(request: Any) -> AgentCall:
+            caller, wanted = caller_of(request), request.query_params
+            if wanted.get("read_only") == "true":
+                caller = replace(caller, role=Role.READER)
+            return AgentCall(executor, caller, DEFAULT_SPACE, tools=wanted.get("tools", "all"))
+
+        server = AgentServer(identify)
         server.streamable_http_app(
             stateless_http=True,
             max_request_body_size=BODY_BYTES_AT_MOST,
@@ -38,11 +44,9 @@ class Mounted:
         )
         self._sessions = server.session_manager
 
-    @asynccontextmanager
-    async def run(self) -> AsyncIterator[None]:
+    def run(self) -> AbstractAsyncContextManager[None]:
         """Run the SDK's session manager; use it in the lifespan of the outer application."""
-        async with self._sessions.run():
-            yield
+        return self._sessions.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller_of(scope)
@@ -68,16 +72,3 @@ async def _received(scope: Scope, receive: Receive) -> Receive:
         return await receive() if message is None else message
 
     return replay
-
-
-def mounted(executor: Executor, *, home: str | None = DEFAULT_SPACE) -> Mounted:
-    """Return an executor's memory over MCP. `home` is the space of calls that name no space."""
-
-    def identify(request: Any) -> AgentCall:
-        caller = caller_of(request)
-        wanted = request.query_params
-        if wanted.get("read_only") == "true":
-            caller = replace(caller, role=Role.READER)
-        return AgentCall(executor, caller, home, tools=wanted.get("tools", "all"))
-
-    return Mounted(AgentServer(identify))

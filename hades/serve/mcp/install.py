@@ -116,9 +116,8 @@ def apply(change: ConfigChange) -> Path | None:
 def own_command() -> list[str]:
     """Return a command that starts this `hades` from any environment."""
     beside = Path(sys.executable).with_name("hades")
-    for found in (str(beside) if beside.is_file() else None, shutil.which("hades")):
-        if found:
-            return [os.path.abspath(found)]
+    if script := str(beside) if beside.is_file() else shutil.which("hades"):
+        return [os.path.abspath(script)]
     return [sys.executable, "-c", "from hades.cli import main; main()"]
 
 

@@ -22,21 +22,23 @@ ONLY_FROM_PATHS = (
     "Answer using only the information in these paths, the passages they lead to and the facts. "
     "Cite the path number and the node ids for every claim, as (path 2: design/approach_x, "
     "bugs/bug_y), and the number of a fact, as (edge 4). "
-    "Where they do not say it, answer that the memory does not know."
+    "If they do not contain the answer, say that the memory does not know."
 )
 
 
 async def answer_from_paths(
     ctx: Ctx,
-    question: Annotated[str, Field(description="What to answer.")],
-    as_of: Annotated[str, Field(description="As the world was then: 2024-03.")] = "",
+    question: Annotated[str, Field(description="The question to answer.")],
+    as_of: Annotated[str, Field(description="The world as of this time: 2024-03.")] = "",
     space: Annotated[str, Field(description="The space, if not the usual one.")] = "",
 ) -> str:
-    """Asks for an answer from what is recalled alone, citing path numbers and node ids."""
+    """Ask for an answer that uses only the memory, and cites path numbers and node ids."""
     call = AgentCall.of(ctx, space, as_of)
     recall = await call.ask(lambda view: view.recall(question, budget=BUDGET_TOKENS))
     paths = answers.recalled_paths(recall)
-    passages = [shown(f"[{one_line(each.id)}]", each.chunk.text) for each in recall.passages]
+    passages = [
+        shown(f"[{one_line(passage.id)}]", passage.chunk.text) for passage in recall.passages
+    ]
     facts = [one_line(f"[{fact.edge.cite}] {fact.text}") for fact in recall.facts]
     parts = [
         "Facts:",
@@ -55,6 +57,4 @@ async def answer_from_paths(
     return "\n".join(parts)
 
 
-PROMPTS = (
-    Prompt.from_function(answer_from_paths, title="Answer only from memory, with citations"),
-)
+PROMPT = Prompt.from_function(answer_from_paths, title="Answer only from memory, with citations")

@@ -28,30 +28,32 @@ Tokens = Annotated[int, Field(ge=50, le=BUDGET_TOKENS_AT_MOST)]
 @operation_tool(
     core=True,
     question="A whole question, with the names in it.",
-    budget=(Annotated[Tokens, Field(description="Tokens at most.")], BUDGET_TOKENS_AT_MOST),
-    mode="5, 10 or 20 passages.",
+    budget=(Annotated[Tokens, Field(description="Most tokens.")], BUDGET_TOKENS_AT_MOST),
+    mode="How many passages: 5, 10 or 20.",
     tag="Only topics with this tag.",
     kind=None,
     glob="Only topics such as design/*.",
     since="Only what began then or later.",
     until="Only what began before.",
 )
-def recall(call: AgentCall, found: Recall) -> CallToolResult:
-    """What is known about a question: facts, passages and paths, with sources to cite.
+def recall(call: AgentCall, result: Recall) -> CallToolResult:
+    """Return what the memory knows about a question: facts, passages, paths, and their sources.
 
-    Use it first, before answering about earlier work, decisions, people or documents, and
-    before remembering. A time in the question is understood; as_of, since and until override it.
+    Use it first: before answering about earlier work, decisions, people or documents, and
+    before remembering. It reads times in the question; as_of, since and until override them.
     """
-    return answers.recalled(found)
+    return answers.recalled(result)
 
 
 @operation_tool(
-    "question tag glob since until", core=True, model="`default`: have a model say it in words."
+    "question tag glob since until",
+    core=True,
+    model="`default`: have a language model word the answer.",
 )
 def ask(call: AgentCall, answer: Answer) -> CallToolResult:
-    """The sentences that answer a question, word for word, each with its source.
+    """Return the stored sentences that answer a question, each with its source.
 
-    Shorter than recall: use it for a single fact. Says so when nothing answers.
+    Shorter than recall: use it for a single fact. It says so if nothing answers.
     """
     return answers.answered(answer)
 
@@ -66,7 +68,7 @@ async def get(
     ] = 0,
     start: Annotated[int, Field(description="Read from this character on.", ge=0)] = 0,
 ) -> CallToolResult:
-    """The text of one topic you know by name: now, at a time, or one version of it."""
+    """Return the text of a topic by its name: now, at a time, or one version."""
 
     def read(view: View) -> tuple[State, Diff | None]:
         with view.snapshot():
@@ -87,7 +89,7 @@ async def history(
     after: Annotated[int, Field(ge=0)] = 0,
     limit: Annotated[int, Field(ge=1, le=50)] = 10,
 ) -> CallToolResult:
-    """The versions of a topic, newest first: when each was true, and how it begins."""
+    """List the versions of a topic, newest first: when each was true, and how it begins."""
     newest_first = reversed(await call.read(lambda view: view.history(topic)))
     states = [state for state in newest_first if not after or state.version < after]
     page = answers.page(states, limit, lambda state: state.version, answers.VERSION)
@@ -104,13 +106,13 @@ async def topics(
     after: OptionalName = "",
     limit: Annotated[int, Field(ge=1, le=200)] = 50,
 ) -> CallToolResult:
-    """The names of what is remembered, with version, date and tags; and the spaces there are.
+    """List the topics with version, date and tags, and the spaces.
 
     Use it to choose a fitting name before remembering.
     """
     filters = given(glob=glob, tag=tag, since=since, until=until, after=after)
-    found = await call.read(lambda view: view.topics(**filters, limit=limit + 1))
-    page = answers.page(found, limit, lambda topic: topic.name, answers.TOPIC)
+    listed = await call.read(lambda view: view.topics(**filters, limit=limit + 1))
+    page = answers.page(listed, limit, lambda topic: topic.name, answers.TOPIC)
     nothing = str(nothing_remembered(past=bool(call.as_of or call.known_at)))
     if filters:
         nothing = "No topic fits: ask with fewer filters, or use `recall` to find by meaning."
@@ -123,16 +125,16 @@ async def edges(
     name: Annotated[Name, Field(description="A topic's or an entity's name.")],
     relation: OptionalName = "",
     direction: Literal["out", "in", "both"] = "both",
-    ended: Annotated[bool, Field(description="Also those that no longer hold.")] = False,
+    ended: Annotated[bool, Field(description="Include facts that no longer hold.")] = False,
     after: OptionalName = "",
     limit: Annotated[int, Field(ge=1, le=200)] = 50,
 ) -> CallToolResult:
-    """The facts about a name: relation, other end, and since when."""
+    """List the facts about a name: relation, other end, and since when."""
     options = given(relation=relation, after=_read_place(after) if after else None)
-    found = await call.read(
+    facts = await call.read(
         lambda view: view.edges(name, direction=direction, all=ended, limit=limit + 1, **options)
     )
-    page = answers.page(found, limit, lambda edge: _write_place(edge_place(edge)), answers.FACT)
+    page = answers.page(facts, limit, lambda edge: _write_place(edge_place(edge)), answers.FACT)
     return answers.facts(page, call.space, f"No fact about {name!r} is known here.")
 
 
@@ -143,18 +145,18 @@ async def when_changed(
     relation: Annotated[Name, Field(description="The relation that ended.")],
     to: Annotated[OptionalName, Field(description="The relation that came instead.")] = "",
 ) -> CallToolResult:
-    """When a fact about a name last ended, and what replaced it."""
+    """Return when a fact about a name last ended, and what replaced it."""
     turn = await call.read(lambda view: view.when_changed(name, relation, to or None))
     return answers.relation_changed(turn)
 
 
 @operation_tool("topic", budget=(Tokens, 2_000))
-def working_memory(call: AgentCall, found: WorkingMemory) -> CallToolResult:
-    """What to know before working on a topic, packed into few tokens.
+def working_memory(call: AgentCall, result: WorkingMemory) -> CallToolResult:
+    """Return what to know before working on a topic, packed into few tokens.
 
-    Its latest state, those before, and the topics joined with it.
+    It has the latest state, earlier ones, and the topics related to it.
     """
-    return answers.working_memory(found, call.space)
+    return answers.working_memory(result, call.space)
 
 
 def _write_place(place: Place) -> str:

@@ -28,7 +28,7 @@ TEMPLATES = [
         name="topic",
         title="A topic",
         uri_template=f"{SCHEME}://{{space}}/{{topic}}",
-        description="What is known of a topic now. Slashes in its name are written %2F.",
+        description="The current text of a topic. Write slashes in its name as %2F.",
     ),
     types.ResourceTemplate(
         name="state",
@@ -90,8 +90,8 @@ async def listed(call: AgentCall, cursor: str | None) -> types.ListResourcesResu
 async def read(call: AgentCall, uri: str) -> ReadResourceContents:
     """Return the text of a topic or of one version, with its version, times and tags in `_meta`."""
     space, topic, version = read_uri(uri)
-    there = replace(call, named_space=space)
-    state = await there.read(lambda view: view.get(topic, version))
+    in_space = replace(call, named_space=space)
+    state = await in_space.read(lambda view: view.get(topic, version))
     if state.forgotten:
         raise NotFound(f"The version {state.id} says that the topic was forgotten.")
     about = {

@@ -1,4 +1,4 @@
-"""The tools named in the source documents, with their arguments."""
+"""The tools that the source documents name, with the arguments and results given there."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from hades.context.text.layout import shown
+from hades.domain.answer import Passage, Recall
+from hades.domain.graph import Reason
 from hades.domain.plain import one_line
+from hades.domain.times import iso
 from hades.errors import InvalidInput
 from hades.memory import View
 from hades.operations.pathrag import PathRAG, format_paths_for_prompt
-from hades.serve.mcp import answers, source_answers
+from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import Name, OptionalName, Question, Share, tool
 from hades.serve.mcp.writing import propose
@@ -21,6 +24,10 @@ PASSAGES = {"execution": 5, "planning": 10, "brainstorming": 20}
 """Passages by mode, as in source document 004."""
 PATHS_AT_MOST = 20
 FIELDS = ("alias", "content", "evidence", "kind", "relation", "target")
+TOKENS_PER_RESULT, TOKENS_AT_LEAST = 600, 5_000
+"""Budget for whole passages and their headings, so that no result is cut."""
+WALK_FROM_NAMES, WALK_FROM_PRIOR = "walk from names", "walk from meaning and words"
+UNFINISHED_WALK, PRIOR = "walk, not finished in time", "meaning and words"
 
 UpTo20 = Annotated[int, Field(ge=1, le=PATHS_AT_MOST)]
 
@@ -34,19 +41,19 @@ async def pathrag_retrieve(
     as_of_version: int | OptionalName = "",
     format_for_llm: bool = False,
 ) -> CallToolResult:
-    """The most reliable paths for a query, as PathRAG calls it."""
+    """Return the most reliable paths for a query, as PathRAG does."""
 
     def read(view: View) -> dict[str, Any]:
         domain, version = domain_filter or None, as_of_version or None
         return PathRAG(view).retrieve_paths(query, max_paths, domain, version)
 
-    found = await call.read(read, fresh=True)
+    results = await call.read(read, fresh=True)
     text = f"No paths found for query: {query}"
-    if found["paths"]:
-        text = format_paths_for_prompt(found["paths"], query)
+    if results["paths"]:
+        text = format_paths_for_prompt(results["paths"], query)
     if format_for_llm:
-        found = found | {"paths": [], "formatted_prompt": text}
-    return answers.reply(text, **found)
+        results = results | {"paths": [], "formatted_prompt": text}
+    return answers.reply(text, **results)
 
 
 @tool()
@@ -55,26 +62,24 @@ async def hipporag_retrieve(
     query: Question,
     limit: UpTo20 | None = None,
     mode: Literal["execution", "planning", "brainstorming"] = "execution",
-    max_hops: Annotated[int, Field(ge=0, le=3, description="Walk so much further.")] = 0,
+    max_hops: Annotated[int, Field(ge=0, le=3, description="How many hops further to walk.")] = 0,
 ) -> CallToolResult:
-    """The passages nearest to a query by walks in the graph, as HippoRAG calls it."""
+    """Return the passages nearest to a query by walks in the graph, as HippoRAG does."""
     wanted = limit or PASSAGES[mode]
-    found = await call.read(
-        lambda view: source_answers.retrieve(view, query, wanted, max_hops), fresh=True
-    )
+    reply = await call.read(lambda view: hipporag(view, query, wanted, max_hops), fresh=True)
     blocks = [
         shown(f"[{hit['rank']}] {one_line(hit['chunk_id'])} ({hit['score']:.2f})", hit["text"])
-        for hit in found["results"]
+        for hit in reply["results"]
     ]
     text = "\n\n".join(blocks) or f"No passages found for query: {query}"
-    return answers.reply(text, **found)
+    return answers.reply(text, **reply)
 
 
 @tool()
 async def graph_query_paths(
     call: AgentCall, query: Question, k: UpTo20 = 5, L: Annotated[int, Field(ge=1, le=5)] = 3
 ) -> CallToolResult:
-    """K paths of at most L edges as text, with citations."""
+    """Return k paths of at most L edges as text, with citations."""
     # Ask for as many paths as a plan allows, since those longer than L are dropped.
     plan = {"paths": PATHS_AT_MOST, "graph": {"hops": L}}
     recall = await call.ask(lambda view: view.recall(query, plan=plan))
@@ -89,13 +94,65 @@ async def graph_query_paths(
 async def graph_entity_update(
     call: AgentCall,
     entity_id: Name,
-    fields: Annotated[dict[str, str], Field(description="As propose has them.")],
+    fields: Annotated[dict[str, str], Field(description="The fields of propose, by name.")],
     confidence: Share = 0.5,
     idempotency_key: OptionalName = "",
 ) -> CallToolResult:
-    """Propose a change to an entity; done once for one idempotency_key."""
+    """Propose a change to an entity; with the same idempotency_key it is done once."""
     for field in fields:
         if field not in FIELDS:
             raise InvalidInput(f"There is no field {field!r}: {', '.join(FIELDS)}.")
     arguments: dict[str, Any] = {**fields, "idempotency_key": idempotency_key}
     return await propose(call, entity_id, confidence, **arguments)
+
+
+def hipporag(view: View, query: str, top_k: int = 5, max_hops: int = 0) -> dict[str, Any]:
+    """Return the best passages by HippoRAG's walk, and which fallback answered.
+
+    It is one recall with its own plan, in the format of source document 004. The walk starts
+    from the names in the query. Each of `max_hops` makes it two arcs longer on average.
+    """
+    plan = {
+        "retriever": {"read_on": 0},
+        "graph": {"damping": 1 - 0.5 / (1 + max_hops), "beam_search": False},
+        "reranker": {"on": False, "fusion": [0, 1, 0]},
+        "final_context": top_k,
+        "history": 0,
+        "paths": 0,
+        "facts": 0,
+    }
+    budget = max(top_k * TOKENS_PER_RESULT, TOKENS_AT_LEAST)
+    recall = view.recall(query, budget=budget, plan=plan)
+    results = [_hipporag_result(passage, rank) for rank, passage in enumerate(recall.passages, 1)]
+    return {"query": query, "answered_by": _fallback(recall), "results": results}
+
+
+def _fallback(recall: Recall) -> str:
+    """Return which step of the fallback chain ordered the passages."""
+    if not any(passage.parts.get("walk") for passage in recall.passages):
+        return PRIOR
+    reasons = {(note.stage, note.reason) for note in recall.reasons}
+    if ("walk", Reason.TIMEOUT) in reasons:
+        return UNFINISHED_WALK
+    return WALK_FROM_PRIOR if ("seeds", Reason.NOTHING_NAMED) in reasons else WALK_FROM_NAMES
+
+
+def _hipporag_result(passage: Passage, rank: int) -> dict[str, Any]:
+    chunk = passage.chunk
+    return {
+        "chunk_id": chunk.id,
+        "text": chunk.text,
+        "score": passage.score,
+        "rank": rank,
+        "entities": list(passage.entities),
+        "metadata": {
+            "file_path": chunk.topic,
+            "version": chunk.version,
+            "chunk_index": chunk.ordinal,
+            "heading": chunk.heading,
+            "line": passage.line,
+            "end_line": passage.end_line,
+            "timestamp": iso(passage.valid_from),
+            "belief": passage.belief.mean,
+        },
+    }

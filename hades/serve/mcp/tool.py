@@ -32,10 +32,10 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 SHARED_ARGUMENTS = {
     "as_of": Annotated[
-        Time, Field(description="As the world was then: 2024-03-01, 2024-03, 3 weeks ago.")
+        Time, Field(description="The world as of this time: 2024-03-01, 2024-03, 3 weeks ago.")
     ],
-    "known_at": Annotated[Time, Field(description="By what this memory knew then.")],
-    "space": Annotated[OptionalName, Field(description="If not the usual one.")],
+    "known_at": Annotated[Time, Field(description="Only what the memory knew at this time.")],
+    "space": Annotated[OptionalName, Field(description="Leave it out for the usual space.")],
 }
 DESCRIBED_IN = "recall"
 _NOT_SHOWN = frozenset(
@@ -48,7 +48,6 @@ CORE: set[str] = set()
 """Tools that `--tools core` lists."""
 MEMGPT: set[str] = set()
 """Tools that `--tools memgpt` lists; those outside `CORE` are listed only there."""
-WRITING: set[str] = set()
 
 Function = TypeVar("Function", bound=Callable[..., Awaitable[CallToolResult]])
 Answering = TypeVar("Answering", bound=Callable[[AgentCall, Any], CallToolResult])
@@ -85,8 +84,6 @@ def tool(
             CORE.add(name)
         if memgpt:
             MEMGPT.add(name)
-        if writes:
-            WRITING.add(name)
         return function
 
     return declare

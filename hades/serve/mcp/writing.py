@@ -35,18 +35,18 @@ from hades.store.records import Progress
     core=True,
     topic="Named like a path: design/approach_x.",
     content=None,
-    tags="To filter by, such as decision.",
+    tags="For filters, such as decision.",
     confidence="How sure, 0 to 1.",
     importance=None,
     valid_from="Since when it is true, if not now.",
-    expect_version="Refuse if it is at another; 0: must be new.",
-    gate=(Annotated[bool, Field(description="false: keep it though it says nothing new.")], True),
+    expect_version="Refuse if the topic has another version; 0: it must be new.",
+    gate=(Annotated[bool, Field(description="false: write it even if it says nothing new.")], True),
 )
 def remember(call: AgentCall, state: State) -> CallToolResult:
     """Write down what will matter in later conversations.
 
-    Decisions and why, preferences, findings, the state of work. One topic for one thing. A topic
-    that exists gets a new version: get it first, and write the whole text anew.
+    Decisions and why, preferences, findings, the state of work. Use one topic for one thing. An
+    existing topic gets a new version: get it first, and write the whole text again.
     """
     return answers.written(state, call.space, f"Remembered as {one_line(state.id)}.")
 
@@ -92,12 +92,12 @@ def forget(call: AgentCall, state: State) -> CallToolResult:
     weight="How strong, 0 to 1.",
     valid_from=None,
     valid_to=None,
-    exclusive="Only one such target at a time: it ends the old one.",
+    exclusive="Only one target at a time can hold: end the old fact.",
 )
 def relate(call: AgentCall, edge: Edge) -> CallToolResult:
     """State a fact between two topics or entities: source --[relation]--> target.
 
-    For what caused, replaced, depends on or belongs to what.
+    Use it for what causes, replaces, depends on or belongs to something.
     """
     return answers.facts(([edge], None), call.space, "")
 
@@ -106,30 +106,31 @@ def relate(call: AgentCall, edge: Edge) -> CallToolResult:
     core=True,
     subject=None,
     relation=None,
-    target="The old one; empty: all.",
+    target="The old target; empty: all.",
     to="The new target, if it changes.",
     new_relation="If the relation changes.",
-    content="The subject's new text, if a topic.",
+    content="The new text of the subject, if it is a topic.",
     evidence=None,
     at="When it changed, if not now.",
 )
 def change_fact(call: AgentCall, done: FactChange) -> CallToolResult:
     """End a fact and state what holds instead, in one step, linked to each other.
 
-    For what moved, was decided otherwise, fixed or replaced. Where none held, `to` opens one.
+    Use it when something moved, was decided otherwise, fixed or replaced. If no fact held, `to`
+    starts one.
     """
     return answers.fact_changed(done)
 
 
-@operation_tool("source relation target at", core=True, mistake="It was never true.")
+@operation_tool("source relation target at", core=True, mistake="The fact was never true.")
 def unrelate(call: AgentCall, ended: list[Edge]) -> CallToolResult:
-    """End a fact that no longer holds, with nothing in its place."""
+    """End a fact that no longer holds and that nothing replaces."""
     return answers.facts((ended, None), call.space, "")
 
 
 @operation_tool("topic reason")
 def promote(call: AgentCall, done: Promotion) -> CallToolResult:
-    """Rewrite a topic from its versions and facts: what holds, what changed, why."""
+    """Rewrite a topic from its versions and facts: what holds, what changed, and why."""
     news = f"Promoted to {one_line(done.state.id)}, {done.by}." if done.changed else "No news."
     waiting = f" {len(done.proposed)} changes wait for approval." if done.proposed else ""
     text = f"{news}{waiting}\n{indented(done.state.content)}"
@@ -140,7 +141,7 @@ def promote(call: AgentCall, done: Promotion) -> CallToolResult:
 async def propose(
     call: AgentCall,
     subject: Name,
-    confidence: Annotated[Share, Field(description="From 0.8 on it is applied at once.")],
+    confidence: Annotated[Share, Field(description="At 0.8 or more it is applied at once.")],
     relation: OptionalName = "",
     target: OptionalName = "",
     content: NoteText = "",
@@ -149,7 +150,7 @@ async def propose(
     evidence: NoteText = "",
     idempotency_key: OptionalName = "",
 ) -> CallToolResult:
-    """Propose a change you are unsure of: it waits until somebody approves it.
+    """Propose a change that you are unsure of; it waits for approval.
 
     Give relation and target, or content, or alias, or kind.
     """

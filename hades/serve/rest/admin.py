@@ -18,9 +18,9 @@ from hades.memory import Memory
 from hades.serve.auth.audit import Audit, AuditEntry
 from hades.serve.auth.caller import Role, caller_of
 from hades.serve.jobs import JobStatus
-from hades.serve.rest.calls import AnyRequest, Asked, IdempotencyKey, json_response
+from hades.serve.rest.calls import IdempotencyKey, InMemory, RestCall, json_response
 from hades.serve.rest.exports import file_response, written
-from hades.serve.rest.jobs import FIELDS_AT_MOST, Phases, TheJobs, begun_response, receive_file
+from hades.serve.rest.jobs import FIELDS_AT_MOST, Phases, begun_response, receive_file
 from hades.serve.rest.models import Body, Name, Number, Page, example, to_json, whole
 from hades.serve.rest.routes import routes
 from hades.serve.uploads import Uploads
@@ -85,10 +85,10 @@ def _file(kind: str, what: str) -> dict[int | str, dict[str, Any]]:
     response_class=StreamingResponse,
     responses=_file(_LINES, "Everything, in all spaces and at all times, as JSON lines."),
 )
-async def export(asked: AnyRequest) -> Response:
+async def export(call: InMemory) -> Response:
     """Export the whole memory as JSON lines, for `import`."""
-    file = await asked.executor.read(
-        asked.caller,
+    file = await call.executor.read(
+        call.caller,
         None,
         lambda view: written(lambda text: view.export(text)),
         role=Role.ADMIN,
@@ -104,11 +104,13 @@ async def export(asked: AnyRequest) -> Response:
     openapi_extra=_sent(_LINES),
 )
 async def import_(
-    asked: AnyRequest,
-    into: Annotated[str | None, NAME, Query(description="Another name for its space.")] = None,
+    call: InMemory,
+    into: Annotated[
+        str | None, NAME, Query(description="A new name for the imported space.")
+    ] = None,
 ) -> Response:
     """Import what `export` wrote, all or nothing. Returns how much of each kind was imported."""
-    return await _with_file(asked, ".jsonl", lambda m, path, _report: m.import_(path, into=into))
+    return await _with_file(call, ".jsonl", lambda m, path, _report: m.import_(path, into=into))
 
 
 @router.get(
@@ -117,9 +119,9 @@ async def import_(
     response_class=StreamingResponse,
     responses=_file(_OCTETS, "The whole memory as one file, for `restore` or to be opened."),
 )
-async def backup(asked: AnyRequest) -> Response:
+async def backup(call: InMemory) -> Response:
     """Copy the whole memory, while others read and write it."""
-    uploads: Uploads = asked.request.app.state.uploads
+    uploads: Uploads = call.request.app.state.uploads
     folder = await asyncio.to_thread(uploads.new_folder)
 
     def work(memory: Memory, report: Progress) -> IO[bytes]:
@@ -127,7 +129,7 @@ async def backup(asked: AnyRequest) -> Response:
         return (folder / "memory.hades").open("rb")
 
     try:
-        file = await _work(asked, work)
+        file = await _work(call, work)
     finally:
         await asyncio.to_thread(remove_path, folder)  # the open file stays readable
     return file_response(file, _OCTETS, "memory.hades")
@@ -139,7 +141,7 @@ async def backup(asked: AnyRequest) -> Response:
     response_model=Number,
     openapi_extra=_sent(_OCTETS),
 )
-async def restore(asked: AnyRequest) -> Response:
+async def restore(call: InMemory) -> Response:
     """Replace this memory with a backup, in one step. Returns the number of its last change."""
 
     def work(memory: Memory, path: Path, report: Progress) -> dict[str, int]:
@@ -151,39 +153,37 @@ async def restore(asked: AnyRequest) -> Response:
             ) from error
         return {"value": memory.change}
 
-    return await _with_file(asked, ".hades", work)
+    return await _with_file(call, ".hades", work)
 
 
 @router.post("/check", summary="Look for damage", response_model=Page[Problem])
-async def check(asked: AnyRequest) -> Response:
+async def check(call: InMemory) -> Response:
     """List the problems of the file: what is wrong, where, and how to repair it."""
-    problems = await asked.executor.read(
-        asked.caller, None, lambda view: view.check(), role=Role.ADMIN, patient=True
+    problems = await call.executor.read(
+        call.caller, None, lambda view: view.check(), role=Role.ADMIN, patient=True
     )
     return json_response(to_json(whole(problems)))
 
 
 @router.post("/repair", summary="Repair damage", response_model=Page[Problem])
-async def repair(asked: AnyRequest) -> Response:
+async def repair(call: InMemory) -> Response:
     """Rebuild derived data that is damaged. Returns the problems that remain."""
-    left = await _work(asked, lambda memory, report: memory.repair(report))
+    left = await _work(call, lambda memory, report: memory.repair(report))
     return json_response(to_json(whole(left)))
 
 
 @router.post("/reembed", summary="Move to another encoder", response_model=Number)
-async def reembed(asked: AnyRequest, body: Reembed) -> Response:
+async def reembed(call: InMemory, body: Reembed) -> Response:
     """Compute the vectors of another encoder, then use them. Returns how many."""
     vectors = await _work(
-        asked, lambda memory, report: memory.reembed(body.encoder, report), space=body.space
+        call, lambda memory, report: memory.reembed(body.encoder, report), space=body.space
     )
-    asked.executor.follow_encoder()
+    call.executor.follow_encoder()
     return json_response(to_json({"value": vectors}))
 
 
 @router.post("/jobs", summary="Ingest paths", status_code=202, response_model=JobStatus)
-async def ingest(
-    asked: AnyRequest, jobs: TheJobs, body: IngestPaths, key: IdempotencyKey = None
-) -> Response:
+async def ingest(call: InMemory, body: IngestPaths, key: IdempotencyKey = None) -> Response:
     """Ingest files, folders and git histories of this machine, as a job."""
     options = body.model_dump(exclude={"space", "paths"})
     options["phases"] = body.phases or PHASES
@@ -191,41 +191,41 @@ async def ingest(
     def work(memory: Memory, report: Progress) -> Any:
         return memory.ingest(*body.paths, **options, on_progress=report)
 
-    await Asked(asked.request, body.space).require(Role.ADMIN)
-    job = jobs.begun_with(key, asked.caller, body.space) or jobs.start(
-        asked.caller, body.space, "ingest", work, key=key, role=Role.ADMIN
+    await RestCall(call.request, body.space).require(Role.ADMIN)
+    job = call.jobs.begun_with(key, call.caller, body.space) or call.jobs.start(
+        call.caller, body.space, "ingest", work, key=key, role=Role.ADMIN
     )
     return begun_response(job)
 
 
 @router.get("/audit", summary="Read the audit log", response_model=Page[AuditEntry])
 async def audit(
-    asked: AnyRequest, limit: Annotated[int, Query(ge=0, le=AUDIT_AT_MOST)] = 100
+    call: InMemory, limit: Annotated[int, Query(ge=0, le=AUDIT_AT_MOST)] = 100
 ) -> Response:
     """List the last calls, newest first: who called what, where, and with which status."""
-    log: Audit | None = asked.request.app.state.audit
+    log: Audit | None = call.request.app.state.audit
     if log is None:
         raise Unavailable("This server writes no audit log.")
     return json_response(to_json(whole(await asyncio.to_thread(log.tail, limit))))
 
 
 async def _work(
-    asked: Asked, work: Callable[[Memory, Progress], Any], space: str | None = None
+    call: RestCall, work: Callable[[Memory, Progress], Any], space: str | None = None
 ) -> Any:
-    return await asked.executor.work(asked.caller, space, work, lambda *_: None, role=Role.ADMIN)
+    return await call.executor.work(call.caller, space, work, lambda *_: None, role=Role.ADMIN)
 
 
 async def _with_file(
-    asked: Asked, suffix: str, work: Callable[[Memory, Path, Progress], Any]
+    call: RestCall, suffix: str, work: Callable[[Memory, Path, Progress], Any]
 ) -> Response:
     """Receive the request's body as a file, and do work with it."""
-    uploads: Uploads = asked.request.app.state.uploads
+    uploads: Uploads = call.request.app.state.uploads
     folder = await asyncio.to_thread(uploads.new_folder)
     path = folder / f"sent{suffix}"
     try:
-        await receive_file(asked.request, path)
-        result = await _work(asked, lambda memory, report: work(memory, path, report))
+        await receive_file(call.request, path)
+        result = await _work(call, lambda memory, report: work(memory, path, report))
     finally:
         await asyncio.to_thread(remove_path, folder)
-    asked.executor.follow_encoder()  # an import or a backup may have another encoder
+    call.executor.follow_encoder()  # an import or a backup may have another encoder
     return json_response(to_json(result))

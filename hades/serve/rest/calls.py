@@ -17,6 +17,7 @@ from hades.domain.plain import plain
 from hades.memory import Memory, View
 from hades.serve.auth.caller import Caller, Role, caller_of
 from hades.serve.executor import Executor
+from hades.serve.jobs import Jobs
 from hades.serve.rest.models import JSON, TIME, to_json
 from hades.serve.wire import NAME
 
@@ -27,19 +28,19 @@ SpaceName = Annotated[
 ]
 AsOfTime = Annotated[
     str | None,
-    Query(description="The memory as the world was then, by all we know.", examples=["2024-03"]),
+    Query(description="The world as of this time, by what is known today.", examples=["2024-03"]),
     TIME,
 ]
 KnownTime = Annotated[
     str | None,
-    Query(description="The memory as it was known then.", examples=["2024-03-01T12:00:00Z"]),
+    Query(description="Only what the memory knew at this time.", examples=["2024-03-01T12:00:00Z"]),
     TIME,
 ]
 IdempotencyKey = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
-        description="Sent again with the same request, it gives the first answer again.",
+        description="If the same request is sent again with it, the first answer is repeated.",
         min_length=1,
         max_length=200,
         examples=["7d8f3a52-note-17"],
@@ -56,7 +57,7 @@ class WriteAnswer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class Asked:
+class RestCall:
     """One request, its space (`""`: the whole memory) and its caller."""
 
     def __init__(self, request: Request, space: str) -> None:
@@ -65,13 +66,16 @@ class Asked:
 
     @property
     def executor(self) -> Executor:
-        """The app's executor."""
         executor: Executor = self.request.app.state.executor
         return executor
 
     @property
+    def jobs(self) -> Jobs:
+        jobs: Jobs = self.request.app.state.jobs
+        return jobs
+
+    @property
     def caller(self) -> Caller:
-        """The authenticated caller."""
         return caller_of(self.request)
 
     async def require(self, role: Role) -> None:
@@ -82,7 +86,7 @@ class Asked:
         await self.executor.read(self.caller, self.space, lambda view: view.space, role=role)
 
 
-class Reading(Asked):
+class Reading(RestCall):
     """A request that reads one space as of a moment."""
 
     def __init__(
@@ -92,25 +96,10 @@ class Reading(Asked):
         self._as_of = as_of
         self._known_at = known_at
 
-    async def __call__(
-        self,
-        call: Callable[[View], Result],
-        *,
-        fresh: bool = False,
-        patient: bool = False,
-        model: bool = False,
-    ) -> Result:
+    async def __call__(self, call: Callable[[View], Result], **how: Any) -> Result:
         """Run a function of the memory; the options are those of `Executor.read`."""
-        return await self.executor.read(
-            self.caller,
-            self.space,
-            call,
-            valid=self._as_of,
-            known=self._known_at,
-            fresh=fresh,
-            patient=patient,
-            model=model,
-        )
+        how |= {"valid": self._as_of, "known": self._known_at}
+        return await self.executor.read(self.caller, self.space, call, **how)
 
     async def answer(self, call: Callable[[View], Any], **how: bool) -> Response:
         """Run a function of the memory and answer with its result as JSON."""
@@ -118,7 +107,7 @@ class Reading(Asked):
         return json_response(body)
 
 
-class Writing(Asked):
+class Writing(RestCall):
     """A request that writes."""
 
     def __init__(self, request: Request, space: str, key: str | None = None) -> None:
@@ -169,12 +158,12 @@ def json_response(
 # which would cost more than the rest of a short call.
 
 
-async def _asked(request: Request) -> Asked:
-    return Asked(request, "")
+async def _in_memory(request: Request) -> RestCall:
+    return RestCall(request, "")
 
 
-async def _in_space(request: Request, space: SpaceName) -> Asked:
-    return Asked(request, space)
+async def _in_space(request: Request, space: SpaceName) -> RestCall:
+    return RestCall(request, space)
 
 
 async def _reading(
@@ -191,8 +180,8 @@ async def _writing_anywhere(request: Request, key: IdempotencyKey = None) -> Wri
     return Writing(request, "", key)
 
 
-AnyRequest = Annotated[Asked, Depends(_asked)]
-InSpace = Annotated[Asked, Depends(_in_space)]
+InMemory = Annotated[RestCall, Depends(_in_memory)]
+InSpace = Annotated[RestCall, Depends(_in_space)]
 Reads = Annotated[Reading, Depends(_reading)]
 Writes = Annotated[Writing, Depends(_writing)]
 WritesAnywhere = Annotated[Writing, Depends(_writing_anywhere)]

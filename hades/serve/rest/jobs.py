@@ -6,12 +6,11 @@ Uploads are written to disk while they are received.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from pathlib import Path, PurePosixPath
-from typing import IO, Annotated, Any, Literal, cast
+from typing import IO, Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import Depends, Header, Query, Request
+from fastapi import Header, Query, Request
 from fastapi import Path as PathParameter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response, StreamingResponse
@@ -19,14 +18,12 @@ from starlette.responses import Response, StreamingResponse
 from hades.errors import InvalidInput
 from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
-from hades.operations.declare import OPERATIONS, Operation
 from hades.serve.auth.caller import Role
 from hades.serve.executor import Work
-from hades.serve.jobs import Job, Jobs, JobStatus, Kind
+from hades.serve.jobs import Job, JobStatus
 from hades.serve.problems import documented
 from hades.serve.rest.calls import IdempotencyKey, InSpace, json_response
 from hades.serve.rest.models import Name, Page, to_json, whole
-from hades.serve.rest.operations import body_model, route_path
 from hades.serve.rest.routes import routes
 from hades.serve.uploads import Uploads, safe_parts, unpack
 from hades.serve.wire import Hint
@@ -53,24 +50,21 @@ class Upload(BaseModel):
 
     kind: Literal["ingest", "triples", "import-node-link"] = "ingest"
     source: Annotated[
-        Name | None, Field(description="What the files come from; the same each time.")
+        Name | None, Field(description="The name of the source; keep it for each upload.")
     ] = None
     name: Annotated[Name | None, Field(description="The name of the file or folder.")] = None
-    prefix: Annotated[Name | None, Field(description="Topics are put below this.")] = None
+    prefix: Annotated[Name | None, Field(description="A prefix for the names of topics.")] = None
     field: Annotated[
         list[str],
-        Field(max_length=FIELDS_AT_MOST, description="A field of records, as `text=body`."),
+        Field(
+            max_length=FIELDS_AT_MOST,
+            description="How a field of records is named, as `text=body`.",
+        ),
     ] = []
     phase: Phases = []
     dry_run: bool = False
 
 
-async def _jobs(request: Request) -> Jobs:
-    jobs: Jobs = request.app.state.jobs
-    return jobs
-
-
-TheJobs = Annotated[Jobs, Depends(_jobs)]
 JobId = Annotated[str, PathParameter(max_length=100, examples=["f3Kx0aQm1-_z"])]
 
 
@@ -86,10 +80,8 @@ JobId = Annotated[str, PathParameter(max_length=100, examples=["f3Kx0aQm1-_z"])]
     },
 )
 async def begin(
-    asked: InSpace,
-    jobs: TheJobs,
-    request: Request,
-    said: Annotated[Upload, Query()],
+    call: InSpace,
+    upload: Annotated[Upload, Query()],
     key: IdempotencyKey = None,
 ) -> Response:
     """Ingest an archive or one file, or import facts or a graph, as a job.
@@ -97,19 +89,19 @@ async def begin(
     An archive contains the whole of its `source`: when it is sent again, changed files get a
     new state and missing files are forgotten. Watch the job at `/jobs/{id}/events`.
     """
-    await asked.require(Role.WRITER)
-    if (again := jobs.begun_with(key, asked.caller, asked.space)) is not None:
+    await call.require(Role.WRITER)
+    if (again := call.jobs.begun_with(key, call.caller, call.space)) is not None:
         return begun_response(again)
-    jobs.refuse_more(asked.caller.name)
-    uploads: Uploads = request.app.state.uploads
+    call.jobs.refuse_more(call.caller.name)
+    uploads: Uploads = call.request.app.state.uploads
     folder = await asyncio.to_thread(uploads.new_folder)
     job = None
     try:
-        with uploads.receiving(asked.caller.name):
-            receive = _receive_source if said.kind == "ingest" else _receive_facts
-            work, source = await receive(request, said, folder)
-        job = jobs.start(
-            *(asked.caller, asked.space, said.kind, work),
+        with uploads.receiving(call.caller.name):
+            receive = _receive_source if upload.kind == "ingest" else _receive_facts
+            work, source = await receive(call.request, upload, folder)
+        job = call.jobs.start(
+            *(call.caller, call.space, upload.kind, work),
             source=source,
             key=key,
             afterwards=lambda: remove_path(folder),
@@ -120,65 +112,30 @@ async def begin(
     return begun_response(job)
 
 
-def _add_job(operation: Operation) -> None:
-    """Add the route of an operation that runs as a job."""
-    kind = cast(Kind, operation.name)
-
-    async def begin_operation(
-        asked: InSpace, jobs: TheJobs, body: Any = None, key: IdempotencyKey = None
-    ) -> Response:
-        await asked.require(operation.role)
-        given = {name: getattr(body, name) for name in body.model_fields_set} if body else {}
-
-        def work(memory: Memory, report: Progress) -> Any:
-            return getattr(memory, operation.name)(**given, on_progress=report)
-
-        job = jobs.begun_with(key, asked.caller, asked.space)
-        return begun_response(job or jobs.start(asked.caller, asked.space, kind, work, key=key))
-
-    model: Any = body_model(operation)
-    begin_operation.__annotations__["body"] = model | None
-    router.add_api_route(
-        route_path(operation),
-        begin_operation,
-        methods=[operation.verb],
-        status_code=202,
-        response_model=JobStatus,
-        summary=operation.summary.rstrip("."),
-        description=inspect.getdoc(operation.function),
-        operation_id=operation.name,
-    )
-
-
-for _operation in OPERATIONS.values():
-    if _operation.job:
-        _add_job(_operation)
-
-
 @router.get("/jobs", summary="List jobs", response_model=Page[JobStatus])
-async def listed(asked: InSpace, jobs: TheJobs) -> Response:
+async def listed(call: InSpace) -> Response:
     """List the jobs that you began in this space, newest first.
 
     The role admin sees the jobs of all callers. The server forgets old jobs.
     """
-    await asked.require(Role.READER)
-    shown = [job.shown() for job in jobs.seen_by(asked.caller, asked.space)]
+    await call.require(Role.READER)
+    shown = [job.shown() for job in call.jobs.seen_by(call.caller, call.space)]
     return json_response(to_json(whole(shown)))
 
 
 @router.get("/jobs/{id}", summary="Read a job", response_model=JobStatus)
-async def read(asked: InSpace, jobs: TheJobs, id: JobId) -> Response:
+async def read(call: InSpace, id: JobId) -> Response:
     """Return the progress and result of a job that you began. The role admin reads any job."""
-    await asked.require(Role.READER)
-    return json_response(to_json(jobs.get(asked.caller, asked.space, id).shown()))
+    await call.require(Role.READER)
+    return json_response(to_json(call.jobs.get(call.caller, call.space, id).shown()))
 
 
 @router.delete("/jobs/{id}", summary="Cancel a job", response_model=JobStatus)
-async def cancel(asked: InSpace, jobs: TheJobs, id: JobId) -> Response:
+async def cancel(call: InSpace, id: JobId) -> Response:
     """Stop a job that you began at its next step. The role admin stops any job. Its writes stay."""
-    await asked.require(Role.WRITER)
-    job = jobs.get(asked.caller, asked.space, id)
-    jobs.cancel(job)
+    await call.require(Role.WRITER)
+    job = call.jobs.get(call.caller, call.space, id)
+    call.jobs.cancel(job)
     return json_response(to_json(job.shown()))
 
 
@@ -188,26 +145,27 @@ async def cancel(asked: InSpace, jobs: TheJobs, id: JobId) -> Response:
     response_class=StreamingResponse,
     responses={
         200: {
-            "description": "`progress` events, and at last `done`, `failed` or `cancelled`.",
+            "description": "Events `progress`, and one `done`, `failed` or `cancelled` at the end.",
             "content": {EVENTS: {"schema": {"type": "object"}}},
         }
     },
 )
 async def events(
-    asked: InSpace,
-    jobs: TheJobs,
+    call: InSpace,
     id: JobId,
     last: Annotated[
         str,
-        Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="Go on after it."),
+        Header(
+            alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="Continue after this event."
+        ),
     ] = "0",
 ) -> Response:
     """Stream the progress of a job that you began as server-sent events, at once and on changes."""
-    await asked.require(Role.READER)
-    job = jobs.get(asked.caller, asked.space, id)
+    await call.require(Role.READER)
+    job = call.jobs.get(call.caller, call.space, id)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(
-        jobs.watch(job, int(last), asked.caller.name), headers=headers, media_type=EVENTS
+        call.jobs.watch(job, int(last), call.caller.name), headers=headers, media_type=EVENTS
     )
 
 
@@ -228,40 +186,42 @@ async def receive_file(request: Request, path: Path) -> None:
 
 
 async def _receive_facts(
-    request: Request, said: Upload, folder: Path
+    request: Request, upload: Upload, folder: Path
 ) -> tuple[Work[Any], str | None]:
     suffix = ".json"
-    if said.kind == "triples":
-        suffix = PurePosixPath(said.name or "facts.jsonl").suffix
+    if upload.kind == "triples":
+        suffix = PurePosixPath(upload.name or "facts.jsonl").suffix
     if suffix not in FACTS:
         raise InvalidInput("Give the file's name: name=facts.jsonl or name=facts.csv.")
     path = folder / f"facts{suffix}"
     await receive_file(request, path)
 
     def work(memory: Memory, report: Progress) -> Any:
-        if said.kind == "triples":
+        if upload.kind == "triples":
             return memory.import_triples(path, report)
         return memory.import_(path)
 
-    return work, said.source
+    return work, upload.source
 
 
-async def _receive_source(request: Request, said: Upload, folder: Path) -> tuple[Work[Any], str]:
-    source = said.source or said.name
+async def _receive_source(request: Request, upload: Upload, folder: Path) -> tuple[Work[Any], str]:
+    source = upload.source or upload.name
     if source is None:
-        raise InvalidInput("Name the source of the files: source=docs, the same each time.")
+        raise InvalidInput(
+            "Name the source of the files (source=docs), the same name for each upload."
+        )
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in TARS and (said.name is None or kind.startswith("multipart/")):
+    if kind not in TARS and (upload.name is None or kind.startswith("multipart/")):
         raise InvalidInput("Send one file and its name (name=guide.md), or an archive.")
     options: dict[str, Any] = {
-        "prefix": said.prefix,
-        "dry_run": said.dry_run,
-        "phases": said.phase or PHASES,
-        "fields": _fields(said.field) if said.field else None,
+        "prefix": upload.prefix,
+        "dry_run": upload.dry_run,
+        "phases": upload.phase or PHASES,
+        "fields": _fields(upload.field) if upload.field else None,
     }
     # The name of the file or folder becomes part of the topics' names.
     source_name = PurePosixPath(source).name
-    (name,) = safe_parts(said.name or source_name or "source", parts_at_most=1)
+    (name,) = safe_parts(upload.name or source_name or "source", parts_at_most=1)
     path = folder / name
     skipped: list[tuple[str, str]] = []
     if kind in TARS:

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json as json_bytes
 
 from hades.domain.plain import plain
-from hades.operations.parameters import CONTENT_CHARACTERS_AT_MOST
 from hades.serve.wire import NAME
 
 Item = TypeVar("Item")
@@ -58,5 +57,3 @@ def whole(items: list[Any]) -> dict[str, Any]:
 TIME = Field(max_length=100)
 
 Name = Annotated[str, NAME]
-Content = Annotated[str, Field(max_length=CONTENT_CHARACTERS_AT_MOST)]
-Time = Annotated[str, TIME, Field(description="A time: 2024-03-01, 2024-03, yesterday.")]

@@ -15,9 +15,9 @@ as `application/problem+json` with one sentence that says what to do.
 """
 
 TAGS = [
-    {"name": "states", "description": "What is remembered of topics, and its versions."},
-    {"name": "edges", "description": "Relations, and facts that change."},
-    {"name": "entities", "description": "Named things and the names they go by."},
+    {"name": "states", "description": "Topics, their states and versions."},
+    {"name": "edges", "description": "Relations, and changes of facts."},
+    {"name": "entities", "description": "Named things and their aliases."},
     {"name": "questions", "description": "Search, recall and answers."},
     {"name": "graph", "description": "Paths and neighbourhoods."},
     {"name": "proposals", "description": "Changes that wait for approval."},

@@ -12,21 +12,25 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.responses import Response
 
 from hades.errors import Denied
+from hades.memory import Memory
 from hades.operations.declare import OPERATIONS, Operation, Parameter
+from hades.serve.jobs import JobStatus, Kind
 from hades.serve.rest.calls import (
-    Asked,
     AsOfTime,
     IdempotencyKey,
     KnownTime,
     Reading,
+    RestCall,
     SpaceName,
     Writing,
     json_response,
 )
+from hades.serve.rest.jobs import begun_response
 from hades.serve.rest.models import Body, Number, Page, to_json, whole
 from hades.serve.rest.paging import PAGE, Cursor, Limit, after_of, page
 from hades.serve.rest.routes import routes
 from hades.serve.wire import wire_type
+from hades.store.records import Progress
 
 _TIMES = {"as_of": AsOfTime, "known_at": KnownTime}
 
@@ -40,23 +44,21 @@ def operation_router() -> APIRouter:
 def _router_of(names: tuple[str, ...]) -> APIRouter:
     router = routes("/v1/spaces/{space:name}", None)
     for operation in map(OPERATIONS.__getitem__, names):
-        if not operation.own_route and not operation.job:
-            add_route(router, operation)
+        if operation.own_route:
+            continue
+        module = operation.function.__module__.rpartition(".")[2]
+        router.add_api_route(
+            route_path(operation),
+            _endpoint(operation),
+            methods=[operation.verb],
+            status_code=202 if operation.job else 200,
+            summary=operation.summary.rstrip("."),
+            description=inspect.getdoc(operation.function),
+            response_model=_response_model(operation),
+            operation_id=operation.name,
+            tags=["jobs" if operation.job else module],
+        )
     return router
-
-
-def add_route(router: APIRouter, operation: Operation) -> None:
-    """Add the route of an operation."""
-    router.add_api_route(
-        route_path(operation),
-        _endpoint(operation),
-        methods=[operation.verb],
-        summary=operation.summary.rstrip("."),
-        description=inspect.getdoc(operation.function),
-        response_model=_response_model(operation.returns),
-        operation_id=operation.name,
-        tags=[operation.function.__module__.rpartition(".")[2]],
-    )
 
 
 def route_path(operation: Operation) -> str:
@@ -138,7 +140,7 @@ def _endpoint(operation: Operation) -> Any:
         ]
     if operation.writes:
         shown.append(inspect.Parameter("key", keyword, annotation=IdempotencyKey, default=None))
-    answer = _write if operation.writes else _read
+    answer = _begin if operation.job else _write if operation.writes else _read
 
     async def endpoint(*, request: Request, space: str, **given: Any) -> Response:
         body = given.pop("body", None)
@@ -171,6 +173,25 @@ async def _read(
     )
 
 
+async def _begin(
+    operation: Operation, request: Request, space: str, given: dict[str, Any]
+) -> Response:
+    """Start a job, unless its idempotency key started one already."""
+    call, key = RestCall(request, space), given.pop("key")
+    await call.require(operation.role)
+
+    def work(memory: Memory, report: Progress) -> Any:
+        return getattr(memory, operation.name)(**given, on_progress=report)
+
+    job = call.jobs.begun_with(key, call.caller, space)
+    return begun_response(
+        job
+        or call.jobs.start(
+            call.caller, space, cast(Kind, operation.name), work, key=key, role=operation.role
+        )
+    )
+
+
 async def _write(
     operation: Operation, request: Request, space: str, given: dict[str, Any]
 ) -> Response:
@@ -193,9 +214,9 @@ async def _write(
     )
 
 
-def require(operation: Operation, asked: Asked) -> None:
+def require(operation: Operation, call: RestCall) -> None:
     """Raise Denied if an operation concerns all spaces and the caller may use only some."""
-    if operation.whole_memory and asked.caller.spaces is not None:
+    if operation.whole_memory and call.caller.spaces is not None:
         raise Denied("This concerns all spaces: it needs a key for all spaces.")
 
 
@@ -206,7 +227,9 @@ def shown(operation: Operation, value: Any) -> Any:
     return {"value": value} if operation.returns is int else value
 
 
-def _response_model(returns: Any) -> Any:
-    if get_origin(returns) is list:
-        return Page[get_args(returns)[0]]  # type: ignore[misc]
-    return Number if returns is int else returns
+def _response_model(operation: Operation) -> Any:
+    if operation.job:
+        return JobStatus
+    if get_origin(operation.returns) is list:
+        return Page[get_args(operation.returns)[0]]  # type: ignore[misc]
+    return Number if operation.returns is int else operation.returns

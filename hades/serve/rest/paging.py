@@ -26,12 +26,12 @@ PAGE = 100
 Cursor = Annotated[
     str | None,
     Query(
-        description="`next` of the page before.",
+        description="`next` of the previous page.",
         max_length=20_000,
         pattern="^[A-Za-z0-9_-]*$",
     ),
 ]
-Limit = Annotated[int, Query(ge=1, le=PAGE_AT_MOST, description="The most items of a page.")]
+Limit = Annotated[int, Query(ge=1, le=PAGE_AT_MOST, description="Most items of a page.")]
 
 
 def decode(cursor: str, *kinds: type) -> list[Any]:

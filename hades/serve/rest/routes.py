@@ -85,13 +85,13 @@ def check_values(raw: bytes, most: int) -> None:
     if _values(raw, 0, len(raw)) <= most:
         return
     # Count again without strings, in which commas and brackets do not begin values.
-    at = found = 0
+    at = values = 0
     for string in _STRING.finditer(raw):
-        found += _values(raw, at, string.start())
+        values += _values(raw, at, string.start())
         at = string.end()
-        if found > most:
+        if values > most:
             break
-    if found + _values(raw, at, len(raw)) > most:
+    if values + _values(raw, at, len(raw)) > most:
         raise TooLarge(f"A request has at most {most:,} values: send it in parts.")
 
 
@@ -116,7 +116,6 @@ class UndecodedPath:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its path undecoded."""
         if scope["type"] == "http" and (raw := scope.get("raw_path")):
             # Change the scope itself, because the audit log reads the route from it.
             scope["path"] = raw.partition(b"?")[0].decode("ascii", "replace")
@@ -127,7 +126,6 @@ class NameConvertor(StringConvertor):
     """A percent-encoded name in one part of a path."""
 
     def convert(self, value: str) -> str:
-        """Decode the name."""
         try:
             return unquote(value, errors="strict")
         except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Spaces: list, create and drop them, read a time, and index."""
+"""Spaces: list, create and drop them; the caller's rights; written times."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import hades
 from hades.domain.topics import Space
 from hades.memory import Memory
 from hades.serve.auth.caller import Role
-from hades.serve.jobs import Jobs
-from hades.serve.rest.calls import AnyRequest, InSpace, Reads, WritesAnywhere, json_response
-from hades.serve.rest.models import TIME, Body, Name, Number, Page, example, to_json, whole
+from hades.serve.rest.calls import InMemory, Reads, WritesAnywhere, json_response
+from hades.serve.rest.models import TIME, Body, Name, Page, example, to_json, whole
 from hades.serve.rest.routes import routes
 from hades.serve.wire import NAME
 
@@ -47,33 +46,33 @@ class TimeRead(Body):
     time: datetime
 
 
-@router.get("", summary="Look around", response_model=Welcome)
-async def welcome(asked: AnyRequest) -> Response:
+@router.get("", summary="Show your rights", response_model=Welcome)
+async def welcome(call: InMemory) -> Response:
     """Return the version, the caller's rights, and links."""
-    visible = await _seen(asked)
+    visible = await _seen(call)
     shown = {
         "hades": hades.__version__,
-        "caller": asked.caller.name,
-        "role": asked.caller.title,
+        "caller": call.caller.name,
+        "role": call.caller.title,
         "spaces": [space.name for space in visible],
-        "read_only": asked.executor.read_only,
+        "read_only": call.executor.read_only,
         "links": {"spaces": "/v1/spaces", "openapi": "/openapi.json", "graphql": "/graphql"},
     }
     return json_response(to_json(shown))
 
 
 @router.get("/spaces", summary="List spaces", response_model=Page[Space])
-async def spaces(asked: AnyRequest) -> Response:
+async def spaces(call: InMemory) -> Response:
     """List the spaces that the caller may use."""
-    return json_response(to_json(whole(await _seen(asked))))
+    return json_response(to_json(whole(await _seen(call))))
 
 
-async def _seen(asked: AnyRequest) -> list[Space]:
-    spaces = await asked.executor.read(asked.caller, None, lambda view: view.spaces())
-    return [space for space in spaces if asked.caller.sees(space.name)]
+async def _seen(call: InMemory) -> list[Space]:
+    spaces = await call.executor.read(call.caller, None, lambda view: view.spaces())
+    return [space for space in spaces if call.caller.sees(space.name)]
 
 
-@router.post("/spaces", summary="Make a space", response_model=Space, status_code=201)
+@router.post("/spaces", summary="Create a space", response_model=Space, status_code=201)
 async def create_space(writes: WritesAnywhere, body: NewSpace) -> Response:
     """Create an empty space; needs the role admin."""
     writes.caller.require(Role.ADMIN, body.name)
@@ -88,7 +87,6 @@ async def drop_space(
 ) -> Response:
     """Erase a space with everything in it; needs the role admin. Returns the other spaces."""
     writes.caller.require(Role.ADMIN, space)
-    jobs: Jobs = writes.request.app.state.jobs
     dropped = False  # stays False if an idempotency key repeats the first answer
 
     def write(memory: Memory) -> dict[str, Any]:
@@ -99,7 +97,7 @@ async def drop_space(
 
     answer = await writes.answer(write, role=Role.ADMIN)
     if dropped:
-        jobs.forget(space)
+        writes.jobs.forget(space)
     return answer
 
 
@@ -109,12 +107,3 @@ async def time(
 ) -> Response:
     """Resolve a written time, such as `3 weeks ago`, by the memory's clock."""
     return await reads.answer(lambda view: {"time": view.at(when).as_of.valid})
-
-
-@router.post("/spaces/{space:name}/index", summary="Index what waits", response_model=Number)
-async def index(asked: InSpace) -> Response:
-    """Index new states, as the next question would. Returns how many."""
-    states = await asked.executor.work(
-        asked.caller, asked.space, lambda memory, report: memory.index(report), lambda *_: None
-    )
-    return json_response(to_json({"value": states}))

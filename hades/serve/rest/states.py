@@ -30,7 +30,7 @@ TopicName = Annotated[
     str,
     NAME,
     PathParameter(
-        description="The topic, percent-encoded; slashes may stand as they are.",
+        description="The topic, percent-encoded; slashes need not be encoded.",
         examples=["design/approach_x"],
     ),
 ]
@@ -45,19 +45,19 @@ IfNoneMatch = Annotated[
     Header(alias="If-None-Match", description="Only if it is another state.", examples=["*"]),
 ]
 Remember: Any = body_model(OPERATIONS["remember"])
-_ETAG = {"ETag": {"schema": {"type": "string"}, "description": "Names this state of the topic."}}
+_ETAG = {"ETag": {"schema": {"type": "string"}, "description": "The id of this state."}}
 
 
 @router.get(
     "/states/{topic:topic}",
     summary="Read a state",
     response_model=State,
-    responses={200: {"headers": _ETAG}, 304: {"description": "It is the state named."}},
+    responses={200: {"headers": _ETAG}, 304: {"description": "You have this state already."}},
 )
 async def state(
     reads: Reads,
     topic: TopicName,
-    version: Annotated[int | None, Query(ge=1, le=2**62, description="One version of it.")] = None,
+    version: Annotated[int | None, Query(ge=1, le=2**62, description="Its version.")] = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Return the state of a topic: current, as of a time, or one version."""
@@ -78,7 +78,7 @@ async def state(
     summary="Remember a state",
     response_model=State,
     responses={
-        200: {"description": "The topic was there; the state says its version.", "headers": _ETAG},
+        200: {"description": "The topic existed; the state has its version.", "headers": _ETAG},
         201: {"description": "The topic is new.", "model": State, "headers": _ETAG},
         **documented(412),
     },
@@ -137,8 +137,8 @@ def _is_named_in(header: str | None, etag: str) -> bool:
     """Whether a header lists this ETag, or is `*`."""
     if header is None:
         return False
-    named = [part.strip().removeprefix("W/") for part in header.split(",")]
-    return "*" in named or etag in named
+    etags = [part.strip().removeprefix("W/") for part in header.split(",")]
+    return "*" in etags or etag in etags
 
 
 def _require(

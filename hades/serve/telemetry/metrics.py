@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
@@ -54,24 +55,24 @@ RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 COUNTERS = {
     "calls": ("Calls by name, mode RO or RW, and status.", "call", "mode", "status"),
-    "recalls": ("Questions answered.", "space", "intent", "mode"),
-    "reasons": ("What was trimmed or replaced.", "stage", "reason"),
-    "stage_reads": ("Documents read first in a stage.", "stage"),
+    "recalls": ("Questions answered by recall.", "space", "intent", "mode"),
+    "reasons": ("Diagnostics of recalls, by stage and reason.", "stage", "reason"),
+    "stage_reads": ("Documents that a stage was the first to read.", "stage"),
     "stage_capped": ("Stages that a cap cut short.", "stage"),
     "stage_stopped": ("Stages that ended early.", "stage"),
 }
 """Description and labels of each counter, by name; Prometheus names begin with `hades_`."""
 HISTOGRAMS: dict[str, tuple[Sequence[float], str, Sequence[str]]] = {
-    "call_seconds": (SECONDS, "A call, from its head to the end of its answer.", ("call", "mode")),
-    "recall_seconds": (SECONDS, "A question.", ("space",)),
+    "call_seconds": (SECONDS, "Duration of a call, to the end of its answer.", ("call", "mode")),
+    "recall_seconds": (SECONDS, "Duration of a question.", ("space",)),
     "recall_documents": (DOCUMENTS, "Documents read for a question.", ()),
-    "recall_tokens": (TOKENS, "Tokens of a context.", ()),
-    "recall_belief": (SHARES, "Belief that the answer is there.", ()),
-    "stage_seconds": (SECONDS, "A stage of recall.", ("stage",)),
+    "recall_tokens": (TOKENS, "Tokens of a packed context.", ()),
+    "recall_belief": (SHARES, "Belief that the context contains the answer.", ()),
+    "stage_seconds": (SECONDS, "Duration of a stage of recall.", ("stage",)),
     "stage_coverage": (SHARES, "Share of the question covered so far.", ("stage",)),
-    "stage_dedupe_rate": (SHARES, "Share of what a stage met that was met before.", ("stage",)),
-    "conveyance": (RATES, "How much a recall conveyed a second.", ()),
-    "conveyance_part": (SHARES, "Its parts but time.", ("part",)),
+    "stage_dedupe_rate": (SHARES, "Share of a stage's finds that were found before.", ("stage",)),
+    "conveyance": (RATES, "Conveyance of a recall, per second.", ()),
+    "conveyance_part": (SHARES, "The parts of conveyance, without time.", ("part",)),
 }
 """Buckets, description and labels of each histogram, by name."""
 
@@ -134,20 +135,20 @@ class Metrics:
         shown = self.shown_space(space)
         self.count("recalls", shown, recall.intent.value, recall.mode.value)
         self.observe("recall_seconds", recall.ms / 1000, shown)
-        for one in recall.telemetry:
-            self.observe("stage_seconds", one.ms / 1000, one.stage)
-            self.count("stage_reads", one.stage, by=one.reads)
-            if one.coverage:
-                self.observe("stage_coverage", one.coverage, one.stage)
-            if one.found:
-                self.observe("stage_dedupe_rate", one.dedupe_rate, one.stage)
-            if one.capped:
-                self.count("stage_capped", one.stage)
-            if one.early_stop:
-                self.count("stage_stopped", one.stage)
+        for report in recall.telemetry:
+            self.observe("stage_seconds", report.ms / 1000, report.stage)
+            self.count("stage_reads", report.stage, by=report.reads)
+            if report.coverage:
+                self.observe("stage_coverage", report.coverage, report.stage)
+            if report.found:
+                self.observe("stage_dedupe_rate", report.dedupe_rate, report.stage)
+            if report.capped:
+                self.count("stage_capped", report.stage)
+            if report.early_stop:
+                self.count("stage_stopped", report.stage)
         for note in recall.reasons:
             self.count("reasons", note.stage, note.reason.value)
-        self.observe("recall_documents", sum(one.reads for one in recall.telemetry))
+        self.observe("recall_documents", sum(report.reads for report in recall.telemetry))
         self.observe("recall_tokens", recall.tokens)
         self.observe("recall_belief", recall.belief.mean)
         for part in ("what", "where", "how", "context", "external", "compatibility"):
@@ -173,19 +174,14 @@ class ExecutorMetrics(Collector):
         self._jobs = jobs
 
     def collect(self) -> Iterable[Metric]:
-        """Yield the current numbers of calls and jobs."""
-        waiting = GaugeMetricFamily(
-            "hades_pool_waiting", "Calls that wait for a thread.", labels=["pool"]
-        )
-        running = GaugeMetricFamily(
-            "hades_pool_running", "Calls that have a thread.", labels=["pool"]
-        )
-        refused = CounterMetricFamily("hades_refused", "Calls refused.", labels=["pool"])
-        for name, pool in self._pools.items():
-            waiting.add_metric([name], pool.waiting)
-            running.add_metric([name], pool.running)
-            refused.add_metric([name], pool.refused)
-        yield from (waiting, running, refused)
+        for name, family, what in (
+            ("hades_pool_waiting", GaugeMetricFamily, "Calls that wait for a thread."),
+            ("hades_pool_running", GaugeMetricFamily, "Calls that have a thread."),
+            ("hades_refused", CounterMetricFamily, "Calls refused."),
+        ):
+            attribute = name.rpartition("_")[2]
+            load = {pool: getattr(of, attribute) for pool, of in self._pools.items()}
+            yield _family(family, name, what, "pool", load)
         yield _gauges("hades_jobs", "Jobs, by status.", "status", self._jobs())
 
 
@@ -258,17 +254,19 @@ class MemoryMetrics(Collector):
         engines = list(self._memory._engines.values())
         tiers = [tier for engine in engines for tier in engine.tiers()]
         tiers += self._memory._store.kept_tiers()
-        bytes_of = {tier.name: tier.bytes for tier in tiers if tier.bytes is not None}
-        bounds = {tier.name: tier.bound for tier in tiers if tier.bound is not None}
-        yield _gauges("hades_tier_bytes", "Bytes a tier holds.", "tier", bytes_of)
-        yield _gauges("hades_tier_bound_bytes", "Bytes a tier may hold.", "tier", bounds)
-        items = {tier.name: tier.items for tier in tiers if tier.items is not None}
-        yield _gauges("hades_tier_items", "What a tier holds.", "tier", items)
+        for name, shown, what in (
+            ("bytes", "bytes", "Bytes a tier holds."),
+            ("bound", "bound_bytes", "Bytes a tier may hold."),
+            ("items", "items", "Items a tier holds."),
+        ):
+            sizes = {tier.name: getattr(tier, name) for tier in tiers}
+            known = {tier: size for tier, size in sizes.items() if size is not None}
+            yield _gauges(f"hades_tier_{shown}", what, "tier", known)
 
     def _caches(self) -> Metric:
         uses = CounterMetricFamily(
             "hades_cache_uses",
-            "Look-ups in what is kept: found (kept), brought up to date (repaired), or made.",
+            "Cache look-ups by outcome: kept (a hit), repaired (brought up to date) or made.",
             labels=["cache", "outcome"],
         )
         # Before the first question there is no engine, and metrics must not load one.
@@ -292,14 +290,16 @@ class ModelMetrics(Collector):
             "cost": "Cost of language models, by the prices of the settings.",
         }
         for name, what in descriptions.items():
-            family = CounterMetricFamily(f"hades_model_{name}", what, labels=["model"])
-            for model, used in totals().items():
-                family.add_metric([model], getattr(used, name))
-            yield family
+            used = {model: getattr(use, name) for model, use in totals().items()}
+            yield _family(CounterMetricFamily, f"hades_model_{name}", what, "model", used)
 
 
 def _gauges(name: str, what: str, label: str, values: Mapping[str, float]) -> Metric:
-    family = GaugeMetricFamily(name, what, labels=[label])
-    for value, count in values.items():
-        family.add_metric([value], count)
+    return _family(GaugeMetricFamily, name, what, label, values)
+
+
+def _family(kind: Any, name: str, what: str, label: str, values: Mapping[str, float]) -> Metric:
+    family: Metric = kind(name, what, labels=[label])
+    for value, number in values.items():
+        family.add_metric([value], number)  # type: ignore[attr-defined]
     return family
