@@ -16,8 +16,6 @@ from hades.ingest.ignore import IgnoreRule, is_ignored, read_rules
 
 IGNORE_FILES = (".gitignore", ".hadesignore")
 _ALWAYS_IGNORED = frozenset({"__pycache__", "node_modules"})
-
-
 IGNORE_BYTES_AT_MOST = 64 * 1024
 NO_FILE = "It is neither a file nor a folder."
 LEADS_OUT = "It is a link that leads out of the folder: --follow-links takes it in."

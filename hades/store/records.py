@@ -40,10 +40,6 @@ class Phase(IntEnum):
     """The same step as CHUNKS, for a long text: no question waits for it."""
 
 
-BEFORE_NAMES = 2
-"""A phase of older versions, which made vectors before names. Such states wait for names."""
-
-
 class Rank(IntEnum):
     """The order of waiting states of one space and actor: the lowest rank comes first."""
 

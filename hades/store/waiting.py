@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from hades.domain.graph import NodeKind
 from hades.store.database import Database
-from hades.store.records import BEFORE_NAMES, Pending, Phase, Rank
+from hades.store.records import Pending, Phase, Rank
 
 SMALL_CHUNKS = 64
 """The most chunks of a small state in the vector phase: 64 vectors take 2 s on two ARM cores."""
@@ -75,13 +75,12 @@ class Waiting:
     def already_cut(self, states: Sequence[Pending]) -> list[Pending]:
         """Return those of the states that are cut into chunks and wait for names, in order."""
         rows = self._database.rows(
-            f"SELECT state, phase, outline FROM pending WHERE phase IN ({BEFORE_NAMES}, "
-            f"{Phase.EDGES}) AND state = ANY(?)",
+            f"SELECT state, outline FROM pending WHERE phase = {Phase.EDGES} AND state = ANY(?)",
             [pending.state for pending in states],
         )
-        found = {state: (phase, outline) for state, phase, outline in rows}
+        outlines = dict(rows)
         return [
-            replace(pending, phase=found[pending.state][0], outline=found[pending.state][1])
+            replace(pending, phase=Phase.EDGES, outline=outlines[pending.state])
             for pending in states
-            if pending.state in found
+            if pending.state in outlines
         ]

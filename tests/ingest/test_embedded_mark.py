@@ -80,14 +80,3 @@ def test_few_new_chunks_mention_the_same_names_as_many(tmp_path: Path) -> None:
             found.append({names[entity]: place for (_, entity), place in places.items()})
     assert found[0] == found[1]
     assert {"Anna Kowalska", "Tokyo Tower"} <= found[0].keys()
-
-
-def test_a_state_that_waited_for_vectors_before_names_still_gets_its_names(tmp_path: Path) -> None:
-    """Older versions made vectors first, and may have been stopped then."""
-    (tmp_path / "a.md").write_text("Ann Lee steers the ferry to Port Ellen.")
-    with hades.open(tmp_path / "m.hades") as memory:
-        memory.ingest(tmp_path / "a.md", phases=("nodes", "chunks"))
-        with memory.batch():
-            memory._store.database.run("UPDATE pending SET phase = 2")
-        assert memory.mentions("Ann Lee")
-        assert (memory.pending, memory.unembedded) == (0, 0)
