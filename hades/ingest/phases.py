@@ -323,9 +323,9 @@ class Phases:
         if saying is None or many < OLD_CHUNKS_READ_AGAIN or len(new) > NEW_NAMES_LOOKED_UP:
             self._match_range("linking old texts", names, 0, up_to)
             return
-        said = sorted(number for number in saying(names.keys) if number <= up_to)
-        for first in range(0, len(said), BATCH_CHUNKS):
-            self._match_batch(names, said[first : first + BATCH_CHUNKS])
+        chunks = sorted(number for number in saying(names.keys) if number <= up_to)
+        for batch in _parts(chunks, BATCH_CHUNKS):
+            self._match_batch(names, batch)
 
     def _match_range(
         self, what: str, names: _NameDictionary, after: int, up_to: int, noted: int | None = None
@@ -348,9 +348,9 @@ class Phases:
         links = self._store.mentions
         texts = self._store.chunks.texts(batch, lost_ok=True)
         known = links.positions(batch)
-        found = names.mentions(batch, [texts.get(number, "") for number in batch], known)
+        mentions = names.mentions(batch, [texts.get(number, "") for number in batch], known)
         with self._store.write(self._actor, "match", self._space) as write:
-            write.cancelled = not links.put_mentions(write, found)
+            write.cancelled = not links.put_mentions(write, mentions)
 
     def _waiting(self, phase: int) -> Iterator[list[Pending]]:
         while batch := self._store.chunks.pending(phase, self._space, BATCH_STATES):

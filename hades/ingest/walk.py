@@ -89,7 +89,7 @@ def _rules_of(folder: Path) -> Rules:
 def _ignored(path: Path, is_folder: bool, rules: Rules) -> bool:
     """Return whether the last matching rule ignores a path; inner ignore files come last."""
     for folder, own in reversed(rules):
-        said = is_ignored(own, path.relative_to(folder).as_posix(), is_folder)
-        if said is not None:
-            return said
+        verdict = is_ignored(own, path.relative_to(folder).as_posix(), is_folder)
+        if verdict is not None:
+            return verdict
     return False
