@@ -34,12 +34,12 @@ def run(*, small: bool = False) -> None:
         except Unavailable as missing:
             print(f"{missing}\n")
             continue
-        found = extractor.names(texts[:5])
+        found = extractor(texts[:5])
         spent = []
         for _ in range(ROUNDS):
             # Processor time: what a passage costs, whoever else uses the machine.
             start = time.process_time()
-            found = extractor.names(texts)
+            found = extractor(texts)
             spent.append(time.process_time() - start)
         rate = len(texts) / min(spent)
         rows.append((name, f"{rate:,.0f}", f"{sum(map(len, found)) / len(texts):.1f}"))

@@ -1,4 +1,4 @@
-"""Files for arangoimport: one JSON-lines file a collection, and a script that loads them.
+"""Files for arangoimport: one JSON-lines file per collection, and a script that loads them.
 
 The collections are those of the HADES_KG graph: papers_raw (texts, not traversed), entities (with
 topics), clusters, relations, cluster_edges, and collections that only a running system fills, which

@@ -58,17 +58,13 @@ def text_file(target: Path | TextIO) -> Iterator[TextIO]:
 @contextmanager
 def _new(path: Path) -> Iterator[Path]:
     """Yield a hidden path beside `path`, and rename it to `path` in one step at the end."""
-    _refuse_existing(path)
+    if path.exists():
+        raise InvalidInput(f"{path} exists already: choose another name.")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"The folder {path.parent} does not exist: create it first.")
     try:
         with draft_of(path) as draft:
             yield draft
             os.rename(draft, path)
     except OSError as error:
         raise Unavailable(f"{path} cannot be written: {error.strerror or error}.") from error
-
-
-def _refuse_existing(path: Path) -> None:
-    if path.exists():
-        raise InvalidInput(f"{path} exists already: choose another name.")
-    if not path.parent.is_dir():
-        raise InvalidInput(f"The folder {path.parent} does not exist: create it first.")

@@ -1,4 +1,4 @@
-"""JSON lines of everything: a header, one record a line, and an end line with their count.
+"""JSON lines of everything: a header, one record per line, and an end line with their count.
 
 The end line distinguishes a whole export from one that was cut off.
 """
@@ -14,7 +14,7 @@ from hades.errors import InvalidInput
 
 FORMAT = 2
 WITHOUT_END = 1
-"""The format before, without an end line, which is still read."""
+"""The previous format, without an end line, which is still read."""
 
 
 def write(records: Iterable[dict[str, Any]], file: TextIO) -> None:

@@ -21,7 +21,7 @@ from hades.errors import InvalidInput
 from hades.exchange.snapshot import GraphSnapshot
 
 _STATE_FIELDS = ("tags", "confidence", "importance", "valid_from")
-_OF_A_TEXT = ("text", *(one.name for one in fields(State)))
+_OF_A_TEXT = ("text", *(column.name for column in fields(State)))
 _EDGE_FIELDS = ("strength", "evidence", "valid_from", "valid_to")
 _OF_AN_EDGE = ("source", "target", "key", "type", "weight", "metadata")
 """Fields that are read by name; all others become metadata."""
@@ -117,38 +117,38 @@ def read(path: Path) -> Read:
     links = data.get("edges") or data.get("links") or []
     if not isinstance(links, list):
         raise InvalidInput(f"{path} is not node-link JSON: its edges are not a list.")
-    found = Read()
+    result = Read()
     names: dict[Any, str] = {}
     for number, node in enumerate(data["nodes"]):
         try:
-            names[node["id"]] = _take_node(found, node)
+            names[node["id"]] = _take_node(result, node)
         except (KeyError, TypeError, AttributeError) as error:
             raise InvalidInput(f"{path}: node {number} lacks {error}.") from error
     for number, edge in enumerate(links):
         try:
-            found.edges.append(_take_edge(edge, names))
+            result.edges.append(_take_edge(edge, names))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise InvalidInput(f"{path}: edge {number} is wrong or lacks {error}.") from error
-    return found
+    return result
 
 
-def _take_node(found: Read, node: dict[str, Any]) -> str:
+def _take_node(result: Read, node: dict[str, Any]) -> str:
     metadata = node.get("metadata") or {}
     kind = node.get("type", "entity")
     if kind in ("topic", "chunk"):
         name = str(node.get("name") or node["id"])
-        if kind == "chunk" and metadata.get("file_path") in found.texts:
+        if kind == "chunk" and metadata.get("file_path") in result.texts:
             return str(metadata["file_path"])
         text = metadata.get("content", metadata.get("text"))
         if text is not None:
-            said = {key: metadata.get(key) for key in _STATE_FIELDS}
+            state = {key: metadata.get(key) for key in _STATE_FIELDS}
             others = metadata.get("metadata") if kind == "topic" else None
-            said["metadata"] = others or _others(metadata, _OF_A_TEXT)
-            found.texts[name] = {**said, "content": str(text)}
+            state["metadata"] = others or _others(metadata, _OF_A_TEXT)
+            result.texts[name] = {**state, "content": str(text)}
         return name
     name = str(metadata.get("canonical_name") or node.get("name") or node["id"])
-    found.aliases[name] = [str(alias) for alias in metadata.get("aliases") or []]
-    found.kinds[name] = str(node.get("entity_type") or (kind, "concept")[kind == "entity"]).lower()
+    result.aliases[name] = [str(alias) for alias in metadata.get("aliases") or []]
+    result.kinds[name] = str(node.get("entity_type") or (kind, "concept")[kind == "entity"]).lower()
     return name
 
 

@@ -7,7 +7,7 @@ any other file one. Each has a fingerprint, so that an unchanged document is not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hades.domain.rules import clean_name
@@ -44,19 +44,16 @@ class Root:
     fields: FieldMapping | None
     name: str
     """The name of this source in the store."""
-    follow_links: bool = False
-    roots: Roots = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "roots", Roots(self.path))
+    follow_links: bool
+    roots: Roots
 
 
 def root_of(
     path: Path,
     prefix: str | None,
     fields: Mapping[str, str] | None,
-    name: str | None = None,
-    follow_links: bool = False,
+    name: str | None,
+    follow_links: bool,
 ) -> Root:
     """Check a path given to `ingest`. `name` replaces its path as the name of the source."""
     if "\0" in str(path):
@@ -70,18 +67,17 @@ def root_of(
             raise InvalidInput(f"The field mapping is wrong: {error}.") from error
     prefix = path.name if prefix is None and path.is_dir() else prefix or ""
     source = str(path) if name is None else clean_name(name, "source")
-    return Root(path, prefix, mapping, source, follow_links)
+    return Root(path, prefix, mapping, source, follow_links, Roots(path))
 
 
 def gather(root: Root, read: Read) -> Iterator[Item | Bad]:
     """Yield every document of a root, and what cannot be read."""
-    if not root.path.exists():
-        yield Bad(str(root.path), "There is nothing there to ingest.")
-    elif not root.path.is_dir() and not root.path.is_file():
-        yield Bad(str(root.path), NO_FILE)
-    elif not root.path.is_dir():
+    if root.path.is_file():
         name = f"{root.prefix}/{root.path.name}" if root.prefix else root.path.name
         yield from _file(root, root.path, name, read)
+    elif not root.path.is_dir():
+        missing = "There is nothing there to ingest."
+        yield Bad(str(root.path), NO_FILE if root.path.exists() else missing)
     elif holds_many(root.path, None):
         yield from _many(Task(str(root.path), root.prefix, True, root.prefix), read)
     else:

@@ -112,7 +112,7 @@ class History:
         except NotFound:
             return
         with self._store.write(self._actor, "remove", self._space) as write:
-            gone = Draft(content=None, valid_from=file.when, metadata=_said(file))
+            gone = Draft(content=None, valid_from=file.when, metadata=_commit_metadata(file))
             self._store.topics.add(write, self._space, topic, gone)
         summary.removed += 1
 
@@ -141,7 +141,7 @@ class History:
             return
         if isinstance(document, Bad):
             raise Unreadable(document.why)
-        metadata = {**document.metadata, **_said(file)}
+        metadata = {**document.metadata, **_commit_metadata(file)}
         document = replace(document, metadata=metadata, valid_from=file.when)
         appended = store_document(self._store, self._space, self._actor, document, str(repo))
         summary.added += not exists
@@ -149,8 +149,7 @@ class History:
         summary.unchanged += exists and not appended
 
 
-def _said(file: FileAtCommit) -> dict[str, str]:
-    """Return the metadata of a commit."""
+def _commit_metadata(file: FileAtCommit) -> dict[str, str]:
     return {"commit": file.commit, "author": file.author, "message": file.message}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, tee
+from itertools import chain, count, tee
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -91,13 +91,13 @@ class Phases:
 
     # Chunks
 
-    def cut(self, states: Sequence[Pending] | None = None) -> int:
-        """Cut these states into chunks, or all that wait. Return the number of states."""
+    def cut(self, states: Sequence[Pending] | None = None) -> None:
+        """Cut these states into chunks, or all that wait."""
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.CHUNKS)
         passages = self._store.chunks
         for waiting in self._waiting(Phase.CHUNKS) if states is None else (states,):
-            uncut = map(self._uncut, waiting)
-            parts = batches(uncut, lambda state: len(state.content or ""), PART_STATES)
+            uncut = ((pending, self._content(pending)) for pending in waiting)
+            parts = batches(uncut, lambda state: len(state[1] or ""), PART_STATES)
             cut = chain.from_iterable(self._spread(_cut_all, parts))
             for batch in batches(cut, lambda state: state.characters):
                 with self._store.transaction():
@@ -110,12 +110,12 @@ class Phases:
                             passages.advance(pending.state, phase, outline)
                 done += len(batch)
                 self._report("cutting", done, total)
-        return done
 
-    def _uncut(self, pending: Pending) -> _Uncut:
+    def _content(self, pending: Pending) -> str | None:
+        """Return the content of a state, or None if it was forgotten."""
         if self._store.chunks.is_forgotten(pending.state):
-            return _Uncut(pending, None)
-        return _Uncut(pending, self._store.topics.contents([pending.state])[pending.state])
+            return None
+        return self._store.topics.contents([pending.state])[pending.state]
 
     # Embeddings
 
@@ -128,10 +128,9 @@ class Phases:
         space = self._space if for_question else None
         waits = None if for_question else self._report
         with turn(usable(self._store.index_folder), "embedding", waits) as is_ours:
-            count = self._store.chunks.unembedded_count
-            if not is_ours and count(encoder.model, space) > EMBEDDED_MEANWHILE:
+            total = self._store.chunks.unembedded_count(encoder.model, space)
+            if not is_ours and total > EMBEDDED_MEANWHILE:
                 return 0
-            total = count(encoder.model, space)
             done = self._embed_chunks(encoder, self._unembedded(encoder.model, space), total)
             while self.embed_facts(encoder, space):
                 pass
@@ -141,8 +140,8 @@ class Phases:
                 self._finish(encoder, batch)
         return done
 
-    def embed_states(self, encoder: Encoder, states: Sequence[Pending], at_most: int) -> int:
-        """Embed at most `at_most` chunks of these states, in order. Return the number embedded.
+    def embed_states(self, encoder: Encoder, states: Sequence[Pending], at_most: int) -> None:
+        """Embed at most `at_most` chunks of these states, in order.
 
         A state is finished when all its chunks have vectors.
         """
@@ -155,14 +154,13 @@ class Phases:
             if len(lacking) > room:
                 break
             whole.append(pending)
-        done = self._embed_chunks(encoder, _parts([*chunks], ENCODED_TEXTS), len(chunks))
+        self._embed_chunks(encoder, _parts([*chunks], ENCODED_TEXTS), len(chunks))
         self._finish(encoder, whole)
-        return done
 
     def _embed_chunks(self, encoder: Encoder, parts: Iterable[Sequence[int]], total: int) -> int:
         done = 0
         texts = map(self._embedded_texts, parts)
-        for rows in self._vectors(encoder, texts, "embedding", 0, total):
+        for rows in self._vectors(encoder, texts, "embedding", total):
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
                 self._store.chunks.set_embedded(encoder.model)
@@ -207,7 +205,7 @@ class Phases:
         edges = self._store.edges
         batch = edges.unembedded(encoder.model, BATCH_TEXTS, space)
         texts = {NodeKind.EDGE.node(edge): [fact_words(*names)] for edge, *names in batch}
-        for rows in self._vectors(encoder, [texts] if texts else [], "embedding facts", 0, 0):
+        for rows in self._vectors(encoder, [texts] if texts else [], "embedding facts"):
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
         with self._store.transaction():
@@ -219,8 +217,7 @@ class Phases:
         encoder: Encoder,
         batches_of_texts: Iterable[Mapping[int, Sequence[str]]],
         what: str,
-        done: int,
-        total: int,
+        total: int = 0,
     ) -> Iterator[list[tuple[int, bytes]]]:
         """Yield the vectors of each node's texts, batch by batch.
 
@@ -231,12 +228,12 @@ class Phases:
         flat = (list(chain.from_iterable(texts.values())) for texts in ahead)
         parts = (part for texts in flat for part in _parts(texts, ENCODED_TEXTS))
         vectors = chain.from_iterable(self._spread(partial(_encode, encoder), parts))
+        done = count()
         for texts in batches_of_texts:
             rows = []
             for node, of_node in texts.items():
-                self._report(what, done, total)
+                self._report(what, next(done), total)
                 rows.append((node, b"".join(next(vectors).tobytes() for _ in of_node)))
-                done += 1
             yield rows
 
     def _embedded_texts(self, chunks: Sequence[int]) -> dict[int, list[str]]:
@@ -254,15 +251,14 @@ class Phases:
 
     # Edges
 
-    def link(self) -> int:
-        """Find the names and links of waiting states, then match. Return the number of states."""
-        done = self.introduce(self._waiting(Phase.EDGES))
+    def link(self) -> None:
+        """Find the names and links of waiting states, then match."""
+        self.introduce(self._waiting(Phase.EDGES))
         # Match even if nothing waits: a run may have been killed before it matched.
         self.match()
-        return done
 
-    def introduce(self, waiting: Iterable[Sequence[Pending]]) -> int:
-        """Find the names and links that states introduce. Return the number of states."""
+    def introduce(self, waiting: Iterable[Sequence[Pending]]) -> None:
+        """Find the names and links that states introduce."""
         introducer = Introducer(self._store, self._space)
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.EDGES)
         for batch in waiting:
@@ -281,7 +277,6 @@ class Phases:
                         self._store.chunks.advance(pending.state, Phase.EMBEDDINGS, kept)
             done += len(batch)
             self._report("reading names", done, total)
-        return done
 
     def _texts(self, chunks: Sequence[int]) -> list[str]:
         texts = self._store.chunks.texts(chunks)
@@ -328,9 +323,9 @@ class Phases:
         if saying is None or many < OLD_CHUNKS_READ_AGAIN or len(new) > NEW_NAMES_LOOKED_UP:
             self._match_range("linking old texts", names, 0, up_to)
             return
-        said = sorted(number for number in saying(names.keys) if number <= up_to)
-        for first in range(0, len(said), BATCH_CHUNKS):
-            self._match_batch(names, said[first : first + BATCH_CHUNKS])
+        chunks = sorted(number for number in saying(names.keys) if number <= up_to)
+        for batch in _parts(chunks, BATCH_CHUNKS):
+            self._match_batch(names, batch)
 
     def _match_range(
         self, what: str, names: _NameDictionary, after: int, up_to: int, noted: int | None = None
@@ -353,20 +348,13 @@ class Phases:
         links = self._store.mentions
         texts = self._store.chunks.texts(batch, lost_ok=True)
         known = links.positions(batch)
-        found = names.mentions(batch, [texts.get(number, "") for number in batch], known)
+        mentions = names.mentions(batch, [texts.get(number, "") for number in batch], known)
         with self._store.write(self._actor, "match", self._space) as write:
-            write.cancelled = not links.put_mentions(write, found)
+            write.cancelled = not links.put_mentions(write, mentions)
 
     def _waiting(self, phase: int) -> Iterator[list[Pending]]:
         while batch := self._store.chunks.pending(phase, self._space, BATCH_STATES):
             yield batch
-
-
-class _Uncut(NamedTuple):
-    """A state that waits to be cut, and its content; None if it was forgotten."""
-
-    pending: Pending
-    content: str | None
 
 
 class _Cut(NamedTuple):
@@ -437,16 +425,17 @@ def _parts(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
     return (items[at : at + size] for at in range(0, len(items), size))
 
 
-def _cut_all(states: Sequence[_Uncut]) -> list[_Cut]:
+def _cut_all(states: Sequence[tuple[Pending, str | None]]) -> list[_Cut]:
     """Cut states into chunks, without the store and before anything is locked."""
     return [_Cut(p) if content is None else _cut(p, content) for p, content in states]
 
 
 def _cut(pending: Pending, content: str) -> _Cut:
-    document = _document(pending, content)
+    if pending.outline is not None:
+        name, document = "", unpack_document(pending.outline, pending.topic, content)
+    else:  # The name of a note often says what it is about.
+        name, document = spoken(pending.topic), note_document(pending.topic, content)
     spans = chunk(document, count_tokens) if content.strip() else []
-    # The name of a note often says what it is about.
-    name = spoken(pending.topic) if pending.outline is None else ""
     chunks = [
         ChunkDraft(*(p.start, p.end, content[p.start : p.end], p.tokens, under(name, p.heading)))
         for p in spans
@@ -459,14 +448,7 @@ def _encode(encoder: Encoder, texts: Sequence[str]) -> npt.NDArray[np.float16]:
 
 
 def _find_names(extractor: str, texts: Sequence[str]) -> Found:
-    return load_extractor(extractor).names(texts)
-
-
-def _document(pending: Pending, content: str) -> Document:
-    """Return a state as a document: from its packed outline, or as a note."""
-    if pending.outline is not None:
-        return unpack_document(pending.outline, pending.topic, content)
-    return note_document(pending.topic, content)
+    return load_extractor(extractor)(texts)
 
 
 def note_document(topic: str, content: str) -> Document:

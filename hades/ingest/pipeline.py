@@ -34,7 +34,7 @@ class Pipeline:
         actor: str,
         encoder: Callable[[], Encoder],
         on_progress: Progress | None,
-        saying: Saying | None = None,
+        saying: Saying,
     ) -> None:
         self._store = store
         self._space = space
@@ -52,11 +52,11 @@ class Pipeline:
         fields: Mapping[str, str] | None,
         phases: Sequence[str],
         dry_run: bool,
-        history: bool = False,
-        source: str | None = None,
-        follow_links: bool = False,
-        in_process: bool = False,
-        ray: str | None = None,
+        history: bool,
+        source: str | None,
+        follow_links: bool,
+        in_process: bool,
+        ray: str | None,
     ) -> Summary:
         """Ingest everything at these paths that is new or changed; with `history`, by commit.
 
@@ -90,38 +90,29 @@ class Pipeline:
             if "nodes" in phases:
                 workers = Workers(self._still_wanted, in_process=in_process)
                 read = workers.read if ray is None else reading_spread(spread, workers.read)
+                past = History(self._store, self._space, self._actor, self._report, read)
                 with _timed(summary, "nodes"), closing(workers):
                     for root in roots:
                         if history:
-                            past = History(
-                                self._store, self._space, self._actor, self._report, read
-                            )
                             past.take(root.path, prefix, summary)
                         else:
                             self._take_root(root, summary, dry_run, read)
             if not dry_run:
-                self.index(summary, [phase for phase in phases if phase != "nodes"], spread)
+                self._index(summary, phases, spread)
         return summary
 
-    def index(
-        self,
-        summary: Summary,
-        phases: Iterable[str] = PHASES[1:],
-        spread: Spread = map,
-        *,
-        for_question: bool = False,
-    ) -> None:
+    def _index(self, summary: Summary, phases: Sequence[str], spread: Spread) -> None:
         """Run the phases after the first over all states that wait for them."""
         work = Phases(self._store, self._space, self._actor, self._report, self._saying, spread)
-        if "chunks" in phases:
-            with _timed(summary, "chunks"):
-                work.cut()
-        if "edges" in phases:
-            with _timed(summary, "edges"):
-                work.link()
-        if "embeddings" in phases:
-            with _timed(summary, "embeddings"):
-                work.embed(self._encoder(), for_question=for_question)
+        steps: dict[str, Callable[[], object]] = {
+            "chunks": work.cut,
+            "edges": work.link,
+            "embeddings": lambda: work.embed(self._encoder()),
+        }
+        for phase, step in steps.items():
+            if phase in phases:
+                with _timed(summary, phase):
+                    step()
 
     def _report(self, what: str, done: int, total: int) -> None:
         self._last_report = (what, done, total)

@@ -55,8 +55,8 @@ def few_facts(store: Store, space: int, model: str) -> bool:
 
 def index_share(store: Store, space: int, phases: Phases, encoder: Encoder, lock: Lock) -> None:
     """Index only the states and facts that a question in this space waits for."""
-    share = small_share(store, space)
-    _find_words(store, phases, [p for p in share if p.rank == Rank.SMALL_WORDS][:BATCH_STATES])
+    unread = [p for p in small_share(store, space) if p.rank == Rank.SMALL_WORDS]
+    _find_words(store, phases, unread[:BATCH_STATES])
     # A thread that holds the lock matches these names too.
     if lock.acquire(blocking=False):
         try:

@@ -16,8 +16,6 @@ from hades.ingest.ignore import IgnoreRule, is_ignored, read_rules
 
 IGNORE_FILES = (".gitignore", ".hadesignore")
 _ALWAYS_IGNORED = frozenset({"__pycache__", "node_modules"})
-
-
 IGNORE_BYTES_AT_MOST = 64 * 1024
 NO_FILE = "It is neither a file nor a folder."
 LEADS_OUT = "It is a link that leads out of the folder: --follow-links takes it in."
@@ -91,7 +89,7 @@ def _rules_of(folder: Path) -> Rules:
 def _ignored(path: Path, is_folder: bool, rules: Rules) -> bool:
     """Return whether the last matching rule ignores a path; inner ignore files come last."""
     for folder, own in reversed(rules):
-        said = is_ignored(own, path.relative_to(folder).as_posix(), is_folder)
-        if said is not None:
-            return said
+        verdict = is_ignored(own, path.relative_to(folder).as_posix(), is_folder)
+        if verdict is not None:
+            return verdict
     return False

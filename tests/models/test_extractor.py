@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import hades
-from hades.models import spacy_extractor
+from hades.models import extractor
 from hades.models.extractor import load_extractor
 from tests.ingest.test_pipeline import FILES, present_graph
 
@@ -19,7 +19,7 @@ TEXT = "Marie Curie moved to Paris in 1891 and worked at the University of Paris
 
 
 def test_the_built_in_one_goes_by_shape() -> None:
-    first, second = load_extractor("names").names([TEXT, "nothing here"])
+    first, second = load_extractor("names")([TEXT, "nothing here"])
     assert first[:3] == [
         ("Marie Curie", "concept"),
         ("Paris", "concept"),
@@ -30,7 +30,7 @@ def test_the_built_in_one_goes_by_shape() -> None:
 
 @needs_spacy
 def test_spacy_tells_the_kind() -> None:
-    found = dict(load_extractor("spacy").names([TEXT])[0])
+    found = dict(load_extractor("spacy")([TEXT])[0])
     assert found["Marie Curie"] == "person"
     assert found["Paris"] == "place"
     assert "1891" not in found
@@ -81,7 +81,7 @@ def test_a_missing_extra_is_told_in_a_sentence(path: Path, monkeypatch: pytest.M
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     load_extractor.cache_clear()
-    monkeypatch.setattr(spacy_extractor, "import_module", missing)
+    monkeypatch.setattr(extractor, "import_module", missing)
     with hades.open(path, extractor="spacy") as memory:
         memory.remember("a", TEXT)
         with pytest.raises(hades.Unavailable, match=r"pip install .\.\[spacy\]"):

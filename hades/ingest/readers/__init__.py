@@ -38,7 +38,7 @@ READERS = (
     PLAIN_TEXT,
     ReaderEntry("html:read_html", ".html .htm .xhtml"),
     ReaderEntry(
-        "settings:read_settings",
+        "text:read_settings",
         ".toml .ini .cfg .conf .properties .yaml .yml .json .css .scss .less .sh .bash .zsh .fish "
         ".sql .j2 .jinja .jinja2 .tmpl .mako .xml .graphql .proto .mk .cmake .gradle .tf .bat .ps1",
     ),

@@ -13,10 +13,10 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from hades.ingest.document import Unreadable
 
@@ -47,16 +47,8 @@ class FileAtCommit:
     renamed_from: str | None = None
 
 
-_Commit = tuple[str, datetime, str, str]
-"""Id, time, author and message."""
-
-
-class _Change(NamedTuple):
-    status: str
-    mode: bytes
-    blob: bytes
-    path: str
-    old_path: str | None
+_Change = tuple[FileAtCommit, bytes, bytes]
+"""A file without its data, its mode and the id of its content."""
 
 
 def read_history(repo: Path, since: str | None = None) -> Iterator[FileAtCommit]:
@@ -76,22 +68,21 @@ def read_history(repo: Path, since: str | None = None) -> Iterator[FileAtCommit]
     if _commit_id(repo, "HEAD") is None:
         return  # there are no commits
     with _running(repo, _log_command(since)) as log, _running(repo, _CONTENTS) as contents:
-        for commit, change in _changes(_tokens(_pipe(log.stdout)), _latest(repo, since)):
-            data = None if change.status == "D" else _text(contents, change)
-            yield FileAtCommit(change.path, *commit, data, change.old_path)
+        for file, mode, blob in _changes(_tokens(_pipe(log.stdout)), _latest(repo, since)):
+            # A deleted file has the mode 0.
+            is_text = mode in _REGULAR_FILES
+            yield replace(file, data=_text(contents, file.path, blob)) if is_text else file
 
 
-def _text(contents: subprocess.Popen[bytes], change: _Change) -> bytes | None:
-    """Return the content, or None if it is a link, binary or too large."""
-    if change.mode not in _REGULAR_FILES:
-        return None
-    asked, answers = _pipe(contents.stdin), _pipe(contents.stdout)
+def _text(contents: subprocess.Popen[bytes], path: str, blob: bytes) -> bytes | None:
+    """Return the content of a file, or None if it is binary or too large."""
+    requests, answers = _pipe(contents.stdin), _pipe(contents.stdout)
     with suppress(BrokenPipeError):  # the answer is then missing too
-        asked.write(change.blob + b"\n")
-        asked.flush()
+        requests.write(blob + b"\n")
+        requests.flush()
     header = answers.readline().split()
     if len(header) != 3:
-        raise Unreadable(f"The content of {change.path} is missing: fetch the whole repository.")
+        raise Unreadable(f"The content of {path} is missing: fetch the whole repository.")
     size = int(header[2])
     if size > FILE_BYTES_AT_MOST:
         while size > 0:
@@ -114,7 +105,7 @@ def _time(seconds: bytes) -> datetime:
     return datetime.fromtimestamp(min(max(0, int(seconds)), time.time()), tz=UTC)
 
 
-def _changes(tokens: Iterator[bytes], latest: datetime) -> Iterator[tuple[_Commit, _Change]]:
+def _changes(tokens: Iterator[bytes], latest: datetime) -> Iterator[_Change]:
     """Parse the log: a commit is four tokens, followed by its changes of two or three tokens each.
 
     A commit that is dated before its predecessor gets the predecessor's time, because otherwise the
@@ -131,9 +122,9 @@ def _changes(tokens: Iterator[bytes], latest: datetime) -> Iterator[tuple[_Commi
                 continue
             _, mode, _, blob, status = token[1:].split(b" ")
             old_path = _words(next(tokens)) if status.startswith(b"R") else None
-            change = _Change(_words(status[:1]), mode, blob, _words(next(tokens)), old_path)
+            path = _words(next(tokens))
             if commit is not None:
-                yield commit, change
+                yield FileAtCommit(path, *commit, None, old_path), mode, blob
     except StopIteration:
         return  # the end of the log; git's exit status reports an early end
 

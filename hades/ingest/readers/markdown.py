@@ -93,11 +93,10 @@ def read_markdown(raw: bytes, topic: str) -> Document:
 def name_of(text: str, origin: Origin, kind: str = "concept") -> tuple[IntroducedName, ...]:
     """Return the text as a name, or nothing if it is too long, has no letters or is generic."""
     text = one_line(text, NAME_CHARACTERS_AT_MOST + 1)
-    if len(text) > NAME_CHARACTERS_AT_MOST or not any(c.isalnum() for c in text):
-        return ()
-    if text.lower() in FOLDER_FILES:
-        return ()
-    return (IntroducedName(text, origin, kind),)
+    is_short = len(text) <= NAME_CHARACTERS_AT_MOST
+    if is_short and any(c.isalnum() for c in text) and text.lower() not in FOLDER_FILES:
+        return (IntroducedName(text, origin, kind),)
+    return ()
 
 
 def _blocks(
@@ -141,10 +140,6 @@ def _parts(content: str, start: int) -> Iterator[_MarkdownPart]:
             if held:
                 yield held
             fence, held = opening[1], _MarkdownPart(first, last, is_code=True)
-        elif not line.strip():
-            if held:
-                yield held
-            held = None
         elif atx := _ATX.match(line):
             if held:
                 yield held
@@ -154,7 +149,7 @@ def _parts(content: str, start: int) -> Iterator[_MarkdownPart]:
             text = _heading_text(content[held.start : held.end])
             yield _MarkdownPart(held.start, last, 1 if underline[1][0] == "=" else 2, text)
             held = None
-        elif _RULE.match(line):
+        elif not line.strip() or _RULE.match(line):
             if held:
                 yield held
             held = None

@@ -62,10 +62,9 @@ def _slack_day(path: Path, users: Mapping[str, str]) -> Sessions:
 
     def gather(record: Record) -> None:
         message = record.fields
-        if is_slack_message(message) and message.get("subtype") in _SPOKEN_SUBTYPES:
-            turn = _slack_turn(message, users)
-            if turn is not None:
-                turns.append((float(message["ts"]), turn))
+        is_spoken = is_slack_message(message) and message.get("subtype") in _SPOKEN_SUBTYPES
+        if is_spoken and (turn := _slack_turn(message, users)):
+            turns.append((float(message["ts"]), turn))
 
     try:
         yield from converted(read_records(path), gather)

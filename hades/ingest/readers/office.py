@@ -11,9 +11,9 @@ import posixpath
 import re
 import warnings
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, time
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -76,8 +76,7 @@ def read_docx(raw: bytes, topic: str) -> Document:
     import docx
     from docx.table import Table
 
-    kind = "a Word document (.docx)"
-    _archive(raw, topic, kind).close()
+    _archive(raw, topic, "a Word document (.docx)").close()
     writer = MarkdownWriter(topic)
     source = docx.Document(io.BytesIO(raw))
     for part in source.iter_inner_content():
@@ -86,8 +85,7 @@ def read_docx(raw: bytes, topic: str) -> Document:
                 writer.row(cells)
         else:
             _write_paragraph(part, writer)
-    stated = source.core_properties.title
-    return writer.document(writer.first_heading or stated)
+    return writer.document(writer.first_heading or source.core_properties.title)
 
 
 def _write_paragraph(part: Paragraph, writer: MarkdownWriter) -> None:
@@ -133,13 +131,11 @@ def read_pptx(raw: bytes, topic: str) -> Document:
     """Read a presentation. Its title is that of the first slide with a title."""
     import pptx
 
-    kind = "a presentation (.pptx)"
-    _archive(raw, topic, kind).close()
+    _archive(raw, topic, "a presentation (.pptx)").close()
     writer = MarkdownWriter(topic)
     slides = pptx.Presentation(io.BytesIO(raw)).slides
     titles = [_write_slide(slide, number, writer) for number, slide in enumerate(slides, 1)]
-    title = next(filter(None, titles), "")
-    return writer.document(title, {"slides": len(titles)})
+    return writer.document(next(filter(None, titles), ""), {"slides": len(titles)})
 
 
 def _write_slide(slide: Slide, number: int, writer: MarkdownWriter) -> str:
@@ -182,46 +178,42 @@ def read_xlsx(raw: bytes, topic: str) -> Document:
     """Read a workbook, sheet by sheet, with the values of its cells and not the formulas."""
     import openpyxl
 
-    kind = "a workbook (.xlsx)"
-    _archive(raw, topic, kind).close()
-    writer = MarkdownWriter(topic)
-    rows = _RowWriter(writer)
+    _archive(raw, topic, "a workbook (.xlsx)").close()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and checks that it does not know
         book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
-        for sheet in book.worksheets:
-            writer.place(sheet.title)
-            bounds = {"max_row": SHEET_ROWS_AT_MOST, "max_col": COLUMNS_AT_MOST}
-            rows.add(sheet.iter_rows(**bounds, values_only=True))
+        bounds = {"max_row": SHEET_ROWS_AT_MOST, "max_col": COLUMNS_AT_MOST}
+        tables = (
+            (sheet.title, sheet.iter_rows(**bounds, values_only=True)) for sheet in book.worksheets
+        )
+        document = _table_document(topic, tables, {"sheets": book.sheetnames})
         book.close()
-    return writer.document(metadata={"sheets": book.sheetnames, **rows.metadata})
+    return document
 
 
 def read_csv(raw: bytes, topic: str) -> Document:
     """Read a table with commas, semicolons or tabs between its cells."""
     text, metadata = decode(raw, topic)
-    writer = MarkdownWriter(topic)
-    rows = _RowWriter(writer)
     sample = "".join(islice(io.StringIO(text), DELIMITER_SAMPLE_LINES))
     delimiter = max(",\t;", key=sample.count)
-    rows.add(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    return writer.document(metadata={**metadata, **rows.metadata})
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    return _table_document(topic, [("", rows)], metadata)
 
 
-class _RowWriter:
-    """Writes each row as an item `- header: value; …`.
+def _table_document(
+    topic: str,
+    tables: Iterable[tuple[str, Iterable[Sequence[object]]]],
+    metadata: Mapping[str, object],
+) -> Document:
+    """Write each row of named tables as an item `- header: value; …`.
 
     Each row repeats the header, because a row is found alone. The first row that is not empty is
-    the header if all its cells are text.
+    the header if all its cells are text. Rows beyond ROWS_AT_MOST are only counted.
     """
-
-    def __init__(self, writer: MarkdownWriter) -> None:
-        self._writer = writer
-        self._written = 0
-        self._left_out = 0
-
-    def add(self, rows: Iterable[Sequence[object]]) -> None:
-        """Write one table. Rows beyond ROWS_AT_MOST are only counted."""
+    writer, count = MarkdownWriter(topic), 0
+    for title, rows in tables:
+        if title:
+            writer.place(title)
         header: list[str] | None = None
         for row in rows:
             if row.count(None) == len(row):
@@ -232,23 +224,16 @@ class _RowWriter:
             if header is None:
                 header = _header(row, values)
                 if header:
-                    self._writer.paragraph("; ".join(filter(None, values)))
+                    writer.paragraph("; ".join(filter(None, values)))
                     continue
-            if self._written >= ROWS_AT_MOST:
-                self._left_out += 1
-                continue
-            self._written += 1
-            names = header + [""] * (len(values) - len(header))
-            pairs = [pair for pair in zip(names, values, strict=False) if pair[1]]
-            self._writer.item(
-                "; ".join(f"{name}: {text}" if name else text for name, text in pairs)
-            )
-
-    @property
-    def metadata(self) -> dict[str, int]:
-        """The number of rows written, and of rows left out."""
-        left_out = {"rows_left_out": self._left_out} if self._left_out else {}
-        return {"rows": self._written, **left_out}
+            count += 1
+            if count <= ROWS_AT_MOST:
+                pairs = [pair for pair in zip_longest(header, values, fillvalue="") if pair[1]]
+                writer.item("; ".join(f"{name}: {text}" if name else text for name, text in pairs))
+    left_out = {"rows_left_out": count - ROWS_AT_MOST} if count > ROWS_AT_MOST else {}
+    return writer.document(
+        metadata={**metadata, "rows": min(count, ROWS_AT_MOST), **left_out},
+    )
 
 
 def _header(row: Sequence[object], values: list[str]) -> list[str]:
@@ -282,9 +267,8 @@ def _shown(cell: object) -> str:
 
 def read_epub(raw: bytes, topic: str) -> Document:
     """Read an e-book without copy protection: its HTML pages in reading order."""
-    kind = "an e-book (.epub)"
     writer = MarkdownWriter(topic)
-    with _archive(raw, topic, kind) as book:
+    with _archive(raw, topic, "an e-book (.epub)") as book:
         container = ElementTree.fromstring(book.read("META-INF/container.xml"))
         listing = next(container.iterfind(".//{*}rootfile")).attrib["full-path"]
         package = ElementTree.fromstring(book.read(listing))

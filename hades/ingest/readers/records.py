@@ -69,11 +69,10 @@ def read_corpus(path: Path, mapping: FieldMapping | None = None) -> Iterator[Doc
 
 
 class HasPlace(Protocol):
-    """Something read from a file, with its place."""
+    """Something read from a file, with the file and the line or number of the record."""
 
     @property
-    def where(self) -> str:
-        """The file, and the line or the number of the record."""
+    def where(self) -> str: ...
 
 
 Found = TypeVar("Found", bound=HasPlace)
@@ -127,7 +126,9 @@ def default_prefix(path: Path) -> str:
 
 
 def _document(record: Record, mapping: FieldMapping, prefix: str) -> Document:
-    topic = clean_name(f"{prefix}/{_required(record, mapping.id)}")
+    if (record_id := text_field(record, mapping.id)) is None:
+        raise _missing(record, mapping.id)
+    topic = clean_name(f"{prefix}/{record_id}")
     if mapping.text not in record.fields:
         raise _missing(record, mapping.text)
     text = text_field(record, mapping.text) or ""
@@ -154,13 +155,6 @@ def _document(record: Record, mapping: FieldMapping, prefix: str) -> Document:
         metadata=metadata,
         valid_from=moment.at if moment else None,
     )
-
-
-def _required(record: Record, name: str) -> str:
-    value = text_field(record, name)
-    if value is None:
-        raise _missing(record, name)
-    return value
 
 
 def _missing(record: Record, name: str) -> InvalidInput:

@@ -1,4 +1,4 @@
-"""Plain text: decodes the bytes of a file and divides the text into paragraphs.
+"""Plain text and settings: decodes the bytes of a file and divides the text into paragraphs.
 
 Text is UTF-8 unless a byte-order mark says otherwise. Other files are decoded as Windows-1252, the
 usual encoding of old Western text; the metadata then names the encoding.
@@ -17,6 +17,8 @@ from hades.ingest.document import Block, Document, Unreadable
 
 RAW_BYTES_AT_MOST = 200 * 2**20
 LINE_CHARACTERS_AT_MOST = 160
+SETTINGS_CHARACTERS_AT_MOST = 400_000
+"""Larger files of settings are generated data, such as lists of locked versions."""
 
 CONTROL_SHARE_AT_MOST = 0.02
 """Random bytes have 10 %. A log with colour codes has none, because ESC is not counted."""
@@ -39,6 +41,7 @@ _BYTE_ORDER_MARKS = (
 _CONTROL = re.compile(r"[\x00-\x06\x0e-\x19\x1c-\x1f\x7f-\x84\x86-\x9f]")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 _LINE_BREAK = re.compile(r"\r\n?|\n")
+_SECTION = re.compile(r"\[{1,2}([^\[\]]{1,200})\]{1,2}\s*(?:[#;].*)?$")
 _SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,9}")
 
 FOLDER_FILES = frozenset({"readme", "index"})
@@ -50,6 +53,30 @@ def read_text(raw: bytes, topic: str) -> Document:
     content, metadata = decode(raw, topic)
     blocks = tuple(Block(start, end) for start, end in paragraphs(content))
     return Document(topic, content, title=stem_of(topic), blocks=blocks, metadata=metadata)
+
+
+def read_settings(raw: bytes, topic: str) -> Document:
+    """Read a file of settings, styles, statements or a template, cut at sections and paragraphs.
+
+    A section in brackets, as in TOML and INI, becomes part of the heading. The heading begins with
+    the topic, because a setting alone says little.
+    """
+    content, metadata = decode(raw, topic)
+    if len(content) > SETTINGS_CHARACTERS_AT_MOST:
+        raise Unreadable(f"{topic} is data rather than text: it has {len(content):,} characters.")
+    starts = [
+        (start, section[1].strip())
+        for start, end in line_spans(content)
+        if content.startswith("[", start) and (section := _SECTION.match(content[start:end]))
+    ]
+    blocks = []
+    for (start, name), (end, _) in zip(
+        [(0, ""), *starts], [*starts, (len(content), "")], strict=True
+    ):
+        heading = f"{topic} > {name}" if name else topic
+        inside = paragraphs(content[start:end])
+        blocks += [Block(start + first, start + last, heading) for first, last in inside]
+    return Document(topic, content, title=stem_of(topic), blocks=tuple(blocks), metadata=metadata)
 
 
 def paragraphs(content: str) -> Iterator[tuple[int, int]]:

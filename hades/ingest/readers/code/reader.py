@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from posixpath import splitext
-from typing import TYPE_CHECKING
 
 from hades.ingest.document import Block, Document, IntroducedName, Origin, Unreadable
 from hades.ingest.readers.code.languages import SUFFIXES, CodeLanguage, find_matches
@@ -23,9 +22,6 @@ from hades.ingest.readers.code.naming import (
 )
 from hades.ingest.readers.code.symbols import Symbol, SymbolKind, cut_blocks, find_symbols
 from hades.ingest.readers.text import decode
-
-if TYPE_CHECKING:
-    from hades.ingest.readers.code.languages import QueryMatch
 
 MOST_PARSED_CHARS = 5_000_000
 LONGEST_LINE_CHARS = 20_000
@@ -49,15 +45,24 @@ def read_code(data: bytes, topic: str, rooted: str = "") -> Document:
     metadata["language"] = language.name
     why = _why_plain(text)
     matches = None if why else find_matches(language, _ascii(text))
-    if matches is not None:
-        return _parsed(text, matches, topic, title, language, metadata, rooted)
-    # Generated data and minified bundles have no useful symbols, and parsing them is slow. Their
-    # text is kept and can be searched.
-    kept = text.strip()
-    start = text.index(kept)
-    metadata["unparsed"] = why or "broken"
-    blocks = (Block(start, start + len(kept), topic),)
-    return Document(topic, text, "code", title, blocks, metadata=metadata)
+    if matches is None:
+        # Generated data and minified bundles have no useful symbols, and parsing them is slow.
+        # Their text is kept and can be searched.
+        kept = text.strip()
+        start = text.index(kept)
+        metadata["unparsed"] = why or "broken"
+        whole = (Block(start, start + len(kept), topic),)
+        return Document(topic, text, "code", title, whole, metadata=metadata)
+    packages = (node for match in matches.get("package", ()) for node in match["package"])
+    package = next(("".join(text[n.start_byte : n.end_byte].split()) for n in packages), "")
+    place = place_of(topic, language, package, rooted)
+    statements = [node for match in matches.get("import", ()) for node in match["import"]]
+    imports = find_imports(text, statements, place, language)
+    symbols = _qualified(find_symbols(text, matches), place, language, imports)
+    blocks = cut_blocks(text, topic, symbols, language.joint)
+    links = LinkFinder(text, place, language, symbols, imports, blocks).find(matches)
+    names = _module_names(place)
+    return Document(topic, text, "code", title, blocks, names, links, metadata=metadata)
 
 
 def _why_plain(text: str) -> str:
@@ -83,27 +88,6 @@ def _ascii(text: str) -> bytes:
         return "x" if f"x{character}".isidentifier() else " " if character.isspace() else "?"
 
     return _BEYOND_ASCII.sub(replaced, text).encode()
-
-
-def _parsed(
-    text: str,
-    matches: Mapping[str, Sequence[QueryMatch]],
-    topic: str,
-    title: str,
-    language: CodeLanguage,
-    metadata: Mapping[str, str],
-    rooted: str,
-) -> Document:
-    packages = (node for match in matches.get("package", ()) for node in match["package"])
-    package = next(("".join(text[n.start_byte : n.end_byte].split()) for n in packages), "")
-    place = place_of(topic, language, package, rooted)
-    statements = [node for match in matches.get("import", ()) for node in match["import"]]
-    imports = find_imports(text, statements, place, language)
-    symbols = _qualified(find_symbols(text, matches), place, language, imports)
-    blocks = cut_blocks(text, topic, symbols, language.joint)
-    links = LinkFinder(text, place, language, symbols, imports, blocks).find(matches)
-    names = _module_names(place)
-    return Document(topic, text, "code", title, blocks, names, links, metadata=metadata)
 
 
 def _qualified(
