@@ -237,7 +237,7 @@ def reject(
 
 
 def once(memory: Memory, key: str, request: str, do: Callable[[], Any]) -> tuple[Any, bool]:
-    """Do a write unless it was done under this key; return its answer and whether it was done.
+    """Do a write once for a key; return its answer, and whether it had been done before.
 
     `do` writes through this memory and returns plain JSON, which is stored in the same commit for
     7 days, for this actor in this space. The same key with another `request` raises Conflict. As
