@@ -1,186 +1,104 @@
-"""The public names of HADES; `import hades` fetches them from here when first used."""
+"""The public names of HADES; `import hades` loads this module when one of them is first used."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from hades.domain.answer import (
-    Answer,
-    Citation,
-    Conveyance,
-    Diagnostic,
-    Fact,
-    Intent,
-    Interval,
-    Mode,
-    Neighbour,
-    Passage,
-    Path,
-    Recall,
-    Sentence,
-    StageReport,
-    Step,
-    Subgraph,
-    SubgraphEdge,
-    SubgraphNode,
-    TimeKind,
-    TimeWords,
-    Usage,
-    Wants,
-    WorkingItem,
-    WorkingMemory,
-)
-from hades.domain.context import (
-    BudgetedContext,
-    ContextItem,
-    ContextSection,
-    CoreBlock,
-    WindowBlock,
-    WindowEvent,
-)
-from hades.domain.extraction import ExtractedFact, Extraction
-from hades.domain.graph import (
-    Belief,
-    Edge,
-    Entity,
-    FactChange,
-    Likeness,
-    Mentioned,
-    Node,
-    Provenance,
-    Reason,
-    Related,
-    RelationChange,
-    Resolution,
-)
-from hades.domain.promotion import (
-    Disagreement,
-    Promotion,
-    QualityFinding,
-    QualityReport,
-    Side,
-    Suggestion,
-)
-from hades.domain.proposal import Proposal
-from hades.domain.strength import Strength
-from hades.domain.summaries import Consolidation, SummaryMade
-from hades.domain.tiers import Tier
-from hades.domain.times import AsOf
-from hades.domain.topics import Change, Chunk, Diff, Hit, Space, State, Topic
-from hades.errors import (
-    Conflict,
-    Corrupt,
-    Denied,
-    HadesError,
-    InvalidInput,
-    NotFound,
-    Refused,
-    Unavailable,
-)
-from hades.memory import Memory, View
-from hades.opening import open
-from hades.store.copy import copy
-from hades.store.records import Problem
+from hades.domain.answer import Answer as Answer
+from hades.domain.answer import Citation as Citation
+from hades.domain.answer import Conveyance as Conveyance
+from hades.domain.answer import Diagnostic as Diagnostic
+from hades.domain.answer import Fact as Fact
+from hades.domain.answer import Intent as Intent
+from hades.domain.answer import Interval as Interval
+from hades.domain.answer import Mode as Mode
+from hades.domain.answer import Neighbour as Neighbour
+from hades.domain.answer import Passage as Passage
+from hades.domain.answer import Path as Path
+from hades.domain.answer import Recall as Recall
+from hades.domain.answer import Sentence as Sentence
+from hades.domain.answer import StageReport as StageReport
+from hades.domain.answer import Step as Step
+from hades.domain.answer import Subgraph as Subgraph
+from hades.domain.answer import SubgraphEdge as SubgraphEdge
+from hades.domain.answer import SubgraphNode as SubgraphNode
+from hades.domain.answer import TimeKind as TimeKind
+from hades.domain.answer import TimeWords as TimeWords
+from hades.domain.answer import Usage as Usage
+from hades.domain.answer import Wants as Wants
+from hades.domain.answer import WorkingItem as WorkingItem
+from hades.domain.answer import WorkingMemory as WorkingMemory
+from hades.domain.context import BudgetedContext as BudgetedContext
+from hades.domain.context import ContextItem as ContextItem
+from hades.domain.context import ContextSection as ContextSection
+from hades.domain.context import CoreBlock as CoreBlock
+from hades.domain.context import WindowBlock as WindowBlock
+from hades.domain.context import WindowEvent as WindowEvent
+from hades.domain.extraction import ExtractedFact as ExtractedFact
+from hades.domain.extraction import Extraction as Extraction
+from hades.domain.graph import Belief as Belief
+from hades.domain.graph import Edge as Edge
+from hades.domain.graph import Entity as Entity
+from hades.domain.graph import FactChange as FactChange
+from hades.domain.graph import Likeness as Likeness
+from hades.domain.graph import Mentioned as Mentioned
+from hades.domain.graph import Node as Node
+from hades.domain.graph import Provenance as Provenance
+from hades.domain.graph import Reason as Reason
+from hades.domain.graph import Related as Related
+from hades.domain.graph import RelationChange as RelationChange
+from hades.domain.graph import Resolution as Resolution
+from hades.domain.promotion import Disagreement as Disagreement
+from hades.domain.promotion import Promotion as Promotion
+from hades.domain.promotion import QualityFinding as QualityFinding
+from hades.domain.promotion import QualityReport as QualityReport
+from hades.domain.promotion import Side as Side
+from hades.domain.promotion import Suggestion as Suggestion
+from hades.domain.proposal import Proposal as Proposal
+from hades.domain.strength import Strength as Strength
+from hades.domain.summaries import Consolidation as Consolidation
+from hades.domain.summaries import SummaryMade as SummaryMade
+from hades.domain.tiers import Tier as Tier
+from hades.domain.times import AsOf as AsOf
+from hades.domain.topics import Change as Change
+from hades.domain.topics import Chunk as Chunk
+from hades.domain.topics import Diff as Diff
+from hades.domain.topics import Hit as Hit
+from hades.domain.topics import Space as Space
+from hades.domain.topics import State as State
+from hades.domain.topics import Topic as Topic
+from hades.errors import Conflict as Conflict
+from hades.errors import Corrupt as Corrupt
+from hades.errors import Denied as Denied
+from hades.errors import HadesError as HadesError
+from hades.errors import InvalidInput as InvalidInput
+from hades.errors import NotFound as NotFound
+from hades.errors import Refused as Refused
+from hades.errors import Unavailable as Unavailable
+from hades.memory import Memory as Memory
+from hades.memory import View as View
+from hades.opening import open as open
+from hades.store.copy import copy as copy
+from hades.store.records import Problem as Problem
 
 if TYPE_CHECKING:
-    from hades.client.client import Client
-    from hades.context.window import ContextWindow
-    from hades.domain.weights import PathScoring
-    from hades.lifecycle.focus import Focus
-    from hades.operations.memgpt import MemGPT
-    from hades.operations.pathrag import PathRAG
-    from hades.recall.plan import Plan
-
-__all__ = [
-    "Answer",
-    "AsOf",
-    "Belief",
-    "BudgetedContext",
-    "Change",
-    "Chunk",
-    "Citation",
-    "Client",
-    "Conflict",
-    "Consolidation",
-    "ContextItem",
-    "ContextSection",
-    "ContextWindow",
-    "Conveyance",
-    "CoreBlock",
-    "Corrupt",
-    "Denied",
-    "Diagnostic",
-    "Diff",
-    "Disagreement",
-    "Edge",
-    "Entity",
-    "ExtractedFact",
-    "Extraction",
-    "Fact",
-    "FactChange",
-    "Focus",
-    "HadesError",
-    "Hit",
-    "Intent",
-    "Interval",
-    "InvalidInput",
-    "Likeness",
-    "MemGPT",
-    "Memory",
-    "Mentioned",
-    "Mode",
-    "Neighbour",
-    "Node",
-    "NotFound",
-    "Passage",
-    "Path",
-    "PathRAG",
-    "PathScoring",
-    "Plan",
-    "Problem",
-    "Promotion",
-    "Proposal",
-    "Provenance",
-    "QualityFinding",
-    "QualityReport",
-    "Reason",
-    "Recall",
-    "Refused",
-    "Related",
-    "RelationChange",
-    "Resolution",
-    "Sentence",
-    "Side",
-    "Space",
-    "StageReport",
-    "State",
-    "Step",
-    "Strength",
-    "Subgraph",
-    "SubgraphEdge",
-    "SubgraphNode",
-    "Suggestion",
-    "SummaryMade",
-    "Tier",
-    "TimeKind",
-    "TimeWords",
-    "Topic",
-    "Unavailable",
-    "Usage",
-    "View",
-    "Wants",
-    "WindowBlock",
-    "WindowEvent",
-    "WorkingItem",
-    "WorkingMemory",
-    "copy",
-    "open",
-]
-
+    from hades.client.client import Client as Client
+    from hades.context.window import ContextWindow as ContextWindow
+    from hades.domain.weights import PathScoring as PathScoring
+    from hades.lifecycle.focus import Focus as Focus
+    from hades.operations.memgpt import MemGPT as MemGPT
+    from hades.operations.pathrag import PathRAG as PathRAG
+    from hades.recall.plan import Plan as Plan
 
 _LATER = {"Client": "client.client", "Plan": "recall.plan", "Focus": "lifecycle.focus"}
 _LATER |= {"ContextWindow": "context.window", "MemGPT": "operations.memgpt"}
 _LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "domain.weights"}
-"""Opening a memory needs none of these, and pydantic takes as long to import as all the rest."""
+"""Names that are imported at first use: opening a memory needs none of them, and importing pydantic
+takes as long as all the rest."""
+
+_HELPERS = {"Any", "TYPE_CHECKING", "importlib"}
+__all__ = sorted(
+    {name for name in globals() if not name.startswith("_")} - _HELPERS | _LATER.keys()
+)
 
 
 def __getattr__(name: str) -> Any:

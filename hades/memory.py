@@ -1,9 +1,9 @@
-"""Memory: the one front door. What it can do is listed in two classes: `View` reads one space as
-of one moment, `Memory` also writes.
+"""Memory: the list of all operations, in two classes: `View` reads one space as of one moment,
+`Memory` also writes.
 
-Each line names a function of `hades/operations/`, where it is declared and documented. The
-command line, the servers and the client call nothing else. The underscored members here are
-what those functions share.
+Each line names a function of `hades/operations/`, where it is declared and documented. The command
+line, the servers and the client call nothing else. The underscored members are what these
+functions share.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import hades.operations as op
@@ -31,13 +30,11 @@ if TYPE_CHECKING:
 
 DEFAULT_SPACE = "default"
 DEFAULT_ENCODER = "minilm"
-
-
 EMBEDDED_AT_ONCE = 1_000
-"""Of so few passages and facts a question makes the vectors first, which takes two cores 10 to
-25 s; more it leaves to `index`."""
+"""The most passages and facts that a question embeds before it is answered, which takes two cores
+10 to 25 s; more are left to `index`."""
 INDEXED_AGAIN_AT_MOST = 3
-"""So often what waits is looked up again when some of it was purged meanwhile."""
+"""The most attempts to index new states if some of them are purged meanwhile."""
 
 
 class View:
@@ -105,7 +102,7 @@ class View:
         self._store = store
         self._encoder = encoder
         self._engines = {} if engines is None else engines
-        """By encoder, shared by all views of a memory; made when first needed."""
+        """By encoder; shared by all views of a memory, and made at first use."""
         self._space = clean_name(space, "space")
         self._space_id = store.spaces.id(space)
         self.as_of = as_of
@@ -122,12 +119,12 @@ class View:
 
     @property
     def pending(self) -> int:
-        """How many states of this space wait to be indexed; a search for writing does it."""
+        """How many states of this space wait to be indexed; a question indexes them first."""
         return op.maintenance.pending(self)
 
     @property
     def unembedded(self) -> int:
-        """How many passages of this space have no vector yet: words and names find them."""
+        """How many passages of this space have no vector yet; words and names find them."""
         return op.maintenance.unembedded(self)
 
     def at(
@@ -137,25 +134,20 @@ class View:
         valid: TimeLike | None = None,
         known: TimeLike | None = None,
     ) -> View:
-        """The same memory as of another time.
+        """Return the same space as of another time.
 
-        `at("2024-03")` is how the world was then, by all we know today;
-        `at(known="2024-03")` is what we knew then; `at(valid=…, known=…)` holds both.
+        `at("2024-03")` is how the world was then, by all we know today; `at(known="2024-03")` is
+        what we knew then; `at(valid=…, known=…)` combines both.
         """
-        return View(
-            self._store,
-            self._space,
-            self._moment(time, valid, known),
-            self._encoder,
-            self._engines,
-        )
+        moment = self._moment(time, valid, known)
+        return View(self._store, self._space, moment, self._encoder, self._engines)
 
     def in_space(self, name: str) -> View:
-        """The same moment in another space."""
+        """Return another space as of the same moment."""
         return View(self._store, name, self.as_of, self._encoder, self._engines)
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Everything read inside sees one moment, whoever writes meanwhile."""
+        """Let all reads inside see one moment, even if others write meanwhile."""
         return self._store.snapshot()
 
     # For the operations
@@ -174,7 +166,7 @@ class View:
         return AsOf(self._time(valid), self._time(known))
 
     def _require_space(self) -> None:
-        """NotFound when the space was dropped meanwhile: never an empty answer."""
+        """Raise NotFound if the space was dropped meanwhile, so that no empty answer is given."""
         if self._store.spaces.id(self._space) != self._space_id:
             raise NotFound(
                 f"The space {self._space!r} was dropped and created again: open it again."
@@ -189,7 +181,10 @@ class View:
         return node
 
     def _meant_node(self, name: str) -> int:
-        """What a name means to a reader: also the end of a symbol's or a file's, or an arXiv id."""
+        """Return the node that a reader means by a name.
+
+        The name may also be the end of a symbol's name or of a file's path, or an arXiv id.
+        """
         store, space, as_of = self._store, self._space_id, self.as_of
         try:
             known = self._named_node(name)
@@ -209,7 +204,7 @@ class View:
             space, EdgeFilter(node=known, limit=1), as_of
         ):
             return known
-        # A word of some text is hardly meant where one symbol of code is called so.
+        # If exactly one symbol of code has this name, it is meant rather than a word of a text.
         symbols = store.derived_edges.called(space, name).values()
         full = {store.entities.node(space, own, as_of) for own in symbols if "." in own}
         return full.pop() or known if len(full) == 1 else known
@@ -220,9 +215,8 @@ class View:
             from hades.recall.engine import RecallEngine
             from hades.settings import load_settings
 
-            # Two threads may come here at once: the first one's stays.
-            made = RecallEngine(self._store, self._encoder, load_settings().ranker)
-            self._engines.setdefault(self._encoder, made)
+            engine = RecallEngine(self._store, self._encoder, load_settings().ranker)
+            self._engines.setdefault(self._encoder, engine)  # another thread may have been first
         return self._engines[self._encoder]
 
     @property
@@ -237,7 +231,7 @@ class View:
         since: TimeLike | None = None,
         until: TimeLike | None = None,
     ) -> Scope:
-        """What a question may look at, checked."""
+        """Return what a question may look at; raise InvalidInput if an argument is wrong."""
         from hades.recall.find.finder import Scope
 
         for pattern in (tag, glob):
@@ -250,18 +244,18 @@ class View:
     def _ready(
         self, question: str, on_progress: Progress | None, *, degrades: bool = False
     ) -> None:
-        """Check what was asked, then index what was remembered since."""
+        """Check the question, then index new states."""
         clean_content(question)
         if not question.strip():
             raise InvalidInput("Ask something: the question is empty.")
         self._bring_up_to_date(on_progress, degrades=degrades)
 
     def _bring_up_to_date(self, on_progress: Progress | None, *, degrades: bool = False) -> None:
-        """Index what was remembered since; what cannot be encoded now waits."""
+        """Index new states; with `degrades`, go on without them if the encoder is unavailable."""
         if self._store.in_transaction:
             raise InvalidInput("Search before or after a batch or snapshot, not inside it.")
         self._require_space()
-        # An answer tells what it is made without: not_indexed, encoder_failed. A list cannot.
+        # An answer has reasons that report it (not_indexed, encoder_failed); a list has none.
         with suppress(*((Unavailable,) if degrades else ())):
             self._index_pending(on_progress)
 
@@ -291,7 +285,7 @@ class View:
         )
 
     def _index_share(self) -> None:
-        """Index what a question waits for. `_index_in_turns` does the rest."""
+        """Index what a question must wait for; `_index_in_turns` does the rest."""
         from hades.ingest.sharing import index_share
 
         if not self._store.read_only and self._is_behind():
@@ -313,9 +307,9 @@ class View:
         ).run()
 
     def _index_pending(self, on_progress: Progress | None, *, for_question: bool = True) -> None:
-        """Cut, link and embed what was remembered since, where this may be written.
+        """Cut, link and embed new states, unless the memory is open for reading only.
 
-        A question makes a few vectors only. What it leaves is told with its answer.
+        A question computes only a few vectors; its answer reports what is left.
         """
         if self._store.read_only:
             return
@@ -329,7 +323,7 @@ class View:
             return
         with finder.indexing:
             for _ in range(INDEXED_AGAIN_AT_MOST):
-                with suppress(NotFound):  # a state was purged while it was read: look again
+                with suppress(NotFound):  # a state was purged while it was read: try again
                     phases.cut()
                     phases.link()
                     if for_question and self._vectors_missing() <= EMBEDDED_AT_ONCE:
@@ -403,34 +397,23 @@ class Memory(View):
     def __enter__(self) -> Memory:
         return self
 
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file. What was written stays written."""
+        """Close the file or the connection."""
         if self._owner:
             for engine in self._engines.values():
                 engine.finder.finish()
             self._store.close()
 
     def in_space(self, name: str, *, actor: str | None = None) -> Memory:
-        """The same memory, looking at another space; written to as `actor` where given."""
-        return Memory(
-            self._store,
-            name,
-            actor or self._actor,
-            encoder=self._encoder,
-            engines=self._engines,
-            owner=False,
-        )
+        """Return another space of the memory; its writes are by `actor`, if given."""
+        of = self._store, name, actor or self._actor
+        return Memory(*of, encoder=self._encoder, engines=self._engines, owner=False)
 
     def batch(self) -> AbstractContextManager[None]:
-        """All writes inside become one commit: much faster, and all or nothing.
+        """Make all writes inside one commit: much faster, and all or nothing.
 
         >>> with memory.batch():                                # doctest: +SKIP
         ...     for name, text in notes: memory.remember(name, text)
@@ -446,7 +429,7 @@ class Memory(View):
             yield write
 
     def _finish_owed(self) -> bool:
-        """Do what an erasure or restore still owes; whether nothing is owed any more."""
+        """Do what an erasure or restore left to do; return whether nothing is left."""
         if self._store.in_transaction:
             self._store.afterwards(self._finish_owed)
             return False
@@ -454,7 +437,7 @@ class Memory(View):
         return not self._store.owed()
 
     def _drop_indexes(self) -> bool:
-        """Lose what was derived: segments and arrays keep what was purged until rewritten."""
+        """Drop all indexes, which may contain what was purged; return whether all are gone."""
         gone = True
         if self._store.index_folder.exists():
             from hades.index.array_store import drop_files
@@ -471,11 +454,11 @@ class Memory(View):
         return gone
 
     def _patient(self, seconds: float) -> AbstractContextManager[None]:
-        """Inside, writes of this thread wait so long for those of others."""
+        """Let writes of this thread inside wait this long for other writers."""
         return self._store.patient(seconds)
 
     def _follow_encoder(self, *, only_default: bool = False) -> None:
-        """Use the encoder the memory remembers: it may have moved since this was opened."""
+        """Use the encoder that the memory remembers, which may have changed since opening."""
         if not only_default or self._encoder == DEFAULT_ENCODER:
             self._encoder = self._store.meta("encoder") or self._encoder
 

@@ -1,9 +1,10 @@
-"""Opening a memory: a file, a database, or one behind a server."""
+"""Opening a memory: a file, a database, or a memory behind a server."""
 
 from __future__ import annotations
 
 import getpass
 from pathlib import Path
+from typing import Any
 
 from hades.domain.address import is_address, is_socket
 from hades.domain.times import Clock, system_clock
@@ -29,33 +30,27 @@ def open(
     timeout_s: float | None = None,
     retries: int | None = None,
 ) -> Memory:
-    """Open a memory, making it when there is none: `hades.open("~/notes.hades")`.
+    """Open a memory, and create it if there is none: `hades.open("~/notes.hades")`.
 
-    An address opens the memory a server has: `http://host:8674`, `https://…` or
-    `unix:///run/hades/rw.sock`. Then `key` is who you are there (by HTTP, else HADES_KEY),
-    `timeout_s` how long an answer is waited for (60) and `retries` how often a call that found
-    nobody, or a busy server, is tried again (4); encoder, extractor and clock are the server's
-    own.
+    Without a path, open the user's own memory, with the settings for all that is not given.
+    `space` is the space to work in (default: `default`), `actor` the author in the change log
+    (your login name). `busy_timeout_s` is how long a write waits for another process (10).
+    `encoder` computes vectors (the built-in `minilm`), `extractor` finds names in texts from now
+    on: `names` (built in) or `spacy`; the memory remembers it. `clock` replaces the system's
+    clock: a function that returns the microseconds since 1970 as an int.
 
-    Without a path it is the user's own, and whatever is not given is as the settings say.
-    `actor` is who the change log names (your login name), `space` the space to work in
-    (`default`), `busy_timeout_s` how long a write waits for another process's (10),
-    `encoder` who makes vectors (the built-in `minilm`), `extractor` who finds names in texts
-    from now on: `names` (built in) or `spacy`; the memory remembers it. `clock` tells the time
-    instead of the system: a function that returns the microseconds since 1970 as an int.
+    An address opens the memory of a server: `http://host:8674`, `https://…` or
+    `unix:///run/hades/rw.sock`. `key` identifies you there (over HTTP; default: HADES_KEY),
+    `timeout_s` is how long to wait for an answer (60), and `retries` how often a call is repeated
+    if the server is busy or cannot be reached (4). The server chooses encoder, extractor and
+    clock.
     """
     if path is None:
-        from hades.settings import load_settings
-
-        settings = load_settings()
-        path = settings.ready_path()
-        space = space or settings.space
-        key = key or (None if is_socket(path) else settings.key)
-        if not is_address(path):
-            actor = actor or settings.actor
-            busy_timeout_s = settings.busy_timeout_s if busy_timeout_s is None else busy_timeout_s
-            encoder = encoder or (None if settings.encoder == DEFAULT_ENCODER else settings.encoder)
-            extractor = extractor or (None if read_only else settings.extractor)
+        given: dict[str, Any] = {"space": space, "actor": actor, "key": key}
+        given |= {"encoder": encoder, "extractor": extractor, "busy_timeout_s": busy_timeout_s}
+        given |= {"timeout_s": timeout_s, "retries": retries}
+        given = {name: value for name, value in given.items() if value not in (None, "")}
+        return open_with_settings(create=create, read_only=read_only, clock=clock, **given)
     if is_address(path):
         from hades.client.client import connect
 
@@ -85,12 +80,30 @@ def open(
         if extractor is not None:
             memory._use_extractor(extractor)
         if not store.read_only and store.owed():
-            with store.patient(0):  # whoever opens a memory does not wait for its readers
+            with store.patient(0):  # opening does not wait for readers
                 memory._finish_owed()
         return memory
     except BaseException:
         store.close()
         raise
+
+
+def open_with_settings(
+    path: str | Path | None = None, *, read_only: bool = False, **given: Any
+) -> Memory:
+    """Open a memory as `open` does, with the settings for all that is not given."""
+    from hades.settings import load_settings
+
+    settings = load_settings()
+    path = path or settings.ready_path()
+    defaults: dict[str, Any] = {"space": settings.space}
+    if is_address(path):
+        defaults["key"] = None if is_socket(path) else settings.key
+    else:
+        defaults |= {"actor": settings.actor, "busy_timeout_s": settings.busy_timeout_s}
+        defaults["encoder"] = None if settings.encoder == DEFAULT_ENCODER else settings.encoder
+        defaults["extractor"] = None if read_only else settings.extractor
+    return open(path, read_only=read_only, **defaults | given)
 
 
 def _user() -> str:

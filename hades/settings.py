@@ -1,8 +1,7 @@
 """Settings: a YAML file, overridden by the environment, overridden by the caller.
 
-The file is `config.yaml` in the user's configuration folder, or what HADES_CONFIG
-names. Plain pydantic rather than pydantic-settings: the latter takes four times as
-long to import, and every command would pay for it.
+The file is `config.yaml` in the user's configuration folder, or the file named by HADES_CONFIG.
+pydantic-settings is not used because it takes four times as long to import, in every command.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from hades.errors import InvalidInput, Unavailable
 
 PREFIX = "HADES_"
 _URL = r"https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?(/[^#\s]*)?"
-"""Of a server, without a user or a password in it."""
+"""The address of a server, without a user or a password."""
 
 
 class ModelSetting(BaseModel):
@@ -43,19 +42,19 @@ class ModelSetting(BaseModel):
     key_variable: str | None = None
     """The environment variable that holds its key."""
     input_price: float | None = Field(None, ge=0)
-    """Of a million tokens it reads; of a million it writes:"""
     output_price: float | None = Field(None, ge=0)
+    """The prices of a million tokens that it reads, and of a million that it writes."""
     timeout_s: float = Field(60.0, gt=0)
     retries: int = Field(2, ge=0, le=10)
     context_tokens: int = Field(8192, ge=256)
 
     def read_key(self) -> str | None:
-        """Its key, where it has one."""
+        """Return its key, if it has one."""
         return os.environ.get(self.key_variable or "", "").strip() or None
 
 
 class Settings(BaseModel):
-    """What can be set. Each field is also an environment variable, HADES_ and its name."""
+    """All settings. Each is also an environment variable: HADES_ and its name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
@@ -204,13 +203,13 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _check_models(self) -> Settings:
-        names = [one.name for one in self.all_models()]
+        names = [model.name for model in self.all_models()]
         if len({*names, "default"}) <= len(names):
             raise ValueError("names of models must differ, and none may be called default")
         return self
 
     def all_models(self) -> tuple[ModelSetting, ...]:
-        """The language models in the order in which they are asked."""
+        """Return the language models in the order in which they are called."""
         if self.model is None:
             return self.models
         url, _, name = self.model.removeprefix("openai:").partition("#")
@@ -218,13 +217,13 @@ class Settings(BaseModel):
         return (ModelSetting.model_validate(named), *self.models)
 
     def cache_folder(self) -> Path:
-        """The folder of what can be made again; it may not be there yet."""
+        """Return the folder for data that can be rebuilt; it may not exist yet."""
         if self.cache is not None:
             return self.cache.expanduser()
         return Path(platformdirs.user_cache_dir("hades", appauthor=False))
 
     def ready_path(self) -> Path | str:
-        """The memory file, or address, to use; the folder of the default one is made."""
+        """Return the memory file or address to use; create the folder of the default file."""
         if self.path is not None:
             elsewhere = is_address(self.path) or is_server(self.path)
             return self.path if elsewhere else Path(self.path)
@@ -233,20 +232,20 @@ class Settings(BaseModel):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise Unavailable(
-                f"The folder {folder} cannot be made ({error.strerror}): set HADES_PATH."
+                f"The folder {folder} cannot be created ({error.strerror}): set HADES_PATH."
             ) from error
         return folder / "default.hades"
 
 
 @cache
 def cores() -> int:
-    """How many processor cores this process may use; the settings are asked once."""
-    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return load_settings().threads or there or 1
+    """Return how many processor cores this process may use, by settings that are read once."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return load_settings().threads or usable or 1
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
-    """The settings in force: defaults, then the file, then the environment."""
+    """Return the settings in force: defaults, overridden by the file, then the environment."""
     environment = os.environ if environment is None else environment
     path, named = _config_path(environment)
     values = _read(path) if path.exists() or named else {}
@@ -259,9 +258,9 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         wrong = first["msg"]
-        if first["type"] == "string_pattern_mismatch":  # which would show the pattern
-            meant = Settings.model_fields[name.partition(".")[0]].description
-            wrong = f"it is meant as “{meant}”"
+        if first["type"] == "string_pattern_mismatch":  # the message would show the pattern
+            meaning = Settings.model_fields[name.partition(".")[0]].description
+            wrong = f"it is meant as “{meaning}”"
         raise InvalidInput(f"The setting {name!r} is wrong: {wrong.rstrip('.')}.") from error
 
 

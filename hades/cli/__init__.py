@@ -1,5 +1,5 @@
-"""The command line. Most commands are made from the declarations of `hades/operations/`
-(`commands.py`); the other modules are what needs code of its own.
+"""The command line. `commands.py` makes most commands from the declarations in
+`hades/operations/`; the other modules have the commands that need code of their own.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that cannot show a character shows its number instead.
+            # Print a character that the terminal cannot encode as its number.
             stream.reconfigure(errors="backslashreplace")
-    # Of sixty commands one is run: reading the options of all takes longer than many of them.
-    asked = [one for one in app.registered_commands if [one.name] == sys.argv[1:2]]
-    app.registered_commands = asked or app.registered_commands
+    # Keep only the command that is run: reading the options of all sixty takes longer than many.
+    named = [item for item in app.registered_commands if [item.name] == sys.argv[1:2]]
+    app.registered_commands = named or app.registered_commands
     try:
         app()
     except BrokenPipeError:
-        # The reader of our output went away (`hades topics | head`): nothing to say.
+        # The reader of our output is gone (`hades topics | head`), so no message is printed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)

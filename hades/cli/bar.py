@@ -1,7 +1,7 @@
-"""The progress bar: what is being done, how much of it, how fast, and how long it will take.
+"""The progress bar: the work, how much is done, the rate, and the time left.
 
-Work tells of itself as (what, done, total). Each `what` is a bar of its own, so that rate
-and time left are those of the phase under way and not of the ones before.
+Progress is reported as (what, done, total). Each `what` has its own bar, so that rate and time left
+are those of the current phase.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from rich.text import Text
 
 
 class Pace(ProgressColumn):
-    """How much is done and of how much, how many a second, and how long the rest takes.
+    """The column with the amount done, the rate per second, and the time left.
 
-    The rate is from the first report to now: batches are few and uneven, so no shorter window.
+    The rate is the mean since the first report: batches are too few and uneven for a shorter time.
     """
 
     def render(self, task: Task) -> Text:
@@ -30,7 +30,7 @@ class Pace(ProgressColumn):
 
 
 class Bars:
-    """Bars on a terminal; hearing of new work, the old bar goes."""
+    """A progress bar on a terminal, replaced when other work begins."""
 
     def __init__(self, console: Console) -> None:
         self.progress = Progress(
@@ -44,7 +44,7 @@ class Bars:
         self._task: TaskID | None = None
 
     def told(self, what: str, done: int, total: int) -> None:
-        """So much of this work is done; a total of 0 is not known."""
+        """Show how much of this work is done; a total of 0 means unknown."""
         if self._task is None or what != self._what:
             if self._task is not None:
                 self.progress.remove_task(self._task)

@@ -19,7 +19,7 @@ GROUPS = {
     "review": "Approve or reject proposed changes.",
     "core": "Edit core blocks: text that a model always sees.",
 }
-"""What the commands with a first word in common are about."""
+"""The help of each group of commands."""
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def add_commands(app: typer.Typer) -> None:
 
 def add_command(app: typer.Typer, name: str, operation: Operation) -> None:
     """Add the command of one operation."""
-    own = [as_option(one) for one in operation.parameters if is_offered(one)]
+    own = [as_option(item) for item in operation.parameters if is_offered(item)]
     if operation.confirm is not None:
         own.append(_YES)
 
@@ -56,29 +56,28 @@ def add_command(app: typer.Typer, name: str, operation: Operation) -> None:
 def extended(
     app: typer.Typer, operation: Operation, *optional: str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a command for an operation that does more than call it.
+    """Register a command that does more than call its operation.
 
-    The function takes its own options by name, and those of the operation as one mapping;
-    the operation's parameters named in `optional` may be left out on the command line.
+    The function takes the operation's values as one mapping, and its own options by name. The
+    parameters named in `optional` may be left out on the command line.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(function, eval_str=True).parameters
-        own = [one for name, one in signature.items() if name not in ("invocation", "given")]
-        names = {one.name for one in own}
+        own = dict(inspect.signature(function, eval_str=True).parameters)
+        del own["invocation"], own["given"]
         theirs = [
-            as_option(one, optional=one.name in optional)
-            for one in operation.parameters
-            if is_offered(one)
+            as_option(item, optional=item.name in optional)
+            for item in operation.parameters
+            if is_offered(item)
         ]
 
         def run(invocation: Invocation, **values: Any) -> None:
-            mine = {name: values.pop(name) for name in names}
+            mine = {name: values.pop(name) for name in own}
             function(invocation, values, **mine)
 
         run.__doc__ = function.__doc__
         run.__name__ = function.__name__
-        parameters = [*theirs, *own]
+        parameters = [*theirs, *own.values()]
         register(app, operation.name, run, parameters, timed=operation.timed, asks=operation.asks)
         return function
 
@@ -86,12 +85,11 @@ def extended(
 
 
 def call(operation: Operation, memory: Any, given: Mapping[str, Any], progress: Progress) -> Any:
-    """Call an operation with what the command line gave."""
-    values = {
-        one.name: read_json(given[one.name], one.name) if one.about.json else given[one.name]
-        for one in operation.parameters
-        if one.name in given
-    }
+    """Call an operation with the values of the command line."""
+    values = dict(given)
+    for parameter in operation.parameters:
+        if parameter.about.json and parameter.name in values:
+            values[parameter.name] = read_json(values[parameter.name], parameter.name)
     args, named = operation.arguments(values)
     if operation.tells_progress:
         named["on_progress"] = progress
@@ -99,13 +97,13 @@ def call(operation: Operation, memory: Any, given: Mapping[str, Any], progress: 
 
 
 def is_offered(parameter: Parameter) -> bool:
-    """Whether the command line has it: an argument by its place, or an option by its flag."""
-    by_place = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-    return by_place or parameter.about.flag is not None
+    """Return whether the command line has a parameter: it is positional, or has a flag."""
+    is_positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+    return is_positional or parameter.about.flag is not None
 
 
 def as_option(parameter: Parameter, *, optional: bool = False) -> inspect.Parameter:
-    """A parameter as Typer reads it."""
+    """Return a parameter as Typer reads it."""
     about, kind = parameter.about, _cli_type(parameter)
     option: Any = typer.Argument(help=about.help)
     if about.flag is not None:
@@ -127,19 +125,20 @@ _YES = inspect.Parameter(
 
 
 def _cli_type(parameter: Parameter) -> Any:
-    """The type a command line can give: one of str, int, float, bool, or several strings."""
+    """Return the type on the command line: str, int, float, bool, or a list of strings."""
     if parameter.is_list:
         return list[str]
-    kinds = [one for one in get_args(parameter.type) or (parameter.type,) if one is not type(None)]
+    types = get_args(parameter.type) or (parameter.type,)
+    kinds = [type_ for type_ in types if type_ is not type(None)]
     optional = parameter.default is None
-    several = any(get_origin(one) is Iterable for one in kinds)
+    several = any(get_origin(type_) is Iterable for type_ in kinds)
     text = parameter.about.json or str in kinds or not set(kinds) & {int, float, bool}
     kind: Any = list[str] if several else str if text else kinds[0]
     return kind | None if optional else kind
 
 
 def read_json(given: str | None, what: str) -> Any:
-    """A JSON object as the command line gives it: as text, or @ and the file it is in."""
+    """Read a JSON object that is given as text, or as @ and the path of a file."""
     if given is None:
         return None
     text = given

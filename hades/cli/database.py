@@ -1,4 +1,4 @@
-"""Commands about a memory in PostgreSQL: making it, looking at it, letting roles in."""
+"""Commands about a memory in PostgreSQL: create it, show its status, grant rights, distribute."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def init(
     """Create the tables of a memory if they do not exist."""
     if schema is not None:
         address += f"{'&' if '?' in address else '?'}schema={schema}"
-    made = False
+    created = False
     try:
         opened = _opened(address)
     except NotFound:
-        opened, made = _opened(address, create=True), True
+        opened, created = _opened(address, create=True), True
     with closing(opened) as database:
         version = database.value("SELECT max(number) FROM migrations")
-        told = {"address": database.place, "schema_version": version, "made": made}
-    what = "made" if made else "there is a memory at"
-    invocation.show(told, lambda out: out.print(f"{what} {told['address']}", markup=False))
+        done = {"address": database.place, "schema_version": version, "made": created}
+    what = "made" if created else "there is a memory at"
+    invocation.show(done, lambda out: out.print(f"{what} {done['address']}", markup=False))
 
 
 @command(db_app, "status", spaced=False)
@@ -60,7 +60,7 @@ def status(invocation: Invocation) -> None:
         for name, value in found.items():
             if name != "tables":
                 if isinstance(value, dict):
-                    value = ", ".join(f"{key}: {one}" for key, one in value.items())
+                    value = ", ".join(f"{key}: {part}" for key, part in value.items())
                 facts.add_row(name, "–" if value in (None, "") else clean(str(value)))
         for name, size in found["tables"].items():
             sizes.add_row(clean(name), f"{size['rows']:,}", f"{size['bytes']:,}")
@@ -79,13 +79,14 @@ def grant(
 ) -> None:
     """Set what a database role may do.
 
-    Without --space it counts for the whole memory. With --space it adds that space to the
-    spaces granted before.
+    Without --space the right applies to the whole memory. With --space, that space is added to
+    the spaces granted before.
     """
     from hades.store.postgres.address import read_server_address
     from hades.store.postgres.grants import grant as grant_right
 
-    rights = [one for one, given in {"read": read, "write": write, "none": none}.items() if given]
+    options = {"read": read, "write": write, "none": none}
+    rights = [right for right, is_given in options.items() if is_given]
     space = invocation.space or os.environ.get("HADES_SPACE")
     if len(rights) != 1 or (none and space):
         raise InvalidInput(
@@ -93,10 +94,10 @@ def grant(
         )
     address = read_server_address(_address(invocation))
     spaces = grant_right(address, role, rights[0], space)
-    told = {"role": role, "may": rights[0], "spaces": spaces}
+    granted = {"role": role, "may": rights[0], "spaces": spaces}
     where = "" if none else " in " + (", ".join(spaces) if space else "all spaces")
     what = "nothing" if none else rights[0]
-    invocation.show(told, lambda out: out.print(f"{role} may {what}{where}", markup=False))
+    invocation.show(granted, lambda out: out.print(f"{role} may {what}{where}", markup=False))
 
 
 @command(db_app, "distribute", spaced=False)
@@ -107,9 +108,8 @@ def distribute(invocation: Invocation) -> None:
     """
     from hades.store.postgres.distribute import distribute as place_memory
 
-    address = _address(invocation)
-    told = {"worker": place_memory(address)}
-    invocation.show(told, lambda out: out.print(f"on {told['worker']}", markup=False))
+    worker = place_memory(_address(invocation))
+    invocation.show({"worker": worker}, lambda out: out.print(f"on {worker}", markup=False))
 
 
 def _address(invocation: Invocation) -> str:

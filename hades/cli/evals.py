@@ -1,4 +1,4 @@
-"""The command that measures how well questions are answered."""
+"""The commands that measure how well questions are answered, and that train the ranker."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def evaluate(
 
     if answers and (systems or report or held_out):
         raise InvalidInput("--answers measures `ask` alone: no --systems, --report or --held-out.")
-    chosen = chosen_systems(one.strip() for one in (systems or "").split(",") if one.strip())
+    chosen = chosen_systems(name.strip() for name in (systems or "").split(",") if name.strip())
     eval_set = load_set(folder, questions)
     eval_set = eval_set if fold is None else eval_set.half(fold)
     eval_set = eval_set if limit is None else eval_set.first(limit)
@@ -136,8 +136,8 @@ def _climb(
         open_set(eval_set, settings.cache_folder(), on_progress=progress, **options) as opened,
     ):
         if answers:
-            told = measure_answers(eval_set, opened, progress)
-            invocation.show(told, lambda out: show_answers(told, out))
+            numbers = measure_answers(eval_set, opened, progress)
+            invocation.show(numbers, lambda out: show_answers(numbers, out))
             return
         rankers = (Ranker.load(held_out[0]), Ranker.load(held_out[1])) if held_out else None
         measured = measure(eval_set, opened, systems, progress, rankers)
@@ -148,10 +148,10 @@ def _climb(
 def _sizes(notes: str | None) -> list[int | None]:
     from hades.errors import InvalidInput
 
-    words = [one.strip() for one in (notes or "all").split(",")]
-    if wrong := next((one for one in words if not re.fullmatch("all|[0-9]{1,9}", one)), None):
+    words = [word.strip() for word in (notes or "all").split(",")]
+    if wrong := next((word for word in words if not re.fullmatch("all|[0-9]{1,9}", word)), None):
         raise InvalidInput(f"--notes takes numbers and `all`, such as 10,30,all, not {wrong!r}.")
-    return [None if one == "all" else int(one) for one in words]
+    return [None if word == "all" else int(word) for word in words]
 
 
 def _write(measured: Measured | ByType, folder: Path | None) -> None:
@@ -162,35 +162,35 @@ def _write(measured: Measured | ByType, folder: Path | None) -> None:
 
 
 def show_measured(measured: Measured, out: Console) -> None:
-    """The ladder as a table; shares in per cent."""
+    """Print the ladder as a table, with shares in per cent."""
     from hades.cli import render
     from hades.evals.report import ladder_table
 
     first, *wrong = measured.sentences()
     out.print(f"[bold]{render.clean(measured.dataset)}[/]: {first}")
-    for one in wrong:
-        out.print(f"[red]{render.clean(one)}[/]")
+    for sentence in wrong:
+        out.print(f"[red]{render.clean(sentence)}[/]")
     _show_table(ladder_table(measured), out)
 
 
 def show_by_type(measured: ByType, misses: Sequence[Outcome], out: Console) -> None:
-    """A table by type of question for each size or system; shares in per cent."""
+    """Print a table by type of question for each size or system, with shares in per cent."""
     from hades.cli import render
     from hades.evals.report import type_tables
 
-    for one in misses:
-        out.print(render.printable(str(one)), markup=False)
+    for outcome in misses:
+        out.print(render.printable(str(outcome)), markup=False)
     for name, table in type_tables(measured).items():
         out.print(f"[bold]{render.clean(measured.dataset)}[/]: {name}")
         _show_table(table, out)
 
 
-def show_answers(told: Mapping[str, Any], out: Console) -> None:
-    """What asking is worth, a number a line; shares in per cent."""
+def show_answers(numbers: Mapping[str, Any], out: Console) -> None:
+    """Print the measures of `ask`, one in a line, with shares in per cent."""
     from hades.evals.answers import SHARES
 
-    table = [["measure", told["dataset"]]]
-    for name, value in told.items():
+    table = [["measure", numbers["dataset"]]]
+    for name, value in numbers.items():
         if name in SHARES:
             value = "–" if value is None else f"{100 * value:.1f} %"
         if name != "dataset":
@@ -227,7 +227,7 @@ def train_ranker(
 
     sets = [load_set(folder) for folder in folders]
     if fold is not None:
-        sets = [one.half(fold) for one in sets]
+        sets = [eval_set.half(fold) for eval_set in sets]
     settings = load_settings()
     options: dict[str, Any] = {"cache": settings.cache_folder(), "encoder": settings.encoder}
     with invocation.progress() as progress:

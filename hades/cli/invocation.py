@@ -1,8 +1,7 @@
-"""The edge of the process: the options every command has, opening, printing, errors.
+"""What all commands share: options, opening the memory, printing, errors.
 
-A command is a function of a `Invocation` and its own arguments. `command` adds the shared
-options to it; `Invocation` opens the memory they name and prints what the command gives,
-for people or as JSON.
+A command is a function of an `Invocation` and its own arguments. `command` adds the shared options;
+`Invocation` opens the memory that they name, and prints a result as text or as JSON.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hades.domain.address import is_address, is_socket, read_address
+from hades.domain.address import is_address, read_address
 from hades.errors import HadesError, InvalidInput, Unavailable
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ _DEFAULTS = {"json": False, "read_only": False}
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What the shared options of a command line say."""
+    """The values of the shared options."""
 
     memory: str | None = None
     space: str | None = None
@@ -73,32 +72,15 @@ class Invocation:
 
     @contextmanager
     def opened(self, *, create: bool = False, read_only: bool = False) -> Iterator[Memory]:
-        """The memory the options name."""
-        from hades.opening import open as open_memory
-        from hades.settings import load_settings
+        """Open the memory that the options name."""
+        from hades.opening import open_with_settings
 
-        settings = load_settings()
-        path = self.memory or settings.ready_path()
-        space = self.space or settings.space
-        if is_address(path):
-            key = None if is_socket(path) else settings.key
-            memory = open_memory(path, space=space, key=key, read_only=read_only)
-        else:
-            memory = open_memory(
-                path,
-                space=space,
-                actor=settings.actor,
-                create=create,
-                read_only=read_only,
-                busy_timeout_s=settings.busy_timeout_s,
-                encoder=None if settings.encoder == "minilm" else settings.encoder,
-                extractor=None if read_only else settings.extractor,
-            )
-        with memory:
+        space = {"space": self.space} if self.space else {}
+        with open_with_settings(self.memory, create=create, read_only=read_only, **space) as memory:
             yield memory
 
     def place(self) -> str | Path:
-        """The memory file or database the options name, for a server of it."""
+        """Return the memory file or database that the options name, for a server."""
         from hades.settings import load_settings
 
         path = self.memory or load_settings().ready_path()
@@ -109,13 +91,13 @@ class Invocation:
 
     @contextmanager
     def viewed(self) -> Iterator[View]:
-        """The memory as of the time the options name, for reading."""
+        """Open the memory for reading, as of the time that the options name."""
         with self.opened(read_only=True) as memory:
             yield self._at(memory)
 
     @contextmanager
     def opened_for(self, operation: Operation) -> Iterator[tuple[Any, Progress]]:
-        """The memory as an operation needs it: for writing, or as of the time asked for."""
+        """Open the memory as an operation needs it: for writing, or as of a time."""
         if operation.asks:
             with self.asked() as asked:
                 yield asked
@@ -127,19 +109,21 @@ class Invocation:
 
     @contextmanager
     def asked(self) -> Iterator[tuple[View, Progress]]:
-        """The same for a question: open for writing, so that new notes are indexed first,
-        unless the options say to write nothing; then those that wait are told."""
+        """Open the memory for a question, and report what is not indexed yet.
+
+        It is open for writing, so that new notes are indexed first, unless `--read-only` is given.
+        """
         with self.opened(read_only=self.read_only) as memory, self.progress() as progress:
             yield self._at(memory), progress
-            said = self.waiting(memory)
-        sys.stderr.write(said)
+            remark = self.waiting(memory)
+        sys.stderr.write(remark)
 
     def waiting(self, memory: Memory) -> str:
-        """What questions do not find yet, or only by words and names, as a line for people."""
+        """Return a line that says what is not indexed or has no vector yet; "" if nothing."""
         waiting = memory.pending
         missing = memory.unembedded if waiting else 0
         if missing:
-            return f"{missing:,} passages have no vector yet: `hades index` goes on with it.\n"
+            return f"{missing:,} passages have no vector yet: `hades index` continues.\n"
         what = "1 note waits" if waiting == 1 else f"{waiting:,} notes wait"
         how = "ask once without --read-only" if self.read_only else "ask again later"
         return f"{what} to be indexed: {how}.\n" if waiting else ""
@@ -149,13 +133,13 @@ class Invocation:
         return memory if now else memory.at(self.at, known=self.known)
 
     def show_result(self, value: Any, kind: Any) -> None:
-        """Print a result of this type: as JSON where asked, else as a terminal shows it."""
+        """Print a result of this type: with `--json` as JSON, else as text or a table."""
         from hades.cli.render import render
 
         self.show(value, lambda out: render(out, value, kind))
 
     def show(self, value: Any, render: Callable[[Console], None]) -> None:
-        """Print a result: as JSON where asked, else as `render` draws it."""
+        """Print a result: with `--json` as JSON, else by `render`."""
         if self.json:
             from hades.domain.plain import plain
 
@@ -165,7 +149,7 @@ class Invocation:
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
-        """A progress bar on the terminal; silent where there is none."""
+        """Show a progress bar if standard error is a terminal."""
         if self.json or not sys.stderr.isatty():
             yield lambda _what, _done, _total: None
             return
@@ -185,17 +169,17 @@ class Invocation:
 
 
 def require_extra(*modules: str) -> None:
-    """Say which extra to install where one of its modules is not there."""
+    """Raise Unavailable, naming the extra to install, if a module is missing."""
     if not all(map(importlib.util.find_spec, modules)):
         raise Unavailable("The server needs the extra `server`: pip install '.[server]'.")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Where text for people goes."""
+    """Return the console for text."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    # A pipe has no width: lines stay whole there, so that grep and cut work.
+    # In a pipe, lines are not wrapped, so that grep and cut work.
     width = None if stream.isatty() else _PIPE_WIDTH
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=True, emoji=False)
 
@@ -206,8 +190,9 @@ def command(
     """Register a function of an Invocation as a command with the shared options: see `register`."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(function, eval_str=True).parameters.values()
-        register(app, name, function, [one for one in own if one.name != "invocation"], **about)
+        own = dict(inspect.signature(function, eval_str=True).parameters)
+        del own["invocation"]
+        register(app, name, function, own.values(), **about)
         return function
 
     return decorate
@@ -226,16 +211,16 @@ def register(
 ) -> None:
     """Register a function of an Invocation and these parameters.
 
-    One that `asks` is timed too, and can be told to write nothing; other commands that read
-    never write. One that is not `of_memory` has a memory of its own and only takes --json; one
-    that is not `spaced` is about the whole memory.
+    A `timed` command takes --at and --known; one that `asks` also takes --read-only. A command
+    that is not `of_memory` takes only --json. One that is not `spaced` concerns the whole memory
+    and takes no --space.
     """
     shared = (_SHARED if of_memory else {"json": JSON}) | (_TIMED if timed else {})
     shared |= _ASKING if asks else {}
     if not spaced:
         shared.pop("space")
     keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [one.replace(kind=keyword) for one in own]
+    parameters = [parameter.replace(kind=keyword) for parameter in own]
     parameters += [
         inspect.Parameter(option, keyword, default=_DEFAULTS.get(option), annotation=annotation)
         for option, annotation in shared.items()
@@ -249,7 +234,7 @@ def register(
     run.__doc__ = function.__doc__
     run.__name__ = function.__name__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     app.command(name)(run)
 
 
@@ -260,13 +245,13 @@ def edge(*, as_json: bool) -> Iterator[None]:
         yield
     except HadesError as error:
         if as_json:
-            told = {"error": type(error).__name__, "message": str(error)}
-            sys.stderr.write(jsonlib.dumps(told, ensure_ascii=False) + "\n")
+            report = {"error": type(error).__name__, "message": str(error)}
+            sys.stderr.write(jsonlib.dumps(report, ensure_ascii=False) + "\n")
         else:
             sys.stderr.write(f"hades: {error}\n")
         raise typer.Exit(2) from error
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        sys.stderr.write("hades: The disk is full: make room, then do it again.\n")
+        sys.stderr.write("hades: The disk is full: free some space, then try again.\n")
         raise typer.Exit(2) from error

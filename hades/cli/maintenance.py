@@ -27,8 +27,8 @@ app.add_typer(spaces_app, name="spaces")
 def list_spaces(invocation: Invocation) -> None:
     """List the spaces of the memory."""
     with invocation.viewed() as view:
-        found = view.spaces()
-    invocation.show_result(found, list[Space])
+        spaces = view.spaces()
+    invocation.show_result(spaces, list[Space])
 
 
 @command(spaces_app, "create")
@@ -51,8 +51,8 @@ def drop_space(
     with invocation.opened() as memory:
         invocation.confirm(f"Erase the space {name!r} with everything in it?", yes)
         memory.drop_space(name)
-        found = memory.spaces()
-    invocation.show_result(found, list[Space])
+        spaces = memory.spaces()
+    invocation.show_result(spaces, list[Space])
 
 
 @command(app, "export", timed=True)
@@ -105,7 +105,7 @@ def restore(
     if not path.is_file():
         raise InvalidInput(f"There is no backup at {path}.")
     with invocation.opened(create=True) as memory:
-        invocation.confirm(f"Replace everything in the memory by {path}?", yes)
+        invocation.confirm(f"Replace everything in the memory with {path}?", yes)
         with invocation.progress() as progress:
             memory.restore(path, progress)
     invocation.show({"restored": str(path)}, lambda out: out.print(f"restored {path}"))
@@ -153,9 +153,9 @@ def models(invocation: Invocation, given: dict[str, Any]) -> None:
     The exit code is 1 when a model does not answer `--check`.
     """
     with invocation.viewed() as view:
-        found = view.models(**given)
-    invocation.show_result(found, OPERATIONS["models"].returns)
-    if any(one.answers is False for one in found):
+        reports = view.models(**given)
+    invocation.show_result(reports, OPERATIONS["models"].returns)
+    if any(report.answers is False for report in reports):
         raise typer.Exit(1)
 
 
@@ -165,12 +165,12 @@ def settings(invocation: Invocation) -> None:
     from hades.cli.render import clean, table
     from hades.settings import PREFIX, load_settings
 
-    found = load_settings()
-    path = str(invocation.memory or found.ready_path())
-    # An address may hold a key, or a password.
+    loaded = load_settings()
+    path = str(invocation.memory or loaded.ready_path())
+    # An address may contain a key or a password.
     shown = read_address(path).text if is_address(path) else without_password(path)
-    values = found.model_dump(mode="json") | {"path": shown}
-    values["key"] = None if found.key is None else "(set)"
+    values = loaded.model_dump(mode="json") | {"path": shown}
+    values["key"] = None if loaded.key is None else "(set)"
 
     def render(out: object) -> None:
         rows = table("setting", "value", "environment")
@@ -191,11 +191,11 @@ def warm(invocation: Invocation) -> None:
     from hades.recall.warming import load_kernels, timed
 
     if not invocation.json:
-        sys.stderr.write("Warming; the first time the kernels are compiled: some seconds.\n")
+        sys.stderr.write("Warming up; compiling the kernels the first time takes some seconds.\n")
     try:
         with invocation.opened() as memory, invocation.progress() as progress:
-            found = memory.warm(progress)
+            seconds = memory.warm(progress)
     except NotFound:
         # After an installation there is no memory yet, but there are kernels to compile.
-        found = timed({"kernels": load_kernels}, None)
-    invocation.show_result(found, dict[str, float])
+        seconds = timed({"kernels": load_kernels}, None)
+    invocation.show_result(seconds, dict[str, float])

@@ -1,10 +1,10 @@
-"""The command for agents: `hades mcp`, and writing it into their configuration."""
+"""The command for agents: `hades mcp`, which can also be written into their configuration."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,9 +12,6 @@ from hades.cli import app
 from hades.cli.invocation import Invocation, command, require_extra
 from hades.domain.address import is_address, is_server
 from hades.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from hades.serve.mcp.install import ConfigChange
 
 ToolSet = Literal["core", "memgpt", "all"]
 
@@ -82,6 +79,7 @@ def _serve(invocation: Invocation, *, read_only: bool, tools: str) -> None:
 def _install(
     invocation: Invocation, client: str, options: list[str], *, here: bool, name: str, yes: bool
 ) -> None:
+    from hades.cli.render import printable
     from hades.serve.mcp import install
     from hades.settings import load_settings
 
@@ -93,22 +91,16 @@ def _install(
         arguments += ["--space", invocation.space]
     arguments += options
     change = install.plan(client, name, arguments, here=Path.cwd() if here else None)
-    _show(change)
+    sys.stdout.write(f"{change.client.title} reads {change.file}. This goes in:\n")
+    sys.stdout.write(printable(change.shown()) + "\n")
     if not change.is_news:
         sys.stdout.write("It is there already: nothing to write.\n")
         return
+    if change.replaces is not None:
+        sys.stdout.write(f"It takes the place of: {printable(str(change.replaces))}\n")
     invocation.confirm(f"Write this to {change.file}?", yes)
     kept = install.apply(change)
     sys.stdout.write(f"Written to {change.file}.\n")
     if kept is not None:
         sys.stdout.write(f"The file as it was: {kept}\n")
-    sys.stdout.write(f"Start {change.client.title} anew to use it.\n")
-
-
-def _show(change: ConfigChange) -> None:
-    from hades.cli.render import printable
-
-    sys.stdout.write(f"{change.client.title} reads {change.file}. This goes in:\n")
-    sys.stdout.write(printable(change.shown()) + "\n")
-    if change.replaces is not None and change.is_news:
-        sys.stdout.write(f"It takes the place of: {printable(str(change.replaces))}\n")
+    sys.stdout.write(f"Restart {change.client.title} to use it.\n")

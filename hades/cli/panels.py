@@ -1,4 +1,4 @@
-"""The headings of `hades --help`, and which commands stand under each."""
+"""The headings of `hades --help`, and the commands under each."""
 
 from __future__ import annotations
 
@@ -7,73 +7,18 @@ from typing import Any
 from typer.core import TyperGroup
 
 PANELS = {
-    "Everyday": (
-        "remember",
-        "get",
-        "topics",
-        "history",
-        "search",
-        "ask",
-        "recall",
-        "ingest",
-        "relate",
-        "change-fact",
-        "forget",
-        "mcp",
-    ),
-    "Questions": (
-        "context",
-        "working-memory",
-        "paths",
-        "neighbours",
-        "subgraph",
-        "related",
-        "mentions",
-    ),
-    "Versions": ("diff", "chunks", "log", "purge"),
-    "Facts and entities": (
-        "edges",
-        "edge",
-        "unrelate",
-        "when-changed",
-        "inverses",
-        "set-inverse",
-        "entities",
-        "entity",
-        "alias",
-        "kind",
-        "merge",
-        "split",
-        "resolve",
-        "import-triples",
-    ),
-    "Looking after knowledge": (
-        "propose",
-        "review",
-        "extract",
-        "promote",
-        "suggest",
-        "quality",
-        "consolidate",
-        "summaries",
-        "drill",
-        "core",
-    ),
-    "Indexes and storage": ("index", "reembed", "warm", "archive", "tiers"),
-    "The memory as a whole": (
-        "stats",
-        "check",
-        "spaces",
-        "backup",
-        "restore",
-        "copy",
-        "export",
-        "import",
-        "settings",
-        "models",
-    ),
-    "Server and database": ("serve", "keys", "db"),
-    "Evaluation": ("eval", "train-ranker"),
+    "Everyday": "remember get topics history search ask recall ingest relate change-fact forget "
+    "mcp",
+    "Questions": "context working-memory paths neighbours subgraph related mentions",
+    "Versions": "diff chunks log purge",
+    "Facts and entities": "edges edge unrelate when-changed inverses set-inverse entities entity "
+    "alias kind merge split resolve import-triples",
+    "Looking after knowledge": "propose review extract promote suggest quality consolidate "
+    "summaries drill core",
+    "Indexes and storage": "index reembed warm archive tiers",
+    "The memory as a whole": "stats check spaces backup restore copy export import settings models",
+    "Server and database": "serve keys db",
+    "Evaluation": "eval train-ranker",
 }
 """Commands by heading, in the order in which the help shows them."""
 
@@ -90,7 +35,7 @@ class PanelGroup(TyperGroup):
         for heading, names in PANELS.items():
             rows = [
                 (name.ljust(width), self.commands[name].get_short_help_str(formatter.width))
-                for name in names
+                for name in names.split()
                 if name in self.commands
             ]
             if rows:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Show = Callable[["Console", Any], None]
 
 SKIPPED_LISTED = 3
-"""So many skipped files are named; more are counted by kind."""
+"""Up to this many skipped files are named; more are counted by kind."""
 KINDS_SHOWN = 6
 STYLES = {
     "head": "bold",
@@ -65,7 +65,7 @@ def show_lines(console: Console, lines: PlainText) -> None:
     """Print the plain text of a result in colour."""
     for line in lines:
         if isinstance(line, TextBody):
-            # Past the console: it would expand tabs and wrap lines.
+            # Written past the console, which would expand tabs and wrap lines.
             console.file.write(printable(line.text) + "\n")
             continue
         details = one_line("".join(f"  {part}" for part in line.details))
@@ -195,12 +195,12 @@ TABLES: dict[Any, Show] = {
         "command",
     ),
 }
-"""How lists of these are shown in columns."""
+"""How lists of these types are shown in columns."""
 
 
 @writes(Summary)
 def summary_lines(done: Summary, *, verbose: bool = True) -> PlainText:
-    """Say what an ingestion did; what was skipped file by file, or counted by kind."""
+    """Say what an ingestion did; skipped files are named, or counted by kind."""
     counts = ("added", "changed", "unchanged", "renamed", "removed")
     yield TextLine(", ".join(f"{getattr(done, name)} {name}" for name in counts))
     spent = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in done.seconds.items())
@@ -217,7 +217,7 @@ def summary_lines(done: Summary, *, verbose: bool = True) -> PlainText:
 
 
 def _numbers(console: Console, found: Mapping[str, float]) -> None:
-    """Show named numbers, one a line; those with a fraction are seconds."""
+    """Show named numbers, one in a line; floats are seconds."""
     is_seconds = any(isinstance(number, float) for number in found.values())
     rows = table("", "seconds" if is_seconds else "")
     for name, number in found.items():
@@ -227,7 +227,7 @@ def _numbers(console: Console, found: Mapping[str, float]) -> None:
 
 @writes(dict[str, str])
 def _renamed(names: Mapping[str, str]) -> PlainText:
-    """List one name for another, a pair a line."""
+    """List pairs of names, one in a line."""
     lines = [TextLine(f"{name} → {other}") for name, other in names.items()]
     return lines or [TextLine("none")]
 

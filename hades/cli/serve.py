@@ -1,4 +1,4 @@
-"""Commands about the server: running it, and the keys it knows callers by."""
+"""Commands about the server: run it, and manage the keys of its callers."""
 
 from __future__ import annotations
 
@@ -140,8 +140,8 @@ def list_keys(invocation: Invocation) -> None:
 
     The keys themselves are never shown.
     """
-    found = [key.shown() for key in _keys(invocation).listed()]
-    invocation.show(found, lambda out: _show_keys(out, found))
+    keys = [key.shown() for key in _keys(invocation).listed()]
+    invocation.show(keys, lambda out: _show_keys(out, keys))
 
 
 @command(keys_app, "revoke", spaced=False)
@@ -152,8 +152,8 @@ def revoke_key(
 
     A running server rejects it at once.
     """
-    gone = _keys(invocation).revoke(name).shown()
-    invocation.show(gone, lambda out: out.print(f"revoked {gone['name']}", markup=False))
+    key = _keys(invocation).revoke(name).shown()
+    invocation.show(key, lambda out: out.print(f"revoked {key['name']}", markup=False))
 
 
 def _keys(invocation: Invocation) -> Keys:
@@ -163,29 +163,29 @@ def _keys(invocation: Invocation) -> Keys:
     return Keys(keys_beside(files_of(invocation.place())))
 
 
-def _show_keys(out: Console, found: list[dict[str, Any]]) -> None:
+def _show_keys(out: Console, keys: list[dict[str, Any]]) -> None:
     from hades.cli import render as show
 
     rows = show.table("name", "id", "role", "spaces", "made", "last used")
-    for key in found:
+    for key in keys:
         spaces = "all" if key["spaces"] is None else ", ".join(key["spaces"])
         times = [(key[field] or "never")[:19].replace("T", " ") for field in ("made_at", "used_at")]
         rows.add_row(show.clean(key["name"]), key["id"], key["role"], show.clean(spaces), *times)
-    out.print(rows if found else "no keys")
+    out.print(rows if keys else "no keys")
 
 
 def _say(invocation: Invocation, started: Started) -> None:
-    """Tell where the server listens; as one JSON object where asked."""
+    """Print where the server listens; with `--json`, as one JSON object."""
     if invocation.json:
         from hades.domain.plain import plain
 
         text = json.dumps(plain(started), ensure_ascii=False)
     else:
         lines = [f"hades serves {started.memory}"]
-        for one in started.listening:
-            lines.append(f"  {one['where']}  {_FOR.get(one['listener'], 'with a key')}")
+        for place in started.listening:
+            lines.append(f"  {place['where']}  {_FOR.get(place['listener'], 'with a key')}")
         lines.append(f"  audit log: {started.audit}")
-        if not started.has_keys and any(one["listener"] == "http" for one in started.listening):
+        if not started.has_keys and any(at["listener"] == "http" for at in started.listening):
             lines.append("There are no keys yet: `hades keys create NAME` makes one.")
         text = "\n".join(lines)
     sys.stdout.write(text + "\n")

@@ -1,4 +1,4 @@
-"""Commands that take knowledge in."""
+"""Commands that read in knowledge, and that index and embed it."""
 
 from __future__ import annotations
 
@@ -84,20 +84,19 @@ def ingest(
 
     phases = tuple(phase) if phase else PHASES
     if not edges:
-        phases = tuple(one for one in phases if one != "edges")
+        phases = tuple(name for name in phases if name != "edges")
     named = {"id": id_field, "title": title, "text": text}
     fields = {name: field for name, field in named.items() if field is not None} or None
-    if not any(path.exists() for path in paths):  # before a memory is made for nothing
+    if not any(path.exists() for path in paths):  # checked before a memory is created
         raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")
     with _to_look(invocation) if dry_run else invocation.opened(create=True) as memory:
         known: list[tuple[str, str]] | None = None
         while True:
             # Ray prints the death of a worker on standard output, where the result belongs.
-            told_to = sys.stdout if ray is None else sys.stderr
             with (
                 _telling_what_waits(invocation, memory),
                 invocation.progress() as progress,
-                redirect_stdout(told_to),
+                redirect_stdout(sys.stdout if ray is None else sys.stderr),
             ):
                 summary = memory.ingest(
                     *paths,
@@ -120,7 +119,7 @@ def ingest(
             if not watch:
                 break
             time.sleep(WATCH_EVERY_S)
-    # What lies in a folder may be anything; what somebody named must have been taken in.
+    # A file of a folder may be skipped, but not one that the user named.
     named_files = tuple(path.name for path in map(Path, paths) if not path.is_dir())
     if any(PurePosixPath(where).name.startswith(named_files) for where, _ in summary.skipped):
         raise typer.Exit(1)
@@ -138,13 +137,13 @@ def index(invocation: Invocation) -> None:
         invocation.progress() as progress,
     ):
         waited = memory.index(progress)
-    said = f"{waited:,} states were indexed." if waited else "Everything was indexed."
-    invocation.show(waited, lambda out: out.print(said))
+    text = f"{waited:,} states were indexed." if waited else "Everything was indexed."
+    invocation.show(waited, lambda out: out.print(text))
 
 
 @contextmanager
 def _telling_what_waits(invocation: Invocation, memory: Memory) -> Iterator[None]:
-    """Say what is not indexed yet when the user stops it."""
+    """Report what is not indexed yet if the user stops the command."""
     try:
         yield
     except KeyboardInterrupt:
@@ -154,7 +153,7 @@ def _telling_what_waits(invocation: Invocation, memory: Memory) -> Iterator[None
 
 @contextmanager
 def _to_look(invocation: Invocation) -> Iterator[Memory]:
-    """The memory, or where there is none an empty one that goes again."""
+    """Open the memory, or a temporary empty one if there is none."""
     with ExitStack() as stack:
         try:
             memory = stack.enter_context(invocation.opened(create=False))

@@ -39,19 +39,19 @@ def remember(
         before = memory.change
         state = call(_REMEMBER, memory, given, progress)
         is_news = memory.change > before
-        made = memory.proposals("all", since=state.recorded_at) if is_news else []
-        found = [one for one in made if one.why.startswith(f"{state.id} says ")]
+        recent = memory.proposals("all", since=state.recorded_at) if is_news else []
+        proposals = [item for item in recent if item.why.startswith(f"{state.id} says ")]
     from hades.cli import render
     from hades.context.text.reports import proposal_lines
 
     def show(out: Console) -> None:
         news = "remembered" if is_news else "nothing new in"
         out.print(f"{news} [bold]{render.clean(state.id)}[/]")
-        if found:
+        if proposals:
             out.print("what changed with it, or may have changed (see `hades review`):")
-            render.show_lines(out, proposal_lines(found))
+            render.show_lines(out, proposal_lines(proposals))
 
-    invocation.show({**plain(state), "proposals": found} if found else state, show)
+    invocation.show({**plain(state), "proposals": proposals} if proposals else state, show)
 
 
 @extended(app, _GET)

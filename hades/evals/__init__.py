@@ -10,13 +10,13 @@ and sessions are replayed, each event at its own moment, and measured by type of
 from hades.evals.answers import measure_answers as measure_answers
 from hades.evals.by_type import ByType as ByType
 from hades.evals.everyday import measure_everyday as measure_everyday
+from hades.evals.everyday import measure_sessions as measure_sessions
 from hades.evals.measure import Measured as Measured
 from hades.evals.measure import Scores as Scores
 from hades.evals.measure import measure as measure
 from hades.evals.memories import Index as Index
 from hades.evals.memories import OpenSet as OpenSet
 from hades.evals.memories import open_set as open_set
-from hades.evals.sessions import measure_sessions as measure_sessions
 from hades.evals.sets import EvalSet as EvalSet
 from hades.evals.sets import Question as Question
 from hades.evals.sets import load_set as load_set

@@ -1,27 +1,36 @@
-"""Everyday sets: notes and facts as written over a year, and questions about them.
+"""Sets that are measured by type of question.
 
-Sets of told facts (`facts.jsonl`) have no notes, so only the answer of `ask` counts. A set of notes
-can be cut to a small memory: random topics with all their events, and the questions they answer.
+Everyday sets have notes as written over a year. They can be cut to a small memory: random topics
+with all their events, and the questions they answer. Sets of told facts (`facts.jsonl`) have no
+notes, so only the answer of `ask` counts.
+
+In sets of sessions, as in LongMemEval, each question has its own history, which is a space of one
+memory, so that a question sees no other; only word frequencies are shared. Nothing is kept: each
+run writes the histories again.
 """
 
 from __future__ import annotations
 
 import random
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from hades.domain.answer import Answer
 from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.by_type import ByType, Outcome
 from hades.evals.replay import SetEvent, holds, read_events, replay, said
-from hades.evals.sets import EvalSet, Question
-from hades.memory import View
+from hades.evals.sets import EvalSet, Question, read_rows
+from hades.memory import Memory, View
+from hades.opening import open as open_memory
 from hades.store.records import Progress
 
 COLUMNS = {
     "everyday": ("hit1", "r5", "stale", "answered", "hybrid", "words"),
     "facts": ("answered", "first", "words"),
+    "sessions": ("any@5", "all@5"),
 }
 WORDS_READ = 60
 """The words of `ask` in which the answer must be."""
@@ -33,6 +42,10 @@ _NOTHING_KNOWN = "unknown"
 QUESTIONS_ENOUGH = 120
 """Small memories are drawn until this many questions have been asked in total."""
 DRAWS_AT_MOST = 20
+SYSTEMS_ASKED = ("hybrid", "full", "recall")
+"""What is asked in sets of sessions: two systems of the ladder, and a whole recall."""
+CHUNKS_RANKED = 20
+"""Enough chunks for five sessions, which are short."""
 
 Draw = tuple[Sequence[SetEvent], Sequence[Question]]
 
@@ -140,3 +153,42 @@ def draw(events: Sequence[SetEvent], questions: Sequence[Question], notes: int, 
 
 def _topics(question: Question) -> set[str]:
     return {one.rsplit("@", 1)[0] for one in question.gold}
+
+
+# Sessions
+
+
+def measure_sessions(
+    eval_set: EvalSet, *, encoder: str = "minilm", on_progress: Progress | None = None
+) -> ByType:
+    """Write each question's history into a space of its own, and look for its gold there."""
+    texts = {
+        str(row.get("session")): str(row.get("text", "")) for _, row in read_rows(eval_set.corpus)
+    }
+    tables: dict[str, list[Outcome]] = {system: [] for system in SYSTEMS_ASKED}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_memory(Path(folder, "set.hades"), encoder=encoder) as root,
+    ):
+        for question in eval_set.in_turn("asking", on_progress):
+            root.create_space(question.id)
+            memory = root.in_space(question.id)
+            with memory.batch():
+                for session, date in question.history:
+                    if texts.get(session, "").strip():
+                        memory.remember(session, texts[session], valid_from=date)
+            memory.index()
+            for system, asked in tables.items():
+                asked.append(_sessions_outcome(question, memory, system))
+    return ByType(eval_set.name, eval_set.kind, COLUMNS[eval_set.kind], tables)
+
+
+def _sessions_outcome(question: Question, memory: Memory, system: str) -> Outcome:
+    if system == "recall":
+        chunks = [hit.chunk for hit in memory.recall(question.text).passages]
+    else:
+        chunks = [hit.chunk for hit in memory.rank(question.text, CHUNKS_RANKED, system=system)]
+    found = tuple(dict.fromkeys(chunk.topic for chunk in chunks))[:5]
+    hits = question.gold.intersection(found)
+    values = {"any@5": float(bool(hits)), "all@5": float(hits == question.gold)}
+    return Outcome(question, values, system == "recall" and not values["all@5"], found)

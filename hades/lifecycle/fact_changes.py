@@ -29,9 +29,7 @@ def relate(
     starts = from_micros(write.at) if draft.valid_from is None else draft.valid_from
     if draft.valid_to is not None and draft.valid_to <= starts:
         raise InvalidInput("An edge cannot end before it begins: give a later valid_to.")
-    valid_to, rivals = _settle(store, space, draft, starts) if exclusive else (draft.valid_to, [])
-    draft = replace(draft, valid_from=starts, valid_to=valid_to)
-    known = _overlapping(store, space, draft)
+    draft, rivals, known = _settled(store, space, draft, starts, exclusive)
     if known:
         edge, is_news = _refresh(store, write, space, known, draft)
     else:
@@ -45,9 +43,8 @@ def changed_by(
     store: Store, space: int, draft: EdgeDraft, starts: datetime, *, exclusive: bool
 ) -> list[Edge]:
     """Return the edges that `relate` would end, extend or replace."""
-    valid_to, rivals = _settle(store, space, draft, starts) if exclusive else (draft.valid_to, [])
-    draft = replace(draft, valid_from=starts, valid_to=valid_to)
-    return [*rivals, *_overlapping(store, space, draft)]
+    _, rivals, known = _settled(store, space, draft, starts, exclusive)
+    return [*rivals, *known]
 
 
 def unrelate(store: Store, write: Write, edge: Edge, at: datetime, *, mistake: bool) -> None:
@@ -164,20 +161,20 @@ def _begun_at(edges: list[Edge], ended: Edge, relation: str | None) -> Edge | No
     )
 
 
-def _settle(
-    store: Store, space: int, draft: EdgeDraft, starts: datetime
-) -> tuple[datetime | None, list[Edge]]:
-    """Return until when an exclusive fact holds, and the rivals that it ends.
+def _settled(
+    store: Store, space: int, draft: EdgeDraft, starts: datetime, exclusive: bool
+) -> tuple[EdgeDraft, list[Edge], list[Edge]]:
+    """Return a draft with its times, the rivals that it ends, and the edges that it extends.
 
-    A rival that began earlier ends where the new fact begins. A rival that began later ends the
-    new fact.
+    Only an exclusive fact has rivals. A rival that began earlier ends where the new fact begins. A
+    rival that began later ends the new fact.
     """
-    wanted = EdgeFilter(node=draft.source, direction="out", relation=draft.relation, any_time=True)
-    same = {edge.id for edge in _same(store, space, draft)}
-    valid_to = draft.valid_to
-    ended = []
-    for rival in store.edges.find(space, wanted, NOW):
-        if rival.id in same or (rival.valid_to is not None and rival.valid_to <= starts):
+    out = EdgeFilter(node=draft.source, direction="out", relation=draft.relation, any_time=True)
+    same = store.edges.find(space, replace(out, target=draft.target), NOW)
+    ids = {edge.id for edge in same}
+    valid_to, ended = draft.valid_to, list[Edge]()
+    for rival in store.edges.find(space, out, NOW) if exclusive else ():
+        if rival.id in ids or (rival.valid_to is not None and rival.valid_to <= starts):
             continue
         if draft.valid_to is not None and draft.valid_to <= rival.valid_from:
             continue
@@ -189,29 +186,13 @@ def _settle(
             raise InvalidInput(
                 f"{rival} began at the same moment: say when the new fact began, or unrelate it."
             )
-    return valid_to, ended
-
-
-def _same(store: Store, space: int, draft: EdgeDraft) -> list[Edge]:
-    """Return the edges with the same ends and relation, at any time."""
-    wanted = EdgeFilter(
-        node=draft.source,
-        direction="out",
-        relation=draft.relation,
-        target=draft.target,
-        any_time=True,
-    )
-    return store.edges.find(space, wanted, NOW)
-
-
-def _overlapping(store: Store, space: int, draft: EdgeDraft) -> list[Edge]:
-    starts, ends = draft.valid_from, draft.valid_to
-    return [
+    overlapping = [
         edge
-        for edge in _same(store, space, draft)
-        if (ends is None or edge.valid_from < ends)
-        and (edge.valid_to is None or starts is None or starts < edge.valid_to)
+        for edge in same
+        if (valid_to is None or edge.valid_from < valid_to)
+        and (edge.valid_to is None or starts < edge.valid_to)
     ]
+    return replace(draft, valid_from=starts, valid_to=valid_to), ended, overlapping
 
 
 def _refresh(

@@ -1,12 +1,12 @@
-"""A focus: the topics somebody works on, held in memory and answered from there.
+"""A focus: the topics that the caller works on, kept in memory and answered from there.
 
     with memory.focus("project/alpha") as focus:
         focus.get("project/alpha")
         focus.recall("What does Alpha cost?")
 
-It begins with a topic and those the graph joins with it (source document 003, §7). A question
-that it cannot answer goes on to the memory, and the topics found there join the focus. When its
-bytes are full, the topics that were not used for longest leave.
+It begins with a topic and those that the graph joins with it (source document 003, §7). A question
+that it cannot answer goes to the memory, and the topics found there join the focus. When its
+bytes are full, the least recently used topics leave.
 
 After each change of the memory, changed topics are read again, so the focus is never stale. Only
 the counts of uses, which are written without a change, may lag behind.
@@ -72,7 +72,7 @@ class _Loaded:
     """Differs after every write to the topic."""
     states: dict[int, State]
     latest: State | None
-    """None: that depends on the time, or it was forgotten."""
+    """None if it depends on the time, or if the topic was forgotten."""
     said: frozenset[str]
     """The terms of the latest state and of the topic's name."""
     name: frozenset[str]
@@ -80,7 +80,7 @@ class _Loaded:
 
 
 class Focus:
-    """The topics somebody works on. Threads may share it."""
+    """The topics that the caller works on. Threads may share it."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Focus:
         self._lock = threading.RLock()
         self._revision = store.changefeed.revision()
         self.answered = {HERE: 0, "memory": 0}
-        """How many answers came from the focus, and how many from the memory."""
+        """Counts of answers from the focus and from the memory."""
         self._load(topics)
 
     def __enter__(self) -> Focus:
@@ -107,7 +107,7 @@ class Focus:
 
     @property
     def topics(self) -> list[str]:
-        """The topics it holds, the one that was used last first."""
+        """The topics that it holds, most recently used first."""
         return [name for name, _ in reversed(self._topics.items())]
 
     @property
@@ -129,7 +129,7 @@ class Focus:
         return state
 
     def recall(self, question: str, **how: Any) -> Recall:
-        """Passages for a question, packed; an answer from here has `focus` among its reasons.
+        """Collect the passages and facts that answer a question, as `Memory.recall` does.
 
         An answer from the focus has `focus` among its reasons. With options, the memory is asked.
         """
@@ -139,7 +139,7 @@ class Focus:
         self._count(facts is not None)
         if facts is None:
             asked: Recall = self._memory.recall(question, **how)
-            self._load(one.chunk.topic for one in asked.passages)
+            self._load(passage.chunk.topic for passage in asked.passages)
             return asked
         intent, evidence = _intent(question)
         mode, now = choose_mode(question), self._store.now()
@@ -161,16 +161,16 @@ class Focus:
         measured = conveyed(run, packed, (1.0, 0.0), passages, len(facts))
         chances = [passages[0].belief.mean]
         found = make_recall(run, asked_here, untimed, packed, chances, measured)
-        used = {(one.chunk.topic, one.chunk.version, one.recorded_at) for one in found.passages}
+        used = {(hit.chunk.topic, hit.chunk.version, hit.recorded_at) for hit in found.passages}
         self._store.uses.add(self._space[0], used)
         return found
 
     def _passages(self, question: str) -> list[Passage]:
         """Return the passages of the topic that a question is about; [] if that is not certain.
 
-        It is a plain question about how things are. It says a word of one topic's name that no
-        other topic of the focus has in its name, and all its words but stop words stand in the
-        latest state of that topic.
+        The question must ask plainly how things are. It must contain a word that is in the name of
+        exactly one topic of the focus, and the latest state of that topic must contain all its
+        words except stop words.
         """
         if not isinstance(question, str) or len(question) > QUESTION_CHARACTERS_AT_MOST:
             return []
@@ -180,22 +180,23 @@ class Focus:
         with self._lock:
             if not asked or not self._is_current():
                 return []
-            topics = [one for _, one in self._topics.items()]
-            names = Counter(word for one in topics for word in one.name & asked)
+            topics = [loaded for _, loaded in self._topics.items()]
+            names = Counter(word for topic in topics for word in topic.name & asked)
             own = {word for word, count in names.items() if count == 1}
-            meant = [one for one in topics if not own.isdisjoint(one.name)]
+            meant = [topic for topic in topics if not own.isdisjoint(topic.name)]
             if len(meant) != 1 or not asked <= meant[0].said or not (state := meant[0].latest):
                 return []
             self._topics.get(state.topic)  # marks it as most recently used
         now = from_micros(self._store.now())
         chunks = self._store.chunks.chunks(self._space[0], state.topic, state.version)
-        shares = [len(asked & said(f"{one.heading} {one.text}")) / len(asked) for one in chunks]
+        texts = [said(f"{chunk.heading} {chunk.text}") for chunk in chunks]
+        shares = [len(asked & terms) / len(asked) for terms in texts]
         passages = [
             state_passage(state, chunk, HERE, share, ANSWERED * share, now)
             for chunk, share in zip(chunks, shares, strict=True)
             if share == max(shares) or share
         ]
-        return sorted(passages, key=lambda one: -one.score)
+        return sorted(passages, key=lambda passage: -passage.score)
 
     def _facts(self, topic: str) -> list[Fact] | None:
         """Return the facts about a topic now; None if they are too many for an answer."""
@@ -253,8 +254,8 @@ class Focus:
         recent, important = recent_and_important(every)
         if stamp is None or not recent:
             raise NotFound(f"There is no topic {topic!r}.")
-        states = [*topics.whole(space, (*recent, *important), NOW)]
-        states.sort(key=lambda state: state.version)
+        whole = topics.whole(space, (*recent, *important), NOW)
+        states = sorted(whole, key=lambda state: state.version)
         latest = None
         if not stamp[-1]:  # no state begins in the future, so this one holds until the next write
             with suppress(NotFound):
@@ -262,11 +263,11 @@ class Focus:
         name = said(_BETWEEN_WORDS.sub(" ", topic))
         # A promoted state is indexed only in part, so the memory answers about its topic.
         is_read = latest is not None and latest.promotion is None
-        told = name | said(latest.content) if latest and is_read else frozenset()
-        by_version = {one.version: one for one in states}
-        taken = sum(sys.getsizeof(one.content) + STATE_BYTES for one in states)
-        loaded = _Loaded(stamp, by_version, latest, told, name)
-        return loaded, taken + WORD_BYTES * len(told)
+        terms = name | said(latest.content) if latest and is_read else frozenset()
+        by_version = {state.version: state for state in states}
+        taken = sum(sys.getsizeof(state.content) + STATE_BYTES for state in states)
+        loaded = _Loaded(stamp, by_version, latest, terms, name)
+        return loaded, taken + WORD_BYTES * len(terms)
 
 
 @lru_cache(maxsize=1_024)

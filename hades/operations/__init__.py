@@ -1,9 +1,8 @@
-"""Operations: what a memory can do, one module a noun.
+"""Operations: what a memory can do, one module for each noun.
 
-Each is a function whose first argument is a `View` or a `Memory`. Its decorator `operation`
-declares once how it is called from outside; the REST route, the client's method and the
-command are made from that declaration and the signature (`declare.py`). `hades/memory.py`
-lists all of them in two classes.
+An operation is a function whose first argument is a `View` or a `Memory`. Its decorator declares
+how it is called from outside; REST route, client method and command are made from that (see
+`declare.py`). `hades/memory.py` lists all operations in two classes.
 """
 
 from hades.operations import context as context

@@ -1,8 +1,8 @@
-"""The context of a model: a question answered within a budget by sections, and core blocks.
+"""The context of a model: the answer to a question within a budget, and core blocks.
 
-A question is not searched for here: recall finds, working memory adds what is around the best
-topics, and each section gets its share (source document 003, §6, algorithm 6). A section that
-needs less leaves the rest to the next.
+`recall` finds the passages, `working_memory` adds what is around the best topics, and each section
+gets its share of the budget (source document 003, §6, algorithm 6). A section that needs less
+leaves the rest to the next.
 
 Core blocks are topics `core/NAME`, so they have versions, times and erasure like all others.
 """
@@ -18,12 +18,7 @@ from hades.context.sections import TITLES, Sections
 from hades.context.text.layout import held_days
 from hades.context.tokens import TokenFamily, count, token_family
 from hades.domain.answer import Diagnostic, Intent, Recall, unlabelled
-from hades.domain.context import (
-    CORE_PREFIX,
-    BudgetedContext,
-    ContextItem,
-    CoreBlock,
-)
+from hades.domain.context import CORE_PREFIX, BudgetedContext, ContextItem, CoreBlock
 from hades.domain.graph import Reason
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.summaries import PREFIX
@@ -39,29 +34,29 @@ if TYPE_CHECKING:
 SHARES = {"latest": 0.3, "summaries": 0.3, "details": 0.3, "reserve": 0.1}
 LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
 LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION), 0)
-"""Of summaries: 1 daily, 2 weekly, 3 monthly; other questions get weekly ones (source document
-003)."""
+"""The level of the summaries for each kind of question: 1 daily, 2 weekly, 3 monthly, 0 none."""
 OTHER_LEVEL = 2
+"""The level for all other questions (source document 003)."""
 SUMMARIES = {1: "????-??-??", 2: "????-W??", 3: "????-??"}
 """The topics of each level: `summary/2026-11-03`, `…/2026-W45`, `…/2026-11`."""
 CONTENT_CHARACTERS_AT_MOST = 200_000
-"""A longer state is not shown whole: its passages are."""
+"""Of a longer state only the passages that were found are shown."""
 TOPICS_EXPLORED = 3
-"""The best ones, whose recent states and related topics are details."""
+"""The number of best topics whose recent states and related topics are among the details."""
 RECALL_TOKENS_AT_MOST = 50_000
 CORE_LIMIT_TOKENS = 500
-"""Of a core block that says none."""
+"""The limit of a core block that sets none."""
 CONTEXT_TOKENS, CONTEXT_TOKENS_AT_LEAST = 8_000, 200
 
 BlockName = Annotated[str, Param("The block, such as human.", example="human")]
 AddedText = Annotated[
-    str, Param("What to add.", example="Likes tea.", characters=TEXT_CHARACTERS_AT_MOST)
+    str, Param("The text to add.", example="Likes tea.", characters=TEXT_CHARACTERS_AT_MOST)
 ]
 OldText = Annotated[
     str, Param("The exact text to replace.", example="tea", characters=TEXT_CHARACTERS_AT_MOST)
 ]
 NewText = Annotated[
-    str, Param("What comes instead.", example="coffee", characters=TEXT_CHARACTERS_AT_MOST)
+    str, Param("The new text.", example="coffee", characters=TEXT_CHARACTERS_AT_MOST)
 ]
 Tokens = Annotated[
     str,
@@ -124,52 +119,57 @@ def retrieve_within_budget(
 
 
 def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
-    """The share of each section, checked; what is not said stays as it is, if it still fits."""
-    said = dict(wanted or {})
-    for name, share in said.items():
+    """Return the share of each section; those not given are scaled down to what is left."""
+    given = dict(wanted or {})
+    for name, share in given.items():
         if name not in SHARES:
             raise InvalidInput(f"There is no section {name!r}: {', '.join(SHARES)}.")
         if type(share) not in (int, float) or not 0 <= share <= 1:
             raise InvalidInput(f"The share of {name} is a number from 0 to 1, not {share!r}.")
-    if sum(said.values()) > 1:
+    left = 1 - sum(given.values())
+    if left < 0:
         raise InvalidInput("The shares of the sections add up to more than 1.")
-    rest = sum(share for name, share in SHARES.items() if name not in said)
-    left = 1 - sum(said.values())
+    rest = sum(share for name, share in SHARES.items() if name not in given)
     scale = min(1.0, left / rest) if rest else 1.0
-    return {name: said.get(name, share * scale) for name, share in SHARES.items()}
+    return {name: given.get(name, share * scale) for name, share in SHARES.items()}
 
 
 def _topics(found: Recall) -> list[str]:
-    """The topics found, best first, without the summaries: they have their own section."""
+    """Return the topics found, best first, without summaries, which have their own section."""
     if found.level:
-        return []  # lines of summaries
+        return []  # all passages are lines of summaries
     topics = dict.fromkeys(one.chunk.topic for one in found.passages)
     return [topic for topic in topics if not topic.startswith(PREFIX)]
 
 
 def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> Iterator[ContextItem]:
-    """The current states of the topics found; of one that would fill half, the passages found."""
+    """Yield the current states of the topics found.
+
+    Of a state that would fill more than half of the section, yield the passages that were found.
+    """
     for topic in _topics(found):
-        with suppress(NotFound):  # it held at the time asked about, and is gone
+        with suppress(NotFound):  # the topic held at the time asked about, and is gone
             state = view.get(topic)
             few = len(state.content) <= CONTENT_CHARACTERS_AT_MOST
             if few and family.count([state.content])[0] <= allowed // 2:
                 yield ContextItem(state.id, "latest", held_days(state), state.content)
                 continue
-            for one in found.passages:
-                if (one.chunk.topic, one.chunk.version) == (topic, state.version):
-                    yield ContextItem(one.id, "latest", held_days(state), one.chunk.text)
+            for passage in found.passages:
+                if (passage.chunk.topic, passage.chunk.version) == (topic, state.version):
+                    yield ContextItem(passage.id, "latest", held_days(state), passage.chunk.text)
 
 
 def _summaries(
     view: View, found: Recall, level: int, diagnostics: list[Diagnostic]
 ) -> Iterator[ContextItem]:
-    """The lines that answer an overview; else the summaries of the time asked about, the latest
-    first, and where there are none those of another level, finer ones first."""
+    """Yield the lines that answer an overview, or the summaries of the time asked about.
+
+    Summaries come latest first. If the level has none, another level is used, finer ones first.
+    """
     if found.level:
-        for one in found.passages:
-            name = f"{one.chunk.topic}@{one.chunk.version}"
-            yield ContextItem(name, "summary", held_days(one), one.chunk.text)
+        for passage in found.passages:
+            name = f"{passage.chunk.topic}@{passage.chunk.version}"
+            yield ContextItem(name, "summary", held_days(passage), passage.chunk.text)
         return
     if level == 0:
         diagnostics.append(
@@ -177,14 +177,14 @@ def _summaries(
         )
         return
     times = (found.time.since, found.time.until) if found.time else (None, None)
-    # A summary holds from the end of its time on.
-    since, until = (one and one + timedelta(microseconds=1) for one in times)
+    # A summary holds from the end of its period on.
+    since, until = (time and time + timedelta(microseconds=1) for time in times)
     for other in (*range(level, 0, -1), *range(level + 1, len(SUMMARIES) + 1)):
-        there = view.topics(PREFIX + SUMMARIES[other], since=since, until=until)
-        for topic in sorted(there, key=lambda one: one.valid_from, reverse=True):
+        topics = view.topics(PREFIX + SUMMARIES[other], since=since, until=until)
+        for topic in sorted(topics, key=lambda topic: topic.valid_from, reverse=True):
             state = view.get(topic.name)
             yield ContextItem(state.id, "summary", held_days(state), state.content)
-        if there:
+        if topics:
             return
     diagnostics.append(
         Diagnostic(Reason.NO_HIERARCHY, "summaries", "nothing of that time is consolidated")
@@ -192,15 +192,15 @@ def _summaries(
 
 
 def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:
-    """Facts, paths, other passages, then what is around the best topics."""
+    """Yield facts, paths and passages, then what is around the best topics."""
     for fact in found.facts:
         yield ContextItem(fact.edge.cite, "fact", "", unlabelled(fact.text))
     for path in found.paths:
         yield ContextItem(path.start.name, "path", "", unlabelled(path.told()))
     topics = _topics(found)
-    for one in found.passages:
-        if one.chunk.topic in topics:
-            yield ContextItem(one.id, "passage", held_days(one), one.chunk.text)
+    for passage in found.passages:
+        if passage.chunk.topic in topics:
+            yield ContextItem(passage.id, "passage", held_days(passage), passage.chunk.text)
     for topic in topics[:TOPICS_EXPLORED]:
         with suppress(NotFound):
             for item in view.working_memory(topic, budget=budget).items:
@@ -215,7 +215,7 @@ def core(
     """List the core blocks with their size and limit."""
     if name is not None:
         return [_block(view.get(_topic(name)))]
-    return [_block(view.get(one.name)) for one in view.topics(f"{CORE_PREFIX}*")]
+    return [_block(view.get(topic.name)) for topic in view.topics(f"{CORE_PREFIX}*")]
 
 
 @operation("POST", "/core/{name}/append", role=Role.WRITER, command="core append")
@@ -226,7 +226,7 @@ def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBloc
     `description` are metadata of the topic `core/NAME`; `remember` sets them.
     """
     clean_content(content)
-    with memory.batch():  # no edit of another writer comes between
+    with memory.batch():  # so that no other writer edits the block in between
         with suppress(NotFound):
             before = memory.get(_topic(name)).content
             content = f"{before}\n{content}" if before else content
@@ -248,7 +248,7 @@ def core_replace(memory: Memory, name: BlockName, old: OldText, new: NewText) ->
 
 
 def _written(memory: Memory, name: str, text: str) -> CoreBlock:
-    """A block with a new text. Refused where it exceeds its limit, which undoes the batch."""
+    """Write the new text of a block; raise InvalidInput, which undoes the batch, if too long."""
     block = _block(memory.remember(_topic(name), text, kind="document"))
     if block.tokens > block.limit:
         raise InvalidInput(

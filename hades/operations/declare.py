@@ -3,8 +3,8 @@
     @operation("GET", "/history/{topic}", command="history", timed=True)
     def history(view: View, topic: TopicName) -> list[State]: ...
 
-The signature says the rest: the types and, by `Param`, what each parameter means and how large
-it may be. REST, the client and the command line read `OPERATIONS` and need no code of their own.
+The signature has the rest: types and, as `Param`, the meaning and bounds of each parameter. REST,
+the client and the command line are made from `OPERATIONS`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Verb = Literal["GET", "POST", "PUT", "DELETE"]
 
 
 class Role(IntEnum):
-    """What a caller may do; each role may also do what those before it may."""
+    """The rights of a caller. Each role includes the rights of the roles before it."""
 
     READER = 1
     WRITER = 2
@@ -43,23 +43,23 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """What a parameter means, and its bounds for callers from outside."""
+    """The meaning of a parameter, and its bounds for callers from outside."""
 
     help: str
     flag: str | None = None
-    """Its option on the command line, as `--limit/-n`; None: an argument where it has a place."""
+    """The option on the command line, such as `--limit/-n`; needed for a keyword-only parameter."""
     example: Any = None
     least: float | None = None
     most: float | None = None
     characters: int | None = None
-    """The most characters of a text, or of each in a list."""
+    """The most characters of a text, or of each text in a list."""
     choices: tuple[str, ...] = ()
     json: bool = False
-    """On the command line it is written as JSON."""
+    """Whether the command line takes it as JSON."""
     calls_model: bool = False
-    """Where it is given, a language model is called: that takes long and may cost money."""
+    """Whether giving it calls a language model, which takes long and may cost money."""
     local: bool = False
-    """A server does not take it from its callers: it names a place on the server's machine."""
+    """Whether a server refuses it, because it names a place on the server's machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,55 +68,53 @@ class Parameter:
 
     name: str
     type: Any
-    """Its type, without what is said about it."""
+    """The type, without the `Param`."""
     about: Param
     default: Any
-    """`inspect.Parameter.empty` where it must be given."""
+    """`inspect.Parameter.empty` if it is required."""
     kind: Any
 
     @property
     def required(self) -> bool:
-        """Whether it must be given."""
         return self.default is inspect.Parameter.empty
 
     @property
     def is_list(self) -> bool:
-        """Whether it takes any number of values: `*names`."""
+        """Whether it takes any number of values, as `*names` does."""
         return self.kind is inspect.Parameter.VAR_POSITIONAL
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What a memory can do, and how it is called from outside; as a decorator it declares it."""
+    """One thing that a memory can do, and how callers from outside reach it; a decorator."""
 
     verb: Verb
     path: str
     """Below `/v1/spaces/{space}`."""
     role: Role = Role.READER
     command: str | None = None
-    """The command line's name for it; None: it has none, or one with code of its own."""
+    """The name of the command that is made from it, if any."""
     timed: bool = False
-    """It is asked as of a time: `as_of` and `known_at`, `--at` and `--known`."""
+    """Whether it takes a time to look back to: `as_of` and `known_at`, `--at` and `--known`."""
     asks: bool = False
-    """It needs the indexes: what was written since is indexed first. It is timed too."""
+    """Whether it needs the indexes, so that new states are indexed first. Implies `timed`."""
     cursor: Callable[[Any], Iterable[Any]] | None = None
-    """Of a list that comes in pages by `after` and `limit`: the `after` that follows an item."""
+    """For a list in pages: returns the `after` of the page that follows an item."""
     own_route: bool = False
-    """REST has a route with code of its own for it."""
+    """Whether its REST route is written by hand."""
     whole_memory: bool = False
-    """It concerns all spaces: a key bound to some of them may not."""
+    """Whether it concerns all spaces, so that a key limited to some spaces may not call it."""
     creates: bool = False
-    """Its command makes the memory where there is none."""
+    """Whether its command creates the memory if there is none."""
     confirm: str | None = None
-    """What its command asks before it goes on."""
+    """The question that its command asks before it continues."""
     long: bool = False
-    """It may take minutes: nobody gives up on it."""
+    """Whether it may take minutes, so that it has no time limit."""
     job: bool = False
-    """It takes long, and a server does it as a job, which the client follows."""
+    """Whether a server runs it as a job, which the client follows. Implies `long`."""
     function: Callable[..., Any] = lambda: None
 
     def __call__(self, function: Function) -> Function:
-        """Declare a function as this operation."""
         if self.asks:
             function = _mended(function)
         OPERATIONS[function.__name__] = replace(
@@ -129,66 +127,62 @@ class Operation:
 
     @property
     def name(self) -> str:
-        """The method of `View` or `Memory`."""
+        """The name of the method of `View` or `Memory`."""
         return self.function.__name__
 
     @property
     def writes(self) -> bool:
-        """Whether it changes the memory."""
         return self.role > Role.READER
 
     @property
     def summary(self) -> str:
-        """The first sentence of its documentation."""
+        """The first paragraph of its docstring, on one line."""
         return (inspect.getdoc(self.function) or "").split("\n\n")[0].replace("\n", " ")
 
     @property
     def in_path(self) -> tuple[str, ...]:
-        """The parameters that are part of the path."""
+        """The names of the parameters in the path."""
         return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """The signature of its function."""
         return inspect.signature(self.function)
 
     @cached_property
     def returns(self) -> Any:
-        """The type of its result."""
         return self._hints["return"]
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What callers from outside may say; progress is told in this process only."""
-        found = []
+        """The parameters for callers from outside: all but `on_progress`."""
+        parameters = []
         for parameter in list(self.signature.parameters.values())[1:]:
             if parameter.name == "on_progress":
                 continue
             hint = self._hints[parameter.name]
             if get_origin(hint) is not Annotated:
                 raise TypeError(f"{self.name}: say what {parameter.name} means, with Param(...).")
-            kind, about, *_ = get_args(hint)
-            found.append(Parameter(parameter.name, kind, about, parameter.default, parameter.kind))
-        return tuple(found)
+            type_, about, *_ = get_args(hint)
+            given = parameter.name, type_, about, parameter.default, parameter.kind
+            parameters.append(Parameter(*given))
+        return tuple(parameters)
 
     def parameter(self, name: str) -> Parameter:
-        """One of its parameters."""
-        return next(one for one in self.parameters if one.name == name)
+        """Return the parameter of this name."""
+        return next(item for item in self.parameters if item.name == name)
 
     @property
     def has_body(self) -> bool:
-        """Whether its arguments are sent as a body; else they are in the address."""
-        return self.verb in ("POST", "PUT") and any(
-            one.name not in self.in_path for one in self.parameters
-        )
+        """Whether its arguments are sent in the body of a request, not in the address."""
+        names = {item.name for item in self.parameters}
+        return self.verb in ("POST", "PUT") and not names <= set(self.in_path)
 
     def calls_model(self, given: Mapping[str, Any]) -> bool:
-        """Whether a call with these values calls a language model."""
-        return any(given.get(one.name) for one in self.parameters if one.about.calls_model)
+        """Return whether a call with these values calls a language model."""
+        return any(given.get(item.name) for item in self.parameters if item.about.calls_model)
 
     @property
     def tells_progress(self) -> bool:
-        """Whether it takes `on_progress`."""
         return "on_progress" in self.signature.parameters
 
     @cached_property
@@ -196,31 +190,30 @@ class Operation:
         return get_type_hints(self.function, localns=_LATER, include_extras=True)
 
     def arguments(self, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Named values as the function takes them: a list becomes `*names`."""
-        named = dict(given)
-        names = [one.name for one in self.parameters]
-        for place, one in enumerate(self.parameters):
-            if one.is_list:
-                before = [named.pop(name) for name in names[:place]]
-                return [*before, *named.pop(one.name, ())], named
+        """Return named values as arguments of the function; a list becomes `*names`."""
+        named, before = dict(given), list[str]()
+        for parameter in self.parameters:
+            if parameter.is_list:
+                values = named.pop(parameter.name, ())
+                return [*map(named.pop, before), *values], named
+            before.append(parameter.name)
         return [], named
 
 
 _LATER: dict[str, Any] = {"View": object, "Memory": object, "Plan": dict}
-"""Names that the modules of operations know only while types are checked."""
+"""Names that the modules of operations import only for type checking."""
 
 OPERATIONS: dict[str, Operation] = {}
 """Every operation by its name, in the order of declaration."""
-
 
 operation = Operation
 
 
 def _mended(function: Function) -> Function:
-    """Ask once more when it fails and an index turns out to be damaged: it is made anew."""
+    """Call the function again if it fails and an index was found damaged, which rebuilds it."""
 
     @wraps(function)
-    def asked(view: Any, *args: Any, **named: Any) -> Any:
+    def mended(view: Any, *args: Any, **named: Any) -> Any:
         from hades.index.array_store import late_damage
 
         folder = view._store.index_folder
@@ -229,14 +222,14 @@ def _mended(function: Function) -> Function:
             return function(view, *args, **named)
         except (HadesError, KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:  # a panic of the word index is no Exception
+        except BaseException:  # a panic of the word index is not an Exception
             if late_damage(folder, wait=True) == before:
                 raise
         return function(view, *args, **named)
 
-    return cast(Function, asked)
+    return cast(Function, mended)
 
 
 def types_of(annotation: Any) -> tuple[Any, ...]:
-    """The types of a union; of any other type, itself."""
+    """Return the types of a union; for any other type, the type itself."""
     return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)

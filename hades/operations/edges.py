@@ -190,16 +190,16 @@ def unrelate(
         raise InvalidInput("Say which relation ends, or give the number of an edge.")
     with memory._write("unrelate") as write:
         if number is not None:
-            found = [store.edges.get(space, number)]
+            ending = [store.edges.get(space, number)]
         else:
-            found = _holding(memory, str(source), relation, target)
-        for edge in found:
+            ending = _holding(memory, str(source), relation, target)
+        for edge in ending:
             when = ends or from_micros(write.at)
             if edge.valid_to is not None and edge.valid_to <= when and not (ends or mistake):
                 raise Conflict(f"Edge {edge.id} ended already: give `at` to say otherwise.")
             fact_changes.unrelate(store, write, edge, when, mistake=mistake)
-        write.subject = store.entities.node(space, found[0].source.name, NOW)
-    return [store.edges.beliefs(space, edge.id, NOW)[-1] for edge in found]
+        write.subject = store.entities.node(space, ending[0].source.name, NOW)
+    return [store.edges.beliefs(space, edge.id, NOW)[-1] for edge in ending]
 
 
 @operation("POST", "/edges/change", role=Role.WRITER, command="change-fact")
@@ -276,7 +276,7 @@ def set_inverse(
 ) -> dict[str, str]:
     """Set the relation that takes over when a fact changes.
 
-    It counts in all spaces.
+    It applies to all spaces.
     """
     clean_name(relation, "relation")
     clean_name(inverse, "relation")
@@ -295,7 +295,10 @@ def _holding(
     may_lack: bool = False,
     hint: str = "",
 ) -> list[Edge]:
-    """The edges from one thing that hold now, or at a time; NotFound unless they may lack."""
+    """Return the edges of a source that hold now or `at` a time.
+
+    Raise NotFound if there is none, unless they `may_lack`.
+    """
     store, space = memory._store, memory._space_id
     memory._require_space()
     if may_lack and store.entities.node(space, source) is None:
@@ -306,8 +309,8 @@ def _holding(
         relation=relation,
         target=None if target is None else memory._named_node(target),
     )
-    found = store.edges.find(space, wanted, NOW if at is None else AsOf(valid=at))
-    if not found and not may_lack:
+    edges = store.edges.find(space, wanted, NOW if at is None else AsOf(valid=at))
+    if not edges and not may_lack:
         what = f"{source} --[{relation or '*'}]--> {target or '*'}"
         raise NotFound(f"No such edge holds: {what}.{hint}")
-    return found
+    return edges

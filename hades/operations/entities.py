@@ -9,7 +9,7 @@ from hades.domain.rules import clean_name, clean_number
 from hades.errors import InvalidInput
 from hades.language.words import characters_at
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import EntityName, Glob, Most, Name, PageLimit
+from hades.operations.parameters import DryRun, EntityName, Glob, Most, Name, PageLimit
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def split(
 def resolve(
     memory: Memory,
     *,
-    dry_run: Annotated[bool, Param("Only show what would be done.", "--dry-run")] = False,
+    dry_run: DryRun = False,
     on_progress: Progress | None = None,
 ) -> Resolution:
     """Merge names spelled alike, and link similar names.
@@ -162,15 +162,15 @@ def resolve(
     if not dry_run:
         memory._index_pending(on_progress)
     finder = memory._finder
-    told = on_progress or (lambda _what, _done, _total: None)
+    report = on_progress or (lambda _what, _done, _total: None)
     resolver = EntityResolver(
-        memory._store, memory._space_id, memory._actor, lambda: finder.encoder, told, dry_run
+        memory._store, memory._space_id, memory._actor, lambda: finder.encoder, report, dry_run
     )
     return resolver.run()
 
 
 def _own_entities(view: View, name: str) -> tuple[list[int], int, int]:
-    """The entities a name stands for, and this view's moment."""
+    """Return the entities that a name stands for, and the moment of this view."""
     store = view._store
     nodes = store.entities.same_as(view._space_id, view._named_node(name), view.as_of)
     own = [row_of(node) for node in nodes if NodeKind.ENTITY.has(node)]

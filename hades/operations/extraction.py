@@ -1,4 +1,4 @@
-"""Extraction: facts that texts state become edges, or proposals where they are not sure enough."""
+"""Extraction: facts that texts state become edges, or proposals if they are not sure enough."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from hades.lifecycle import fact_changes
 from hades.lifecycle.authority import is_told, may_change
 from hades.lifecycle.review import ENDS_OF_EDGE, against, ends_of
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import ModelName, TopicGlob
+from hades.operations.parameters import DryRun, ModelName, TopicGlob
 from hades.operations.proposals import apply_change, undone
 from hades.store.archive import LOST
 from hades.store.records import EdgeDraft, EdgeFilter, Progress
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hades.memory import Memory
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
-"""The start of what is only known to have ended."""
+"""The start of a fact that is only known to have ended."""
 
 
 @operation("POST", "/extract", role=Role.WRITER, command="extract", job=True)
@@ -54,7 +54,7 @@ def extract(
         float,
         Param("The confidence from which a fact is stored, not proposed.", flag="--threshold"),
     ] = 0.9,
-    dry_run: Annotated[bool, Param("Only show what would be done.", flag="--dry-run")] = False,
+    dry_run: DryRun = False,
     on_progress: Progress | None = None,
 ) -> Extraction:
     """Turn sentences of notes and documents into facts.
@@ -80,7 +80,7 @@ def extract(
 
 
 class _Run:
-    """One extraction: what was found so far, and how states become edges."""
+    """One extraction, with what it has found so far."""
 
     def __init__(self, memory: Memory, threshold: float, dry_run: bool, model: str | None) -> None:
         self.memory, self.threshold, self.dry_run = memory, threshold, dry_run
@@ -98,28 +98,28 @@ class _Run:
         """The changes that wait or were rejected, each with the topic that says it."""
         self.waiting: dict[tuple[str, ...], float] = {}
         """The highest confidence with which any topic proposed each waiting change."""
-        for one in memory.proposals("all"):
-            if one.kind in ("relate", "unrelate") and one.status in ("waiting", "rejected"):
-                self._note_proposal(one.kind, one.fields, one.confidence, one.status)
+        for known in memory.proposals("all"):
+            if known.kind in ("relate", "unrelate") and known.status in ("waiting", "rejected"):
+                self._note_proposal(known.kind, known.fields, known.confidence, known.status)
 
-    def read(self, topic: str | None, glob: str | None, told: Progress) -> Extraction:
+    def read(self, topic: str | None, glob: str | None, report: Progress) -> Extraction:
         """Read the states that changed since the last run with these arguments."""
         store, space = self.memory._store, self.memory._space_id
-        said = f"{self.by}\0{topic}\0{glob}\0{self.threshold}"
+        arguments = f"{self.by}\0{topic}\0{glob}\0{self.threshold}"
         # A digest, so that a purged name leaves no trace in it.
-        mark = f"history:{space}:extracted:{sha256(said.encode()).hexdigest()[:16]}"
-        # In a copy of the memory changes have other numbers.
+        mark = f"history:{space}:extracted:{sha256(arguments.encode()).hexdigest()[:16]}"
+        # Change numbers differ in a copy of the memory, which has another generation.
         generation, _, last = (store.meta(mark) or "").partition(" ")
         own = store.meta("generation") or ""
         after = int(last) if last and generation == own else 0
         changed, is_lost = list(store.topics.changed(space, after, topic, glob)), False
         for number, (name, version, change) in enumerate(changed, start=1):
-            told("extracting", number - 1, len(changed))
+            report("extracting", number - 1, len(changed))
             try:
                 state = self.memory.get(name, version)
             except NotFound:  # purged or forgotten meanwhile
                 pass
-            except LOST as error:  # read when it is back: the mark stays before it
+            except LOST as error:  # the mark stays before it, so that a later run reads it
                 is_lost = True
                 self._fail(f"{name}@{version}: {error}")
             else:
@@ -132,7 +132,7 @@ class _Run:
             if ends and not (is_lost or self.dry_run):
                 with self.memory.batch():
                     store.set_meta(mark, f"{own} {change}")
-        told("extracting", len(changed), len(changed))
+        report("extracting", len(changed), len(changed))
         return Extraction(
             states=self.states,
             facts=tuple(self.facts),
@@ -157,7 +157,7 @@ class _Run:
             self.waiting[edge] = max(confidence, self.waiting.get(edge, 0.0))
 
     def _is_undecided(self, kind: str, fields: Mapping[str, Any]) -> bool:
-        """Return whether a change waits or was rejected that came from the same topic."""
+        """Return whether the same change from the same topic waits or was rejected."""
         return (*_edge_key(kind, fields), _read_in(fields)) in self.undecided
 
     def _read(self, state: State) -> None:
@@ -165,13 +165,13 @@ class _Run:
 
         self.states += 1
         if self.reader is None:
-            found = facts_in(state.content, state.topic)
+            stated = facts_in(state.content, state.topic)
         else:
-            found = self.reader.read(state, dry_run=self.dry_run)
-        if not found:
+            stated = self.reader.read(state, dry_run=self.dry_run)
+        if not stated:
             return
         with undone(self.memory) if self.dry_run else self.memory.batch():
-            for fact in (self._placed(one, state) for one in found):
+            for fact in (self._placed(prose, state) for prose in stated):
                 try:
                     with self.memory.batch():
                         outcome = self._store(fact, state)
@@ -183,10 +183,10 @@ class _Run:
                     self.facts.append(replace(fact, outcome=outcome))
 
     def _placed(self, fact: ProseFact, state: State) -> ExtractedFact:
-        """A fact with the names and times it is stored under."""
+        """Return a fact with the names and times under which it is stored."""
         from hades.language.english.moments import said_moment
 
-        # `Maya` is people/maya in its own notes.
+        # In the notes of people/maya, `Maya` means that topic.
         own = {name_key(state.topic), name_key(state.topic.rpartition("/")[2])}
         subject = state.topic if name_key(fact.subject) in own else fact.subject
         since, until = (
@@ -207,11 +207,11 @@ class _Run:
         """Apply or propose a fact. Return the outcome."""
         same = self._edges(fact, fact.relation)
         if fact.negated:
-            holding = [one for one in same if one.valid_to is None]
+            holding = [edge for edge in same if edge.valid_to is None]
             if not holding or fact.confidence < self.threshold:
                 return "nothing to end" if not holding else "unsure"
             return self._end(holding, fact, state, fact.valid_to or fact.valid_from)
-        if any(_covers(one, fact) for one in same):
+        if any(_covers(edge, fact) for edge in same):
             return "known"
         fields: dict[str, Any] = {
             **dict(zip(ENDS_OF_EDGE, (fact.subject, fact.relation, fact.object), strict=True)),
@@ -282,7 +282,7 @@ class _Run:
     def _changed_by(self, fact: ExtractedFact) -> list[Edge]:
         """Return the edges that a fact would end or change."""
         store, space = self.memory._store, self.memory._space_id
-        source, target = (store.entities.node(space, one) for one in (fact.subject, fact.object))
+        source, target = (store.entities.node(space, name) for name in (fact.subject, fact.object))
         if source is None:
             return []
         draft = EdgeDraft(source, fact.relation, target or 0, valid_to=fact.valid_to)
@@ -293,16 +293,17 @@ class _Run:
         """Return the edges of other relations that a fact ends."""
         from hades.language.english.prose_facts import ENDS, ENDS_ELSEWHERE
 
-        over = [
-            one for relation in ENDS.get(fact.relation, ()) for one in self._edges(fact, relation)
-        ]
+        over = list[Edge]()
+        for relation in ENDS.get(fact.relation, ()):
+            over += self._edges(fact, relation)
         for relation in ENDS_ELSEWHERE.get(fact.relation, ()):
             held = self.memory.edges(fact.subject, relation=relation, direction="out")
-            over += [one for one in held if name_key(one.target.name) != name_key(fact.object)]
-        return [one for one in over if one.valid_to is None and one.valid_from < fact.valid_from]
+            over += [edge for edge in held if name_key(edge.target.name) != name_key(fact.object)]
+        start = fact.valid_from
+        return [edge for edge in over if edge.valid_to is None and edge.valid_from < start]
 
     def _edges(self, fact: ExtractedFact, relation: str) -> list[Edge]:
-        """The edges of a relation between the two, whether or not they still hold."""
+        """Return the edges of a relation between the ends of a fact, also ended ones."""
         store, space = self.memory._store, self.memory._space_id
         nodes = [store.entities.node(space, name) for name in (fact.subject, fact.object)]
         if None in nodes:
@@ -323,9 +324,10 @@ def _read_in(fields: Mapping[str, Any]) -> str:
 
 
 def _covers(edge: Edge, fact: ExtractedFact) -> bool:
-    """Whether an edge says all that a fact does; one told by hand is never touched.
+    """Return whether an edge already says all of a fact, so that nothing is to be done.
 
-    A fact without an end is also said by one that ended later than the fact began.
+    An edge that ended covers a fact without an end if it ended after the fact began. A told edge
+    need not have begun as early as the fact: it is never changed.
     """
     held = edge.valid_to is None or fact.valid_from < edge.valid_to
     ends = edge.valid_to is None or fact.valid_to is None or fact.valid_to <= edge.valid_to

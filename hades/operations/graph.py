@@ -1,4 +1,4 @@
-"""The graph around a name: paths, neighbours, a part to be drawn, what to have in mind."""
+"""The graph around a name: paths, neighbours, subgraphs, working memory."""
 
 from __future__ import annotations
 
@@ -167,12 +167,12 @@ def working_memory(
 
 
 def focus(view: View, topic: str, *, bytes_at_most: int | None = None) -> Focus:
-    """A focus on a topic: `with memory.focus("project/alpha") as focus:`.
+    """Return a focus on a topic: `with memory.focus("project/alpha") as focus:`.
 
-    It holds in memory what `working_memory` shows: the topic with its last and important states,
-    and the topics the graph joins it with. Its `get` and `recall` answer from there where they
-    can, else from the memory, and the topics found there join the focus; see `docs/strength.md`.
-    It holds `bytes_at_most` (16 MiB).
+    It keeps in memory what `working_memory` shows: the topic with its last and important states,
+    and the topics that the graph joins with it, up to `bytes_at_most` (16 MiB). Its `get` and
+    `recall` answer from there if they can. Otherwise the memory answers, and the topics found
+    there join the focus; see `docs/strength.md`.
     """
     from hades.lifecycle.focus import BYTES_AT_MOST, Focus
 
@@ -186,7 +186,7 @@ def focus(view: View, topic: str, *, bytes_at_most: int | None = None) -> Focus:
 
 
 def _near(view: View, topic: str) -> list[tuple[str, Path]]:
-    """The topics that the graph joins with one, nearest first."""
+    """Return the topics that the graph joins with a topic, nearest first."""
     view._bring_up_to_date(None)
     from hades.context.working_memory import RELATED_AT_MOST
     from hades.recall.paths import neighbourhood
@@ -197,18 +197,17 @@ def _near(view: View, topic: str) -> list[tuple[str, Path]]:
 
 
 def _boost(given: str) -> tuple[str, float]:
-    relation, _, share = given.rpartition("=")
+    relation, _, factor = given.rpartition("=")
     try:
-        counts = float(share)
+        return clean_name(relation, "relation"), float(factor)
     except ValueError as error:
-        raise InvalidInput(f"A boost is such as cites=0.6, not {given!r}.") from error
-    return clean_name(relation, "relation"), counts
+        raise InvalidInput(f"Write a boost like cites=0.6, not {given!r}.") from error
 
 
 def _choice(
     relation: Iterable[str] | None, direction: Direction, least_weight: float
 ) -> EdgeChoice | None:
-    """Which edges are to be followed; None: all that joins things."""
+    """Return which edges to follow; None for all edges and mentions."""
     from hades.recall.paths.edge_walk import EdgeChoice
 
     clean_direction(direction)
@@ -216,6 +215,6 @@ def _choice(
     several = [relation] if isinstance(relation, str) else relation or ()
     if not isinstance(several, Iterable):
         raise InvalidInput(f"The relation is a name or a list of names, not {relation!r}.")
-    relations = tuple(dict.fromkeys(clean_name(one, "relation") for one in several))
+    relations = tuple(dict.fromkeys(clean_name(name, "relation") for name in several))
     chosen = EdgeChoice(relations, direction, least)
     return None if chosen == EdgeChoice() else chosen

@@ -25,22 +25,20 @@ if TYPE_CHECKING:
     from hades.memory import Memory, View
 
 _NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
-"""What a line that is JSON but not one of our records can run into."""
-
-
+"""The errors that reading a line raises if it is JSON but not a record of ours."""
 EDGES_SHOWN = 3
-_ASK = "ask something: it is made anew"
+_ASK = "ask a question: it is built again"
 
 # Spaces
 
 
 def spaces(view: View) -> list[Space]:
-    """Every space of the memory."""
+    """List the spaces of the memory."""
     return view._store.spaces.list()
 
 
 def create_space(memory: Memory, name: str) -> Space:
-    """A new, empty space in this memory."""
+    """Create an empty space."""
     clean_name(name, "space")
     with memory._store.write(memory._actor, "create_space") as write:
         return memory._store.spaces.create(write, name)
@@ -86,44 +84,46 @@ def log(
     store, space = view._store, view._space_id
     with store.snapshot():
         view._require_space()
-        found = store.spaces.log(space, limit, after or FOREVER, upkeep=upkeep)
-        numbers = [one.number for one in found]
+        changes = store.spaces.log(space, limit, after or FOREVER, upkeep=upkeep)
+        numbers = [change.number for change in changes]
         states, edges = store.topics.written(space, numbers), store.edges.written(space, numbers)
-        return [replace(one, summary=_summary(view, one, states, edges)) for one in found]
+        return [
+            replace(change, summary=_summary(view, change, states, edges)) for change in changes
+        ]
 
 
 def _summary(
     view: View, change: Change, states: Mapping[int, tuple[str, int]], edges: Sequence[Edge]
 ) -> str:
-    """What a change did to the topic or the edges of its subject, in one line."""
+    """Return what a change did to the topic or the edges of its subject, in one line."""
     if change.number in states:
         topic, version = states[change.number]
         before = view.get(topic, version - 1) if version > 1 else None
         return in_one_line(before, view.get(topic, version))
-    told: dict[int, str] = {}
-    for edge in edges:  # a belief that was given up comes before the one that replaced it
+    texts: dict[int, str] = {}
+    for edge in edges:  # a retired belief comes before the one that replaced it
         if edge.source.name == change.subject and change.at in (edge.recorded_at, edge.retired_at):
             has_ended = edge.valid_to or edge.retired_at == change.at
-            told[edge.id] = f"{'ended: ' if has_ended else ''}{edge}"
-    return one_line("; ".join([*told.values()][:EDGES_SHOWN]))
+            texts[edge.id] = f"{'ended: ' if has_ended else ''}{edge}"
+    return one_line("; ".join([*texts.values()][:EDGES_SHOWN]))
 
 
 @operation("GET", "/change")
 def change(view: View) -> int:
-    """The number of the last committed write."""
+    """Return the number of the last committed write."""
     return view._store.change()
 
 
 @operation("GET", "/pending")
 def pending(view: View) -> int:
-    """How many states of this space wait to be indexed; a search for writing does it."""
+    """Return how many states of this space wait to be indexed."""
     view._require_space()
     return view._store.chunks.pending_count(view._space_id)
 
 
 @operation("GET", "/unembedded")
 def unembedded(view: View) -> int:
-    """How many passages of this space have no vector yet: words and names find them."""
+    """Return how many passages of this space have no vector yet; words and names find them."""
     view._require_space()
     return view._store.chunks.unembedded_count(view._finder.encoder.model, view._space_id)
 
@@ -143,7 +143,7 @@ def check(view: View, on_progress: Progress | None = None) -> list[Problem]:
 
 
 def repair(memory: Memory, on_progress: Progress | None = None) -> list[Problem]:
-    """Repair what can be derived again (pointers, copies); the problems that remain."""
+    """Repair what can be derived again (pointers, copies); return the problems that remain."""
     memory._store.repair()
     with memory._write("repair"):
         pass  # Bump the change number so that caches are invalidated.
@@ -157,8 +157,8 @@ def repair(memory: Memory, on_progress: Progress | None = None) -> list[Problem]
 def export(view: View, path: str | Path | TextIO, format: str = "jsonl") -> None:
     """Write the memory to a file, a folder or an open text file.
 
-    `jsonl` is everything in all spaces and at all times; `node-link`, `graphml`,
-    `arango` and `neo4j` are this space's graph as of the time asked about.
+    `jsonl` holds all spaces and times; `node-link`, `graphml`, `arango` and `neo4j` hold the graph
+    of this space as of the time of the view.
     """
     from hades.exchange import formats
 
@@ -177,11 +177,10 @@ def export(view: View, path: str | Path | TextIO, format: str = "jsonl") -> None
 
 
 def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dict[str, int]:
-    """Take in what `export` wrote as jsonl or node-link; how much of each kind came in.
+    """Import what `export` wrote as jsonl or node-link, all or nothing; return counts by kind.
 
-    A jsonl export brings its own spaces, with all their history; `into` puts a
-    single exported space under another name. A node-link file goes into this space.
-    All or nothing.
+    A jsonl export brings its own spaces with all their history; if it has one space, `into` gives
+    that another name. A node-link file goes into this space, or into the space `into`.
     """
     source = Path(path).expanduser()
     if not source.is_file():
@@ -210,7 +209,7 @@ def backup(memory: Memory, path: str | Path, on_progress: Progress | None = None
 
 
 def restore(memory: Memory, path: str | Path, on_progress: Progress | None = None) -> None:
-    """Put back a backup over this memory, in one step, under everybody who has it open."""
+    """Replace this memory with a backup in one step, also for others who have it open."""
     memory._store.restore(str(path), memory._actor, on_progress)
     memory._finish_owed()
 
@@ -221,7 +220,7 @@ def _export_file(view: View, file: TextIO, format: str) -> None:
     if format == "jsonl":
         if not view.as_of.is_now:
             raise InvalidInput("A jsonl export holds all times: export it without a time.")
-        # Closed here, not when it is collected: it holds a snapshot open.
+        # Closed here, not at garbage collection, because it holds a snapshot open.
         with closing(view._store.dump()) as records:
             jsonl.write(records, file)
     else:
@@ -230,8 +229,8 @@ def _export_file(view: View, file: TextIO, format: str) -> None:
 
 def _graph(view: View) -> GraphSnapshot:
     with view._store.snapshot():
-        there = (view.get(topic.name) for topic in view.topics())
-        states = [one for one in there if not one.level]  # summaries can be made again
+        current = (view.get(topic.name) for topic in view.topics())
+        states = [state for state in current if not state.level]  # summaries can be made again
         return GraphSnapshot(
             states=states,
             chunks=[chunk for s in states for chunk in view.chunks(s.topic, s.version)],
@@ -243,20 +242,17 @@ def _graph(view: View) -> GraphSnapshot:
 def _import_graph(memory: Memory, graph: node_link.Read) -> dict[str, int]:
     store, space = memory._store, memory._space_id
     with memory.batch():
-        for topic, said in graph.texts.items():
-            memory.remember(topic, **said)
+        for topic, fields in graph.texts.items():
+            memory.remember(topic, **fields)
         with memory._write("import") as write:
             for name, aliases in graph.aliases.items():
                 store.entities.ensure(write, space, clean_name(name), graph.kinds[name])
                 if store.topics.exists(space, name):
-                    continue  # a topic goes by its name alone
+                    continue  # a topic has no aliases
                 for alias in aliases:
                     clean_name(alias, "alias")
                     store.entities.add_alias(write, space, name, alias)
         for edge in graph.edges:
             memory.relate(**edge)
-    return {
-        "topics": len(graph.texts),
-        "entities": len(graph.aliases),
-        "edges": len(graph.edges),
-    }
+    counts = {"topics": len(graph.texts), "entities": len(graph.aliases)}
+    return counts | {"edges": len(graph.edges)}

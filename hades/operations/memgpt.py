@@ -1,8 +1,7 @@
-"""MemGPT's tools with its own arguments, over the same operations.
+"""The tools of MemGPT, with its arguments, over the same operations.
 
-Core memory are the core blocks, recall memory the topics that are conversations (chats that
-were ingested, and what a context window paged out), archival memory all that is remembered.
-Nothing is searched here.
+Core memory is the core blocks; recall memory is the topics that are conversations (ingested chats,
+and what a context window paged out); archival memory is all that is remembered.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from hades.memory import Memory
 
 PAGE_ITEMS = 10
-Found = TypeVar("Found")
+Item = TypeVar("Item")
 
 
 class MemGPT:
@@ -36,27 +35,27 @@ class MemGPT:
         return self._memory.core_append(label, content)
 
     def core_memory_replace(self, label: str, old_content: str, new_content: str) -> CoreBlock:
-        """Replace a text in a core block; empty: it is taken out."""
+        """Replace a text in a core block; an empty new text removes it."""
         return self._memory.core_replace(label, old_content, new_content)
 
     def conversation_search(self, query: str, page: int = 0) -> list[Hit]:
-        """Passages of conversations that fit a query, best first."""
+        """Find the passages of conversations that fit a query, best first."""
         return self._search(query, page, kind="conversation")
 
     def conversation_search_date(
         self, start_date: TimeLike, end_date: TimeLike, page: int = 0
     ) -> list[State]:
-        """Conversations that began in that time, the end not included, by name."""
-        found = self._memory.topics(kind="conversation", since=start_date, until=end_date)
-        return [self._memory.get(one.name) for one in _page(found, page)]
+        """List by name the conversations that began from `start_date` until before `end_date`."""
+        topics = self._memory.topics(kind="conversation", since=start_date, until=end_date)
+        return [self._memory.get(topic.name) for topic in _page(topics, page)]
 
     def archival_memory_insert(self, content: str) -> State:
-        """Keep a text; the same text is kept once."""
+        """Store a text; the same text is stored once."""
         digest = blake2b(clean_content(content).encode(), digest_size=8).hexdigest()
         return self._memory.remember(f"archival/{digest}", content)
 
     def archival_memory_search(self, query: str, page: int = 0) -> list[Hit]:
-        """Passages of all that is remembered that fit a query, best first."""
+        """Find the passages of the whole memory that fit a query, best first."""
         return self._search(query, page)
 
     def _search(self, query: str, page: int, **narrowed: Any) -> list[Hit]:
@@ -64,6 +63,6 @@ class MemGPT:
         return _page(self._memory.search(query, (page + 1) * PAGE_ITEMS, **narrowed), page)
 
 
-def _page(found: list[Found], page: int) -> list[Found]:
+def _page(items: list[Item], page: int) -> list[Item]:
     clean_number(page, "page")
-    return found[page * PAGE_ITEMS : (page + 1) * PAGE_ITEMS]
+    return items[page * PAGE_ITEMS : (page + 1) * PAGE_ITEMS]

@@ -1,4 +1,4 @@
-"""Language models: which there are, whether they answer, and what they cost so far."""
+"""Language models: their settings, whether they answer, and their use so far."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def models(
     """List the language models of the settings and their use."""
     from hades.settings import load_settings
 
-    found = []
-    for one in load_settings().all_models():
+    reports = []
+    for model in load_settings().all_models():
         answers, why = None, ""
         if check:
             try:
-                answers = bool(ChatModel([one]).complete("Be brief.", "Say yes.", max_tokens=4))
+                answers = bool(ChatModel([model]).complete("Be brief.", "Say yes.", max_tokens=4))
             except HadesError as error:
                 answers, why = False, str(error)
-        used = totals().get(one.name, ModelTotals())
-        about = one.name, one.model, one.input_price, one.output_price, one.context_tokens
-        found.append(ModelReport(*about, used, answers, why))
-    return found
+        used = totals().get(model.name, ModelTotals())
+        about = model.name, model.model, model.input_price, model.output_price, model.context_tokens
+        reports.append(ModelReport(*about, used, answers, why))
+    return reports

@@ -1,4 +1,4 @@
-"""The parameters that several operations share: their types, meaning and bounds."""
+"""Parameters that several operations share: types, meaning and bounds."""
 
 from __future__ import annotations
 
@@ -116,6 +116,7 @@ PageLimit = Annotated[
 Hops = Annotated[
     int, Param("How many edges away at most.", flag="--hops", least=1, most=HOPS_AT_MOST)
 ]
+DryRun = Annotated[bool, Param("Only show what would be done.", flag="--dry-run")]
 Budget = Annotated[
     int | None,
     Param(

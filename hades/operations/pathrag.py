@@ -1,7 +1,7 @@
-"""PathRAG as source document 000 has it: a class with its configuration, over `recall`.
+"""PathRAG as in source document 000: a class with its configuration, over `recall`.
 
-Nothing is searched here. What the document got wrong stays out: nothing is cached by the question
-alone, and a version is a change or a time of this memory.
+It differs from the document where that was wrong: nothing is cached by the question alone, and a
+version is a change or a time of this memory.
 """
 
 from __future__ import annotations
@@ -42,11 +42,10 @@ class PathRAG:
         domain_filter: str | None = None,
         as_of_version: int | TimeLike | None = None,
     ) -> dict[str, Any]:
-        """The most reliable paths for a query, by `decay_rate` and `pruning_threshold`.
+        """Find the most reliable paths for a query, by `decay_rate` and `pruning_threshold`.
 
-        `domain_filter` is `tag:decision`, `kind:code` or `glob:docs/*`; without such a word it
-        is a glob when it looks like one, else a tag. `as_of_version` is a change number or a
-        time.
+        `domain_filter` is `tag:decision`, `kind:code` or `glob:docs/*`; without such a prefix it
+        is a glob if it looks like one, else a tag. `as_of_version` is a change number or a time.
         """
         graph = {name: getattr(self.config, name) for name in ("decay_rate", "pruning_threshold")}
         plan = {"paths": max_paths, "graph": graph}
@@ -59,7 +58,7 @@ class PathRAG:
 
 
 def format_paths_for_prompt(paths: Sequence[Mapping[str, Any]], query: str) -> str:
-    """Paths for a model to read: the query first, the most reliable path last."""
+    """Return paths as text for a model: the query first, the most reliable path last."""
     lines = [f"Query: {query}", "", "Relevant information:", ""]
     ranked = sorted(paths, key=lambda path: (path["reliability"], path["path"]))
     for number, path in enumerate(ranked, start=1):
@@ -67,8 +66,8 @@ def format_paths_for_prompt(paths: Sequence[Mapping[str, Any]], query: str) -> s
         lines.append(f"{label} ({path['reliability']:.2f}): {one_line(path['path'])}")
         for vertex in path["vertices"]:
             if vertex["description"]:
-                said = " ".join(vertex["description"].split())  # it cannot pass for a path
-                lines.append(f"  - {one_line(vertex['name'])}: {said}")
+                text = " ".join(vertex["description"].split())  # on one line, it is not a path
+                lines.append(f"  - {one_line(vertex['name'])}: {text}")
         lines.append("")
     return "\n".join(lines)
 
@@ -83,10 +82,10 @@ def _narrowed(domain: str | None) -> dict[str, Any]:
 
 
 def _as_of(view: View, version: int | TimeLike | None) -> View:
-    """The view as of a change number or a time; None: as it is."""
+    """Return the view as of a change number or a time; for None, the view itself."""
     if version is None:
         return view
-    # Four digits are a year.
+    # A text of four digits is a year.
     if isinstance(version, str) and version.isdigit() and len(version) != 4:
         version = int(version)
     if not isinstance(version, int):
@@ -100,25 +99,18 @@ def _as_of(view: View, version: int | TimeLike | None) -> View:
 
 
 def _weighed(found: Recall) -> int:
-    """How many paths there were before the best were kept."""
-    stages = [one for one in found.telemetry if one.stage == "paths"]
-    return max([len(found.paths), *(one.found + one.cut for one in stages)])
+    """Return how many paths there were before the best were chosen."""
+    stages = (stage for stage in found.telemetry if stage.stage == "paths")
+    return max([len(found.paths), *(stage.found + stage.cut for stage in stages)])
 
 
 def _path(path: Path) -> dict[str, Any]:
     at, vertices, edges = path.start, [_vertex(path.start, "")], []
     for step in path.steps:
         ends = (at, step.target) if step.forward else (step.target, at)
-        edges.append(
-            {
-                "_from": _id(ends[0]),
-                "_to": _id(ends[1]),
-                "weight": step.weight,
-                "relation": step.relation,
-                "evidence": step.snippet,
-                "chunk": step.chunk,
-            }
-        )
+        edge = {"_from": _id(ends[0]), "_to": _id(ends[1]), "weight": step.weight}
+        edge |= {"relation": step.relation, "evidence": step.snippet, "chunk": step.chunk}
+        edges.append(edge)
         vertices.append(_vertex(step.target, step.snippet))
         at = step.target
     lists = {name: getattr(path, name) for name in _AS_LISTS}

@@ -1,4 +1,4 @@
-"""Promotion, suggestions and the quality of a space: looking after what is remembered."""
+"""Looking after what is remembered: promotion, suggestions, and the quality of a space."""
 
 from __future__ import annotations
 
@@ -129,6 +129,6 @@ def quality(view: View, on_progress: Progress | None = None) -> QualityReport:
 def _pairs(view: View, on_progress: Progress | None) -> TopicPairs:
     from hades.lifecycle.suggest import TopicPairs
 
-    told = on_progress or (lambda _what, _done, _total: None)
+    report = on_progress or (lambda _what, _done, _total: None)
     encoder = view._finder.encoder
-    return TopicPairs(view._store, view._space_id, view.as_of, encoder, told)
+    return TopicPairs(view._store, view._space_id, view.as_of, encoder, report)

@@ -1,7 +1,7 @@
-"""Proposals: changes somebody is not sure enough of, and writes that are done once.
+"""Proposals: changes that wait for approval, and writes that can be sent twice but are done once.
 
-`propose` writes what somebody is sure enough of and lets the rest wait until `approve` or
-`reject`; `once` lets a write be sent again without being done twice.
+`propose` writes a change if its confidence reaches the threshold; otherwise the change waits until
+`approve` or `reject`.
 """
 
 from __future__ import annotations
@@ -51,8 +51,6 @@ ProposalNumber = Annotated[
     int, Param("The number of the proposal.", example=1, least=1, most=10**18 - 1)
 ]
 STATUSES = (*PROPOSAL_STATUSES, "all")
-
-
 _METHODS = {
     "relate": ("relate", "source"),
     "unrelate": ("unrelate", "source"),
@@ -60,16 +58,16 @@ _METHODS = {
     "alias": ("add_alias", "name"),
     "kind": ("set_kind", "name"),
 }
-"""By kind of proposal: the method that applies it, and what it calls its subject."""
+"""For each kind of proposal, the method that applies it, and the method's name for the subject."""
 
 
 class _Undone(Exception):
-    """Takes back what was only tried."""
+    """Raised to roll back a batch that was only a trial."""
 
 
 @contextmanager
 def undone(memory: Memory) -> Iterator[None]:
-    """A batch that is only tried: what it refuses is refused, and nothing is written."""
+    """Try writes in a batch that is rolled back: errors are raised, but nothing is written."""
     with suppress(_Undone), memory.batch():
         yield
         raise _Undone
@@ -87,7 +85,7 @@ def proposals(
     ] = 0,
     limit: PageLimit = None,
     since: Annotated[
-        TimeLike | None, Param("What was proposed at or after this time.", flag="--since")
+        TimeLike | None, Param("Only changes proposed at or after this time.", flag="--since")
     ] = None,
 ) -> list[Proposal]:
     """List proposed changes: waiting, applied or rejected.
@@ -147,7 +145,7 @@ def propose(
     needed = clean_share(threshold, "threshold")
     if sure is None or needed is None:
         raise InvalidInput("Say how sure you are: a confidence and a threshold from 0 to 1.")
-    marks = clean_tags(tags)
+    cleaned_tags = clean_tags(tags)
     given = {
         "relation": relation,
         "target": target,
@@ -159,7 +157,7 @@ def propose(
         "valid_from": _fixed(memory, valid_from),
         "valid_to": _fixed(memory, valid_to),
         "exclusive": exclusive or None,
-        "tags": None if marks is None else list(marks),
+        "tags": None if cleaned_tags is None else list(cleaned_tags),
         "metadata": clean_metadata(metadata),
         "importance": importance,
         "expect_version": expect_version,
@@ -239,11 +237,11 @@ def reject(
 
 
 def once(memory: Memory, key: str, request: str, do: Callable[[], Any]) -> tuple[Any, bool]:
-    """Do a write unless it was done under this key before; its answer, and whether it was.
+    """Do a write once for a key; return its answer, and whether it had been done before.
 
-    `do` writes through this memory and gives plain JSON, which is kept in the same commit,
-    for 7 days, for this actor in this space. The same key with another `request` is a
-    Conflict. Inside, as in a batch, nothing can be searched.
+    `do` writes through this memory and returns plain JSON, which is stored in the same commit for
+    7 days, for this actor in this space. The same key with another `request` raises Conflict. As
+    in a batch, `do` cannot search.
     """
     clean_name(key, "key")
     digest = sha256(clean_content(request).encode()).digest()
@@ -258,14 +256,14 @@ def once(memory: Memory, key: str, request: str, do: Callable[[], Any]) -> tuple
             return json.loads(earlier[1]), True
         answer = _json(do())
         kept.drop(oldest)
-        with suppress(NotFound):  # the write may have dropped this space
+        with suppress(NotFound):  # `do` may have dropped this space
             memory._require_space()
             kept.put(space, actor, key, digest, answer, memory._store.now())
     return json.loads(answer), False
 
 
 def list_refused(memory: Memory, error: Refused) -> None:
-    """List what the write gate refused, where it can be kept after all; once."""
+    """List a note that the write gate refused among the proposals, so that it can be approved."""
     if error.fields is not None:
         fields = dict(error.fields)
         sure = fields.pop("confidence", 1.0)
@@ -277,17 +275,17 @@ def list_refused(memory: Memory, error: Refused) -> None:
                 why=error.why,
                 status="refused",
             )
-        if not memory._store.in_transaction:  # else it may be undone, and is listed then
+        if not memory._store.in_transaction:  # a rolled back batch calls this again
             error.fields = None
 
 
 def _waiting(memory: Memory, proposal: int, *statuses: str) -> Proposal:
     clean_number(proposal, "proposal", least=1)
     memory._require_space()
-    found = memory._store.proposals.get(memory._space_id, proposal)
-    if found.status not in (statuses or ("waiting",)):
-        raise Conflict(f"Proposal {proposal} was {found.status} already by {found.decided_by}.")
-    return found
+    known = memory._store.proposals.get(memory._space_id, proposal)
+    if known.status not in (statuses or ("waiting",)):
+        raise Conflict(f"Proposal {proposal} was {known.status} already by {known.decided_by}.")
+    return known
 
 
 def _decided(memory: Memory, proposal: int, action: str, status: str, why: str) -> Proposal:
@@ -304,13 +302,12 @@ def apply_change(memory: Memory, kind: str, fields: Mapping[str, Any], sure: flo
 
 
 def _fixed(memory: Memory, time: TimeLike | None) -> str | None:
-    """A time as it is kept: `yesterday` means the day before the proposal."""
+    """Return a time as it is stored: `yesterday` means the day before the proposal."""
     moment = memory._time(time)
     return None if moment is None else iso(moment)
 
 
 def _kind_of(said: dict[str, Any]) -> str:
-    """What kind of change is meant."""
     if "relation" in said and "target" in said:
         kind = "relate"
     elif "content" in said:
@@ -321,7 +318,7 @@ def _kind_of(said: dict[str, Any]) -> str:
         kind = "kind"
     else:
         raise InvalidInput("Propose an edge (relation and target), a content, an alias or a kind.")
-    taken = {one.name for one in OPERATIONS[_METHODS[kind][0]].parameters}
+    taken = {parameter.name for parameter in OPERATIONS[_METHODS[kind][0]].parameters}
     if unknown := sorted(set(said) - taken):
         raise InvalidInput(f"A proposal to {kind} does not take {', '.join(unknown)}.")
     return kind

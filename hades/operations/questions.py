@@ -1,4 +1,4 @@
-"""Questions: search, recall and answers. They may index what was written since, and only read."""
+"""Questions: search, recall and answers. They only read, but may index new states first."""
 
 from __future__ import annotations
 
@@ -81,11 +81,7 @@ def search(
     scope = view._scope(tag, kind, glob, since, until)
     view._ready(question, on_progress)
     return view._finder.search(
-        scope,
-        question,
-        limit=limit,
-        retrievers=retrievers,
-        on_progress=on_progress,
+        scope, question, limit=limit, retrievers=retrievers, on_progress=on_progress
     )
 
 
@@ -123,7 +119,7 @@ def recall(
         ready=lambda: view._ready(question, on_progress, degrades=True),
         holds_until=lambda since: engine.holds_until(scope, since),
     )
-    used = ((one.chunk.topic, one.chunk.version, one.recorded_at) for one in answered.passages)
+    used = ((hit.chunk.topic, hit.chunk.version, hit.recorded_at) for hit in answered.passages)
     view._store.uses.add(view._space_id, used)
     return answered
 
@@ -164,17 +160,17 @@ def ask(
     if model is None and (dry_run or keep_unsupported):
         raise InvalidInput("dry_run and keep_unsupported need a model: name one.")
     chat = None if model is None else open_chat_model(model)
-    asked = partial(recall, view, question, mode=mode, plan=plan, on_progress=on_progress)
-    asked = partial(asked, tag=tag, kind=kind, glob=glob, since=since, until=until)
-    found = asked(budget=budget)
-    if chat is not None and found.tokens > room_for(chat):
-        found = asked(budget=max(room_for(chat), 50))
-    without = any(
-        note.reason is Reason.ENCODER_FAILED
-        or (note.reason is Reason.TIMEOUT and note.stage == "seeds")
-        for note in found.reasons
+    find = partial(recall, view, question, mode=mode, plan=plan, on_progress=on_progress)
+    find = partial(find, tag=tag, kind=kind, glob=glob, since=since, until=until)
+    recalled = find(budget=budget)
+    if chat is not None and recalled.tokens > room_for(chat):
+        recalled = find(budget=max(room_for(chat), 50))
+    no_encoder = any(
+        diagnostic.reason is Reason.ENCODER_FAILED
+        or (diagnostic.reason is Reason.TIMEOUT and diagnostic.stage == "seeds")
+        for diagnostic in recalled.reasons
     )
-    extracted = answer(found, None if without else view._finder.encoder)
+    extracted = answer(recalled, None if no_encoder else view._finder.encoder)
     if chat is None:
         return extracted
     return answer_by_model(extracted, chat, keep=keep_unsupported, dry_run=dry_run)
@@ -207,7 +203,7 @@ def rank(
 
 
 def examine(view: View, question: str) -> tuple[list[Chunk], Any]:
-    """The candidates for a question and the features a ranker sees of them."""
+    """Return the candidates for a question, and the features that the ranker sees of them."""
     view._ready(question, None)
     return view._engine.examine(view._scope(), question)
 

@@ -1,4 +1,4 @@
-"""Sources: how knowledge comes in, and the vectors made of it."""
+"""Sources: ingestion, import of facts, indexing and embedding."""
 
 from __future__ import annotations
 
@@ -31,21 +31,19 @@ def ingest(
     ray: str | None = None,
     on_progress: Progress | None = None,
 ) -> Summary:
-    """Take in files, folders, chat exports and corpora, and bring them up to date.
+    """Read in files, folders, chat exports and corpora, or update what was read.
 
-    What did not change costs a hash; what changed gets a new state; what went is
-    forgotten; what was renamed keeps its trace; what was forgotten by hand stays so
-    until its source changes. A folder's files become topics below
-    its name, or below `prefix`. `fields` maps the fields of records: id, title, text.
-    With `history` the paths are git repositories, and every commit that touched a file
-    is a state, true since that commit. One that cannot be read is named in the summary
-    and stops nothing. A killed run goes on where it stood. `source` is the name one path
-    is known by, where its own may be another the next time; default: the path.
-    Links that lead out of a folder are named and skipped, unless `follow_links`. Files are
-    read in processes of their own, with limits (settings `ingest_…`) for each document;
-    `in_process` reads them here and without, for debugging. `ray` has files read, cut and
-    encoded and names found by workers of Ray: `local` starts some on this machine,
-    host:port is a cluster (the extra `cluster`). What is stored is the same.
+    A changed file gets a new state, a missing one is forgotten, a renamed one keeps its history.
+    A topic that was forgotten by hand stays so until its source changes. The files of a folder
+    become topics below its name, or below `prefix`. `fields` maps the fields of records: id,
+    title, text. With `history` the paths are git repositories, and each commit that touched a file
+    is a state, true since that commit. The summary names files that cannot be read. A killed run
+    continues at the next call. `source` identifies a path whose name may differ the next time
+    (default: the path). Links that lead out of a folder are skipped unless `follow_links`. Files
+    are read in separate processes, with the limits of the settings `ingest_…` for each document;
+    `in_process` reads them here without limits, for debugging. With `ray`, workers of Ray read,
+    cut and encode files and find names, with the same result: `local` starts workers on this
+    machine, host:port is a cluster (the extra `cluster`).
     """
     from hades.ingest.pipeline import Pipeline
     from hades.ingest.spread import LoadedElsewhere
@@ -97,17 +95,16 @@ def index(memory: Memory, on_progress: Progress | None = None) -> int:
 def import_triples(
     memory: Memory, path: str | Path, on_progress: Progress | None = None
 ) -> Summary:
-    """Take in facts of your own: JSON lines or CSV of subject, predicate, object.
+    """Import facts of your own: JSON lines or CSV of subject, predicate, object.
 
-    Optional fields: source, valid_from, valid_to, weight, evidence. Where the source is
-    a topic, its passages mention both ends. A line that cannot be used is named in the
-    summary and stops nothing.
+    Optional fields: source, valid_from, valid_to, weight, evidence. If the source is a topic, its
+    passages then mention both ends. The summary names lines that cannot be used.
     """
     from hades.ingest.fact_import import ToldMentions, take_facts
 
-    told = ToldMentions(memory._store, memory._space_id)
+    mentions = ToldMentions(memory._store, memory._space_id)
 
-    def tell(fact: Triple) -> bool:
+    def store(fact: Triple) -> bool:
         before = memory.change
         memory.relate(
             fact.subject,
@@ -122,26 +119,26 @@ def import_triples(
         is_news = memory.change > before
         if is_news and fact.source:
             with memory._write("mention") as write:
-                told.note(write, fact.source, (fact.subject, fact.object))
+                mentions.note(write, fact.source, (fact.subject, fact.object))
         return is_news
 
     with memory.batch():
-        return take_facts(Path(path).expanduser(), tell, on_progress)
+        return take_facts(Path(path).expanduser(), store, on_progress)
 
 
 def reembed(memory: Memory, encoder: str, on_progress: Progress | None = None) -> int:
-    """Move to another encoder: make its vectors beside the old, then use them.
+    """Change to another encoder; return how many vectors were computed.
 
-    Meanwhile searches go on with the old one. It can be stopped and called again; the
-    memory remembers its encoder from then on. Gives how many vectors were made.
+    Searches use the old vectors until all new ones are ready. A stopped run can be continued.
+    From then on, the memory remembers this encoder.
     """
     from hades.ingest.phases import Phases
     from hades.models.encoder import load_encoder
 
     memory._index_pending(on_progress, for_question=False)
     chosen = load_encoder(encoder)
-    made = Phases(memory._store, memory._space_id, memory._actor, on_progress).embed(chosen)
+    count = Phases(memory._store, memory._space_id, memory._actor, on_progress).embed(chosen)
     with memory._write("reembed"):
         memory._store.set_meta("encoder", encoder)
     memory._encoder = encoder
-    return made
+    return count

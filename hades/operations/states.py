@@ -1,4 +1,4 @@
-"""States: what is remembered of a topic, its versions, and the list of topics."""
+"""States: the versions of a topic, and the list of topics."""
 
 from __future__ import annotations
 
@@ -119,9 +119,8 @@ def topics(
 ) -> list[Topic]:
     """List topics by name.
 
-    `glob` as in `design/*`; `tag` one of the state's tags; `kind` what they are;
-    `since`/`until` bound the valid time of the state; `after` and `limit` page through a long
-    list.
+    `glob` (such as `design/*`), `tag` and `kind` choose topics; `since` and `until` bound the time
+    from which the state is true; `after` and `limit` page through a long list.
     """
     clean_number(limit, "limit")
     for pattern in (glob, tag, after):
@@ -225,14 +224,14 @@ def remember(
 
 
 def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list[CurrentNote]:
-    """The notes that a new one is compared with; none where it states nothing to compare."""
+    """Return the notes to compare a new note with; none if it states nothing to compare."""
     from hades.language.english.contradiction import is_statement
     from hades.lifecycle.similar_notes import sentences_of, similar_notes
 
-    said = [one for one in sentences_of(content) if gate or is_statement(one)]
-    if not said or memory._store.topics.kind(memory._space_id, topic) not in (None, "note"):
+    stated = [sentence for sentence in sentences_of(content) if gate or is_statement(sentence)]
+    if not stated or memory._store.topics.kind(memory._space_id, topic) not in (None, "note"):
         return []
-    return similar_notes(memory._store, memory._space_id, said)
+    return similar_notes(memory._store, memory._space_id, stated)
 
 
 def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[CurrentNote]) -> None:
@@ -242,13 +241,13 @@ def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[Curren
     if not (why := refusal(topic, draft, memory._actor, similar)):
         return
     names = ("tags", "metadata", "importance", "confidence", "valid_from")
-    said = {name: getattr(draft, name) for name in names if getattr(draft, name) is not None}
+    given = {name: getattr(draft, name) for name in names if getattr(draft, name) is not None}
     if draft.valid_from is not None:
-        said["valid_from"] = iso(draft.valid_from)
+        given["valid_from"] = iso(draft.valid_from)
     error = Refused(
         f"Not remembered in {topic!r}: {why}. To keep it all the same, send it without the gate "
         "(gate: false), or approve it: `hades review list --status refused`.",
-        {"topic": topic, "content": draft.content, **said},
+        {"topic": topic, "content": draft.content, **given},
         why,
     )
     list_refused(memory, error)

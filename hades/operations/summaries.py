@@ -1,4 +1,4 @@
-"""Summaries of days, weeks and months: making them, and what they stand for."""
+"""Summaries of days, weeks and months, and the states they were made of."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from hades.domain.times import TimeLike
 from hades.domain.topics import State
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import PAGE_AT_MOST, ModelName, PageLimit, TopicName, Version
+from hades.operations.parameters import (
+    PAGE_AT_MOST,
+    DryRun,
+    ModelName,
+    PageLimit,
+    TopicName,
+    Version,
+)
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
@@ -38,7 +45,7 @@ def consolidate(
         ),
     ] = 10,
     model: ModelName = None,
-    dry_run: Annotated[bool, Param("Only show what would be made.", "--dry-run")] = False,
+    dry_run: DryRun = False,
     on_progress: Progress | None = None,
 ) -> Consolidation:
     """Summarise the days, weeks and months that are over.
@@ -62,9 +69,9 @@ def consolidate(
         raise InvalidInput("Consolidate before or after a batch or snapshot, not inside it.")
     from hades.models.chat import open_chat_model
 
-    told = on_progress or (lambda _what, _done, _total: None)
-    asked = None if model is None else open_chat_model(model)
-    run = (memory._store, memory._space_id, memory._actor, at_least, told, dry_run, asked)
+    report = on_progress or (lambda _what, _done, _total: None)
+    chat = None if model is None else open_chat_model(model)
+    run = (memory._store, memory._space_id, memory._actor, at_least, report, dry_run, chat)
     return Consolidator(*run).run(first, last, [LEVELS[level]] if level else LEVELS.values())
 
 
@@ -87,16 +94,16 @@ def originals(
     """
     clean_number(limit, "limit")
     with view._store.snapshot():
-        made = view.get(summary, version)
-        if not made.level:
+        state = view.get(summary, version)
+        if not state.level:
             raise InvalidInput(
-                f"{made.id} is not a summary: `hades topics 'summary/*'` lists them."
+                f"{state.id} is not a summary: `hades topics 'summary/*'` lists them."
             )
-        found = list(made.consolidated_from)
+        ids = list(state.consolidated_from)
         if every:
-            found = view._store.summaries.originals(view._space_id, summary, made.version)
-        first = found.index(after) + 1 if after in found else 0
-        return [_cited(view, one) for one in found[first:][:limit]]
+            ids = view._store.summaries.originals(view._space_id, summary, state.version)
+        first = ids.index(after) + 1 if after in ids else 0
+        return [_cited(view, id_) for id_ in ids[first:][:limit]]
 
 
 @operation("GET", "/summaries/{topic}", command="summaries", timed=True)
@@ -109,10 +116,10 @@ def summaries(view: View, topic: TopicName, version: Version = None) -> list[Sta
     clean_name(topic)
     with view._store.snapshot():
         view.get(topic, version)
-        held_by = view._store.summaries.holding(view._space_id, topic, version)
-        return [_cited(view, one) for one in held_by]
+        ids = view._store.summaries.holding(view._space_id, topic, version)
+        return [_cited(view, id_) for id_ in ids]
 
 
-def _cited(view: View, state: str) -> State:
-    topic, _, version = state.rpartition("@")
+def _cited(view: View, id_: str) -> State:
+    topic, _, version = id_.rpartition("@")
     return view.get(topic, int(version))

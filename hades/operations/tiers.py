@@ -1,4 +1,4 @@
-"""Tiers: where what is remembered lies, from memory to the archive."""
+"""Tiers: where answers and texts lie, from memory to the archive; moving texts to the archive."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOT_THERE = {
     "archived texts": "",
     "archive": "nothing archived",
 }
-"""The tiers in their order, and why one is not there."""
+"""The tiers in their order, and why one may be missing."""
 
 
 @operation("POST", "/archive", role=Role.ADMIN, command="archive", whole_memory=True, long=True)
@@ -68,11 +68,11 @@ def archive(
 ) -> dict[str, int]:
     """Move texts of old versions to an archive, compressed.
 
-    They come back by themselves whenever somebody reads them. What is latest or current never
-    goes, nor what is still to be indexed (`not_indexed`: run `hades index`). `in_archive` counts
-    all states that lie there now. It can be stopped at any moment and called again. The place is
+    Reading an archived version works as before. The latest and the current version of a topic
+    stay, and so do versions that are not indexed yet (`not_indexed`: run `hades index`).
+    `in_archive` counts all states in the archive. A stopped run can be continued. The place is
     `to` or the setting `archive`, else a folder beside the file; the memory remembers it.
-    `restore` brings all home.
+    `restore` moves everything back into the store.
     """
     from hades.settings import load_settings
     from hades.store import archiving
@@ -92,7 +92,7 @@ def archive(
         return {"states": len(counted), "bytes": sum(counted), "not_indexed": pending}
     done = {"states": 0, "bytes": 0, "objects": 0, "archived_bytes": 0, "not_indexed": pending}
     if to is not None:
-        memory._finish_owed()  # what is to be removed where the archive was
+        memory._finish_owed()  # remove what is left to remove at the former place
     if to is not None or found:
         with memory._write("archive") as write:
             write.logged = False
@@ -113,14 +113,14 @@ def tiers(view: View) -> list[Tier]:
     """
     found = [tier for engine in view._engines.values() for tier in engine.tiers()]
     found += view._store.tiers()
-    there = {one.name for one in found}
-    found += [Tier(name, why) for name, why in NOT_THERE.items() if name not in there]
+    names = {tier.name for tier in found}
+    found += [Tier(name, why) for name, why in NOT_THERE.items() if name not in names]
     order = list(NOT_THERE)
-    return sorted(found, key=lambda one: order.index(one.name))
+    return sorted(found, key=lambda tier: order.index(tier.name))
 
 
 def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[str, int]) -> None:
-    """Move versions of a topic, given with their length, into objects; counted in `done`."""
+    """Move versions of a topic, given with their lengths, into objects; count them in `done`."""
     from hades.store import archiving
 
     topics = memory._store.topics
@@ -132,7 +132,7 @@ def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[st
             write.cancelled = not topics.archive.move(run, name, data, topics.make_whole)
         if not write.cancelled:
             done["states"] += len(run.contents)
-            done["bytes"] += sum(versions[one] for one in run.contents)
+            done["bytes"] += sum(versions[version] for version in run.contents)
             done["objects"] += 1
             done["archived_bytes"] += len(data)
 
@@ -154,9 +154,9 @@ def _bring_home(memory: Memory, dry_run: bool, on_progress: Progress | None) -> 
 
 
 def _finished(memory: Memory, done: dict[str, int]) -> dict[str, int]:
-    """Give back the room in the file, and remove objects nobody needs.
+    """Shrink the file, and remove objects that are no longer needed.
 
-    PostgreSQL uses the room again by itself: to write its tables anew would stop everybody.
+    PostgreSQL reuses the room by itself; rewriting its tables would block everybody.
     """
     if done["objects"] and "://" not in memory._store.database.place:
         with memory._store.transaction():
@@ -166,7 +166,7 @@ def _finished(memory: Memory, done: dict[str, int]) -> dict[str, int]:
 
 
 def _before(memory: Memory, older_than: TimeLike) -> int:
-    """The moment before which it must be: `180d` is 180 days ago, anything else a time."""
+    """Return a moment: `180d` is 180 days ago, anything else is read as a time."""
     age = _AGE.fullmatch(older_than) if isinstance(older_than, str) else None
     meant = older_than if age is None else f"{age[1]} {_UNITS[age[2]]} ago"
     try:
