@@ -1,20 +1,20 @@
-"""Key sentences: those of a text that say most, as many as fit."""
+"""Key sentences: the most important sentences of a text, as many as fit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from hades.context.tokens import TokenFamily
-from hades.language.english.notable import DECISION, NOTABLE
+from hades.language.english.lexicon import DECISION, NOTABLE
 
 
 def key_sentences(texts: Sequence[str], family: TokenFamily, at_most: int) -> list[str]:
-    """The sentences that say most, in their order, within so many tokens.
+    """Return the most important sentences, in their order, within `at_most` tokens.
 
-    Decisions come first, then what has a number or tells of something that was done, then what
-    stands first. The best is always there: where it is longer, it has to be cut.
+    Decisions come first, then sentences with a number or something that was done, then the earlier
+    ones. The best sentence is always returned, even if it is longer: the caller must cut it.
     """
-    worth = [2 * bool(DECISION.search(one)) + bool(NOTABLE.search(one)) for one in texts]
+    worth = [2 * bool(DECISION.search(text)) + bool(NOTABLE.search(text)) for text in texts]
     kept: list[int] = []
     for at in sorted(range(len(texts)), key=lambda at: -worth[at]):
         tokens = family.count([texts[at]])[0]

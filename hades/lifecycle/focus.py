@@ -40,8 +40,8 @@ from hades.language.english.time_words import read_time
 from hades.recall.answer.answering import make_recall
 from hades.recall.answer.conveyance import conveyed
 from hades.recall.answer.passages import state_passage
+from hades.recall.plan import default_plan
 from hades.recall.question.asked import AskedQuestion
-from hades.recall.question.default_plan import default_plan
 from hades.recall.question.time_asked import time_asked
 from hades.recall.rank import belief
 from hades.recall.run import Run

@@ -23,7 +23,7 @@ from hades.domain.statement import day, statement
 from hades.domain.summaries import Cited, SummaryPeriod, cite
 from hades.domain.times import AsOf
 from hades.errors import NotFound
-from hades.language.english.notable import DECISION, NOTABLE
+from hades.language.english.lexicon import DECISION, NOTABLE
 from hades.language.english.replacement import said_words, share_words
 from hades.language.sentences import plain_sentence, sentences
 from hades.store.archive import LOST

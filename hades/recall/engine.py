@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from functools import cache
 from hashlib import blake2b
 from pathlib import Path as FilePath
 from typing import Any
@@ -39,10 +38,9 @@ from hades.recall.find.results import Found
 from hades.recall.find.scores import scaled
 from hades.recall.find.seeds import Encoding, find_seeds, start_encoding
 from hades.recall.find.walks import start_walks
-from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan, sized
+from hades.recall.plan import UNHURRIED, Plan, plan_for
 from hades.recall.query_context import QueryContext
 from hades.recall.question.asked import AskedQuestion
-from hades.recall.question.default_plan import PLANNING_PASSAGES, default_plan
 from hades.recall.question.time_asked import TimeAsked, time_asked
 from hades.recall.rank.baselines import SYSTEMS, system_scores
 from hades.recall.rank.features import FEATURES
@@ -57,7 +55,7 @@ from hades.store.store import Store
 
 QUESTION_CHARACTERS_AT_MOST = 4_000
 """A longer question is cut: the encoder reads no more than that anyway."""
-_UNHURRIED_MS, _ALL_CANDIDATES = 60_000, 10_000
+_ALL_CANDIDATES = 10_000
 
 
 class RecallEngine:
@@ -114,7 +112,7 @@ class RecallEngine:
         amount = choose_mode(text) if mode is None else _mode(mode)
         asked = AskedQuestion(text, intent, evidence, amount, scope.space_name, scope.as_of)
         many = mode is None and (relation is not None or asks_for_list(text))
-        chosen, diagnostics, usual = _plan_for(asked, plan, budget, many=many)
+        chosen, diagnostics, usual = plan_for(intent, amount, plan, budget, many=many)
         run = Run(chosen, clock, self._store.within, list(diagnostics))
         from_summaries = overview(run, self._store, scope, asked, usual)
         if from_summaries is not None:
@@ -338,15 +336,6 @@ class RecallEngine:
         self.answers.kept.clear()
 
 
-UNHURRIED = Plan(
-    retriever=Retriever(timeout_ms=_UNHURRIED_MS),
-    graph=Graph(timeout_ms=_UNHURRIED_MS),
-    reranker=Reranker(timeout_ms=_UNHURRIED_MS),
-    budget=Budget(latency_ms=_UNHURRIED_MS),
-)
-"""The default plan with generous limits of time, for evaluation and training."""
-
-
 def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope | None:
     """Return the scope at the past time in a question, if sources had another text then.
 
@@ -359,27 +348,6 @@ def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope 
     then = replace(scope, as_of=replace(scope.as_of, valid=from_micros(asks.until)))
     gone = query.indexes.visible(scope.space, then.as_of) & ~query.graph.visible
     return then if gone.any() else None
-
-
-def _plan_for(
-    asked: AskedQuestion, plan: Plan | Mapping[str, Any] | None, budget: int | None, *, many: bool
-) -> tuple[Plan, tuple[Diagnostic, ...], int]:
-    """Return the plan, its diagnostics, and how many passages such a question usually gets."""
-    chosen, diagnostics = _usual_plan(asked.intent, asked.mode)
-    if many:
-        chosen, diagnostics = make_plan(chosen, {"final_context": PLANNING_PASSAGES})
-    usual = chosen.final_context
-    if plan is not None:
-        chosen, diagnostics = make_plan(chosen, plan)
-    if budget is not None:
-        room = {"budget": {"tokens": budget}} if plan else sized(chosen, budget)
-        chosen, diagnostics = make_plan(chosen, room)
-    return chosen, diagnostics, usual
-
-
-@cache
-def _usual_plan(intent: Intent, mode: Mode) -> tuple[Plan, tuple[Diagnostic, ...]]:
-    return make_plan(default_plan(intent, mode), None)
 
 
 def _mode(mode: str) -> Mode:

@@ -104,7 +104,7 @@ def check_sentences(text: str, sources: Mapping[int, str]) -> list[CheckedSenten
 
 
 def _cited(sentence: str) -> tuple[int, ...]:
-    labels = (one for found in _LABELS.findall(sentence) for one in _NUMBERED.findall(found))
+    labels = _NUMBERED.findall(" ".join(_LABELS.findall(sentence)))
     return tuple(dict.fromkeys(-int(x[1:]) if x[0] == "F" else int(x) for x in labels))
 
 
@@ -118,15 +118,15 @@ def _fault(sentence: str, cited: tuple[int, ...], read: Mapping[int, list[_Said]
     said = _read(sentence)
     if not said.roots:
         return "says nothing that can be checked"
-    source = [one for number in cited for one in read[number]]
+    source = [part for number in cited for part in read[number]]
     least = NEAR_AT_LEAST * len(said.roots)
-    near = [one for one in source if len(said.roots.keys() & one.roots.keys()) >= least]
-    if missing := said.values.difference(*(one.values for one in near)):
+    near = [part for part in source if len(said.roots.keys() & part.roots.keys()) >= least]
+    if missing := said.values.difference(*(part.values for part in near)):
         return f"the source does not say {min(missing)}"
-    if strangers := said.names.difference(*(one.plain for one in source)):
+    if strangers := said.names.difference(*(part.plain for part in source)):
         return f"the source does not name {min(strangers)}"
-    there = said.roots.keys() & set[str]().union(*(one.roots for one in source))
-    if len(there) < COVERAGE_AT_LEAST * len(said.roots):
+    covered = said.roots.keys() & set[str]().union(*(part.roots for part in source))
+    if len(covered) < COVERAGE_AT_LEAST * len(said.roots):
         return "the source says something else"
     return _contradiction(said, near) or _exchanged(said, near)
 
