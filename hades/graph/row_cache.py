@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hades.graph.adjacency import Mask, Neighbours
+from hades.graph.adjacency import Neighbours
+from hades.graph.arrays import Flags
 
 Row = tuple[list[int], list[float], float]
 
@@ -14,7 +15,7 @@ Row = tuple[list[int], list[float], float]
 class RowCache(dict[int, Row]):
     """The fetched rows: neighbours that are not barred, their weights, the sum of the weights."""
 
-    def __init__(self, graph: Neighbours, barred: Mask | None) -> None:
+    def __init__(self, graph: Neighbours, barred: Flags | None) -> None:
         super().__init__()
         self._graph, self._barred = graph, barred
 

@@ -12,7 +12,7 @@ from hades.domain.answer import Path, Step, SubgraphEdge
 from hades.domain.graph import Belief, Edge, Node, NodeKind, row_of
 from hades.domain.topics import Chunk
 from hades.domain.weights import initial_weight
-from hades.graph.adjacency import Nodes, Weights
+from hades.graph.arrays import Floats32, Ints
 from hades.index.graph_build import WEIGHT_RELATION
 from hades.index.graph_view import GraphView
 from hades.recall.query_context import QueryContext
@@ -42,7 +42,7 @@ class PathArcs:
     def __len__(self) -> int:
         return len(self.graph.adjacency)
 
-    def of(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
+    def of(self, nodes: Ints) -> tuple[Ints, Ints, Floats32]:
         """Return the neighbour count of each node, then all neighbours and their weights."""
         graph, (counts, targets, weights) = self.graph, self.graph.adjacency.of(nodes)
         sources = np.repeat(nodes, counts)
