@@ -16,6 +16,7 @@ from hades.context.tokens import MINILM, TokenFamily
 from hades.domain.answer import Diagnostic
 from hades.domain.context import ContextItem, ContextSection
 from hades.domain.graph import Reason
+from hades.language.english.lexicon import DECISION, NOTABLE
 
 Item = TypeVar("Item")
 
@@ -141,6 +142,22 @@ def size(family: TokenFamily, head: str, text: str = "") -> int:
 def both_ends(ranked: Sequence[Item]) -> list[Item]:
     """Order items best, third, fifth … sixth, fourth, second: models read the ends best."""
     return [*ranked[::2], *ranked[1::2][::-1]]
+
+
+def key_sentences(texts: Sequence[str], family: TokenFamily, at_most: int) -> list[str]:
+    """Return the most important sentences, in their order, within `at_most` tokens.
+
+    Decisions come first, then sentences with a number or something that was done, then the earlier
+    ones. The best sentence is always returned, even if it is longer: the caller must cut it.
+    """
+    worth = [2 * bool(DECISION.search(text)) + bool(NOTABLE.search(text)) for text in texts]
+    kept: list[int] = []
+    for at in sorted(range(len(texts)), key=lambda at: -worth[at]):
+        tokens = family.count([texts[at]])[0]
+        if not kept or tokens <= at_most:
+            kept.append(at)
+            at_most -= tokens
+    return [texts[at] for at in sorted(kept)]
 
 
 class Sections:

@@ -16,8 +16,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from hades.context.key_sentences import key_sentences
-from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, both_ends, fitted, size
+from hades.context.packer import (
+    PART_TOKENS_AT_LEAST,
+    BlockDraft,
+    both_ends,
+    fitted,
+    key_sentences,
+    size,
+)
 from hades.context.text.layout import flat, read_cite, shown, shown_cite
 from hades.context.tokens import TokenFamily, token_family
 from hades.domain.answer import Recall

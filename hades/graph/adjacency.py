@@ -8,7 +8,7 @@ of the rows that were replaced later, so that a change touches a few rows and no
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -165,6 +165,32 @@ class Adjacency:
         counts, targets, weights = self.of(np.arange(len(self)))
         indptr = np.concatenate([[0], np.cumsum(counts)])
         return Adjacency(indptr, targets.astype(np.int32), weights)
+
+
+class RowCache(dict[int, tuple[list[int], list[float], float]]):
+    """Rows of a graph as Python lists: neighbours that are not barred, weights, and their sum."""
+
+    def __init__(self, graph: Neighbours, barred: Flags | None) -> None:
+        super().__init__()
+        self._graph, self._barred = graph, barred
+
+    def fetch(self, nodes: Iterable[int]) -> None:
+        """Fetch the rows of nodes that are not cached, in one call."""
+        missing = [node for node in dict.fromkeys(nodes) if node not in self]
+        if not missing:
+            return
+        counts, targets, weights = self._graph.of(np.array(missing, np.int64))
+        if self._barred is not None:
+            use = ~self._barred[targets]
+            owner = np.repeat(np.arange(len(missing)), counts)
+            counts = np.bincount(owner[use], minlength=len(missing))
+            targets, weights = targets[use], weights[use]
+        to, strength = targets.tolist(), weights.tolist()
+        end = 0
+        for node, count in zip(missing, counts.tolist(), strict=True):
+            start, end = end, end + count
+            row = strength[start:end]
+            self[node] = to[start:end], row, sum(row)
 
 
 class _Late:

@@ -19,9 +19,8 @@ from dataclasses import dataclass, field
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Neighbours
+from hades.graph.adjacency import Neighbours, RowCache
 from hades.graph.arrays import Deadline
-from hades.graph.row_cache import RowCache
 from hades.graph.trims import Trim, Trims
 
 ALPHA = 0.8

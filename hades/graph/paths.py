@@ -18,9 +18,8 @@ from dataclasses import dataclass
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Neighbours
+from hades.graph.adjacency import Neighbours, RowCache
 from hades.graph.arrays import Flags
-from hades.graph.row_cache import RowCache
 from hades.graph.trims import Trim, Trims
 
 EPSILON = 1e-6

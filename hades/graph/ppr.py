@@ -21,10 +21,9 @@ import numpy as np
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Adjacency, Neighbours
+from hades.graph.adjacency import Adjacency, Neighbours, RowCache
 from hades.graph.arrays import Deadline, Flags, Floats, Ints
 from hades.graph.lazy_kernel import LazyKernel
-from hades.graph.row_cache import RowCache
 
 Query = tuple[Ints, Floats]
 """Seeds and their weights."""

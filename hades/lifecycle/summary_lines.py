@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from math import log
 
-from hades.context.key_sentences import key_sentences
+from hades.context.packer import key_sentences
 from hades.context.tokens import MINILM, count, cut_words
 from hades.domain.graph import Edge
 from hades.domain.statement import day, statement

@@ -40,14 +40,13 @@ from hades.recall.find.seeds import Encoding, find_seeds, start_encoding
 from hades.recall.find.walks import start_walks
 from hades.recall.plan import UNHURRIED, Plan, plan_for
 from hades.recall.query_context import QueryContext
-from hades.recall.question.asked import AskedQuestion
 from hades.recall.question.time_asked import TimeAsked, time_asked
 from hades.recall.rank.baselines import SYSTEMS, system_scores
 from hades.recall.rank.features import FEATURES
 from hades.recall.rank.rank_candidates import rank_candidates
 from hades.recall.rank.ranker import Ranker, Table, shipped_ranker
 from hades.recall.rank.ranking import Ranking
-from hades.recall.run import Clock, Run, Stage
+from hades.recall.run import AskedQuestion, Clock, Run
 from hades.settings import load_settings
 from hades.store.archive import LOST
 from hades.store.records import Progress
@@ -65,7 +64,7 @@ class RecallEngine:
         self._store = store
         self.finder = Finder(store, encoder)
         self.ranker = shipped_ranker() if ranker is None else Ranker.load(ranker)
-        weights = b"".join(one.tobytes() for one in self.ranker.weights.values())
+        weights = b"".join(values.tobytes() for values in self.ranker.weights.values())
         self.answered_by = (encoder, blake2b(weights, digest_size=8).hexdigest())
         """The encoder and a hash of the ranker's weights: part of the key of a kept answer."""
         self._turns: tuple[tuple[str, int], Ints] = ("", 0), np.zeros(0, np.int64)
@@ -120,7 +119,7 @@ class RecallEngine:
         encoding = start_encoding(run, self.finder.encoder, text)
         with ExitStack() as moment:
             query, when = self._open(run, moment, scope, question, on_progress)
-            found = self.find(run, query, text, encoding, when)
+            found = self.find(run, query, text, when, encoding)
             ranking = rank_candidates(run, found, self.ranker, chosen.reranker.m, intent)
             related = None
             if relation is not None:
@@ -149,7 +148,7 @@ class RecallEngine:
             if "meaning" in run.plan.retriever.retrievers:
                 # The time a model takes to load must not count as a late answer.
                 wait_until_loaded(self.finder.encoder)
-            when = self.time(scope, query, text, run.plan.retriever.time_words, stage)
+            when = self.time(run, scope, query, text)
             if then := _source_moment(scope, query, when):
                 query = moment.enter_context(self.query_context(then, on_progress, text))
             return query, when
@@ -187,7 +186,8 @@ class RecallEngine:
     ) -> tuple[Found, Ranking]:
         """Find and rank all candidates, without limits of time."""
         text, run = question[:QUESTION_CHARACTERS_AT_MOST], Run(UNHURRIED)
-        found = self.find(run, query, text, when=self.time(scope, query, text))
+        encoding = start_encoding(run, self.finder.encoder, text)
+        found = self.find(run, query, text, self.time(run, scope, query, text), encoding)
         return found, rank_candidates(run, found, self.ranker, _ALL_CANDIDATES, intent)
 
     def find(
@@ -195,13 +195,10 @@ class RecallEngine:
         run: Run,
         query: QueryContext,
         question: str,
-        encoding: Encoding | None = None,
-        when: TimeAsked | None = None,
+        when: TimeAsked,
+        encoding: Encoding | None,
     ) -> Found:
         """Find passages: seeds, then the beam, with walks and reading on in the background."""
-        encoder = self.finder.encoder
-        encoding = encoding or start_encoding(run, encoder, question)
-        when = when or time_asked(question, self._store.now(), query.valid, read=False)
         within = query.within(when)
         if within is None:
             # Show the nearest passages anyway; `ask` does not answer from them.
@@ -211,21 +208,14 @@ class RecallEngine:
             )
         search, seeds = find_seeds(run, within or query, encoding, question, when)
         with run.stage("read_on", run.plan.retriever.timeout_ms) as reading:
-            following = start_reading_on(reading, search, seeds, encoder)
+            following = start_reading_on(reading, search, seeds, self.finder.encoder)
             with run.stage("walk", run.plan.graph.timeout_ms) as walking:
                 walks = start_walks(walking, search, seeds)
                 beam = run_beam(run, search, seeds)
                 walked = walks()
             return Found(search, seeds, walked, following(), beam)
 
-    def time(
-        self,
-        scope: Scope,
-        query: QueryContext,
-        question: str,
-        read: bool = True,
-        stage: Stage | None = None,
-    ) -> TimeAsked:
+    def time(self, run: Run, scope: Scope, query: QueryContext, question: str) -> TimeAsked:
         """Return the time a question asks about; the time of an event is looked up in the notes."""
         asked = time_asked(
             question,
@@ -233,7 +223,7 @@ class RecallEngine:
             query.valid,
             since=scope.since,
             until=scope.until,
-            read=read and scope.as_of.valid is None,
+            read=run.plan.retriever.time_words and scope.as_of.valid is None,
         )
         words = asked.words
         if words is None or not words.event or words.kind is not TimeKind.SINCE:
@@ -242,7 +232,6 @@ class RecallEngine:
             return asked
         mask = query.mask & query.notes
         both = scaled(query.words(words.event), mask)
-        run = stage.run if stage else Run(UNHURRIED)
         encoding = start_encoding(run, self.finder.encoder, words.event)
         with suppress(TimeoutError):  # then words alone find the event
             seconds = run.plan.retriever.timeout_ms / 1000

@@ -207,11 +207,10 @@ def sized(plan: Plan, tokens: int) -> dict[str, Any]:
 def _merged(base: dict[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in wanted.items():
-        inner = merged.get(key)
-        nested = isinstance(inner, dict) and isinstance(value, Mapping)
-        merged[key] = _merged(inner, value) if isinstance(inner, dict) and nested else value
-        if isinstance(merged[key], Mapping):
-            merged[key] = dict(merged[key])  # a copy, since clamping changes it
+        merged[key] = value
+        if isinstance(value, Mapping):  # always a copy, since clamping changes it
+            inner = base.get(key)
+            merged[key] = _merged(inner if isinstance(inner, dict) else {}, value)
     return merged
 
 

@@ -244,7 +244,7 @@ _HEADS = any_of(
     factory package printer rack committee squad""".split()  # noqa: SIM905
 )
 """Nouns that form a name with the words before them: the billing service."""
-_NUMBERED = any_of([one.title() for one in COUNTS if len(one) > 2])
+_NUMBERED = any_of([word.title() for word in COUNTS if len(word) > 2])
 _NO_NAMES = word_set(
     "currently unfortunately sadly luckily update afterwards nowadays fyi updated note btw news "
     "success people everything everybody someone somebody anybody anything something management "

@@ -46,7 +46,7 @@ def names_in(question: str, graph: GraphView, lookup: Lookup) -> Ints:
         if number >= 0
         for start, length in spans[key]
     ]
-    usable = [one for one in found if _is_usable(graph, *one, small=small)]
+    usable = [span for span in found if _is_usable(graph, *span, small=small)]
     return _longest(graph, usable)
 
 
