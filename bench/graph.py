@@ -13,10 +13,9 @@ import numpy as np
 
 from bench.table import note, percentiles, show
 from hades.graph import ppr
-from hades.graph.adjacency import Adjacency
+from hades.graph.adjacency import Adjacency, RowCache
 from hades.graph.flow import best_paths
 from hades.graph.paths import between
-from hades.graph.row_cache import RowCache
 
 CLOCK = time.process_time_ns
 """Everything here runs on one core and waits for nothing, so that processor time is what counts;

@@ -95,7 +95,7 @@ def _found(path: Path) -> dict[str, float]:
     mask = indexes.visible(1, NOW)
     kernel.wait()
     found["meaning"] = _ms(lambda q: indexes.nearest(q, mask, 10), vectors)
-    found["words"] = _ms(lambda q: indexes.saying(q, NOW, 10, None), words)
+    found["words"] = _ms(lambda q: indexes.words.best(q, *indexes.moment(NOW), 10), words)
     found["names"] = _ms(lambda q: memory.search(q, 10, retriever="names"), words)
     found["search"] = _ms(memory.search, words)
     return found | _memory()

@@ -1,8 +1,8 @@
-"""The context of a recall: a question, and what was found for it, within a budget of tokens.
+"""The context of a recall: a question and its evidence, within a budget of tokens.
 
-The question stands first, then told facts, then the paths with the most reliable last
-(PathRAG), then the passages with the best at both ends, where models read most carefully.
-What does not fit is left out, least reliable first, and a diagnostic says so.
+The question comes first, then told facts, then paths with the most reliable last (PathRAG), then
+passages with the best at both ends, where models read most carefully. The least reliable evidence
+is left out if it does not fit, with a diagnostic.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from hades.domain.graph import Reason
 STAGE = "pack"
 PATH_TOKENS_AT_MOST = 120
 LEDGER_TOKENS_AT_MOST = 300
-"""Of all paths together (algorithms, §11)."""
+"""The most tokens of all paths together (algorithms, §11)."""
 LEDGER_SHARE_AT_MOST = 1 / 3
-"""Of the budget: in a small one, paths must leave room for what they lead to."""
+"""The most of the budget for facts, and for paths, so that passages fit into a small one, too."""
 QUESTION_SHARE_AT_MOST = 1 / 2
 QUESTION_CHARACTERS_AT_MOST = 4_000
 TOKEN_CHARACTERS_AT_MOST = 12
-"""Average length: the stored count of a passage with longer tokens is not believed."""
+"""If the tokens of a passage are longer on average, its stored token count is wrong."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _QUESTION, _FACTS, _PATHS, _PASSAGES = "Question: ", "Facts:", "Paths:", "Passages:"
@@ -36,15 +36,15 @@ _QUESTION, _FACTS, _PATHS, _PASSAGES = "Question: ", "Facts:", "Paths:", "Passag
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A context and what it is made of; `passages` and `paths` are best first.
+    """A context and its evidence, best first.
 
-    Passage [n], fact [Fn] and path (Pn) of the context are the n-th of these.
+    The context labels the n-th passage [n], the n-th fact [Fn] and the n-th path (Pn).
     """
 
     context: str
     tokens: int
     evidence_tokens: int
-    """Of these, the tokens of facts, paths and passages: without question, heads and titles."""
+    """Those of facts, paths and passages, without question, head lines and titles."""
     citations: tuple[Citation, ...]
     facts: tuple[Fact, ...]
     passages: tuple[Passage, ...]
@@ -104,8 +104,8 @@ def _ledger(
 ) -> list[PackedBlock[Path]]:
     """Pack the most reliable paths, each within its own limit and all within `room` tokens."""
     ranked: dict[str, Path] = {}
-    for path in sorted(paths, key=lambda one: (-one.reliability, -one.score, str(one))):
-        ranked.setdefault(str(path), path)  # of those alike the most reliable
+    for path in sorted(paths, key=lambda path: (-path.reliability, -path.score, str(path))):
+        ranked.setdefault(str(path), path)  # keep the most reliable of equal ones
     if len(ranked) > at_most:
         packer.record(Reason.CAP_EXCEEDED, f"{len(ranked) - at_most} paths")
     wanted = list(ranked.values())[:at_most]
@@ -122,9 +122,9 @@ def _ledger(
 
 
 def _path_line(number: int, path: Path, room: int) -> str:
-    """Return a path with the words that state it, or without them where those do not fit.
+    """Return the line of a path, without the words that state it if they do not fit.
 
-    A path that is too long for any line is cut; the line is empty where there is no room for it.
+    A path that is too long for any line is cut. The line is empty if there is no room for it.
     """
     line = ""
     for snippets in (True, False):
@@ -135,11 +135,11 @@ def _path_line(number: int, path: Path, room: int) -> str:
 
 
 def _draft(number: int, passage: Passage) -> BlockDraft[Passage]:
-    """Return a passage to be packed. Any part of the best one is worth showing."""
+    """Return the draft of a passage. Any part of the best one is worth showing."""
     text = passage.chunk.text.strip()
     indented_text = indented(text)
     tokens: int | None = passage.chunk.tokens
-    # Other kinds of line breaks, and words once counted as one token, make the stored count wrong.
+    # The stored count is wrong for other kinds of line breaks, and for words counted as one token.
     breaks = indented_text.count("\n") != text.count("\n")
     if breaks or len(indented_text) > passage.chunk.tokens * TOKEN_CHARACTERS_AT_MOST:
         tokens = None
@@ -150,7 +150,7 @@ def _draft(number: int, passage: Passage) -> BlockDraft[Passage]:
 def _head(number: int, passage: Passage) -> str:
     """Return the head line of a passage.
 
-    A line of a summary has the date alone, and its topic's own name where the line lacks it.
+    For a line of a summary, that is the date, and the name of its topic unless the line has it.
     """
     if "summary" not in passage.parts:
         return passage_line(number, passage)

@@ -1,43 +1,46 @@
-"""The packer: what fits into a budget of tokens, whole or cut, and what is left out.
+"""The packer: fit blocks into a budget of tokens, whole or cut.
 
 Every context is made of blocks: a head line that HADES writes, and a stored text below it. A block
-is shown whole where it fits. Else its text is cut to a beginning, if enough of it fits to be worth
-the head line. A diagnostic says what was cut and what was left out.
+is shown whole if it fits. Otherwise its text is cut to a beginning, if enough of it fits to be
+worth the head line. Diagnostics report what was cut and what was left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from hades.context.text.layout import shown
+from hades.context.text.layout import flat, read_cite, shown, shown_cite
 from hades.context.tokens import MINILM, TokenFamily
 from hades.domain.answer import Diagnostic
+from hades.domain.context import ContextItem, ContextSection
 from hades.domain.graph import Reason
+from hades.language.english.lexicon import DECISION, NOTABLE
 
 Item = TypeVar("Item")
 
 PART_TOKENS_AT_LEAST = 24
 """A shorter part of a text says too little to be worth its head line."""
+SECTION_TITLES = {"latest": "Latest states:", "summaries": "Summaries:", "details": "Details:"}
 
 
 @dataclass(frozen=True, slots=True)
 class BlockDraft(Generic[Item]):
-    """Something to be packed, and how it is shown."""
+    """An item to be packed, and how it is shown."""
 
     item: Item
     cite: str
     head: str
     text: str = ""
     tokens: int | None = None
-    """Tokens of the whole text where they are known, without its head."""
+    """Tokens of the whole text without its head; None if unknown."""
     least: int = PART_TOKENS_AT_LEAST
-    """Tokens that a part must have to be shown; 0: the text is shown whole or not at all."""
+    """The least tokens of a part; 0: the text is shown whole or not at all."""
     most: int | None = None
-    """Tokens of the text that are shown at most."""
+    """The most tokens of the text that are shown."""
     end: str = ""
-    """Written after a text that was cut."""
+    """A mark that is written after a cut text."""
 
     def text_tokens(self, family: TokenFamily) -> int:
         """Count the tokens that the whole text adds to its head."""
@@ -48,7 +51,7 @@ class BlockDraft(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class PackedBlock(Generic[Item]):
-    """Something that was packed, with as much of its text as fitted."""
+    """A packed item, with as much of its text as fitted."""
 
     item: Item
     head: str
@@ -62,14 +65,14 @@ class PackedBlock(Generic[Item]):
 
 
 class Packer:
-    """A budget of tokens as it is filled."""
+    """A budget of tokens that is being filled."""
 
     def __init__(self, budget: int, stage: str, family: TokenFamily = MINILM) -> None:
         self.room, self.stage, self.family = budget, stage, family
         self.diagnostics: list[Diagnostic] = []
 
     def record(self, reason: Reason, detail: str) -> None:
-        """Record what was cut or left out."""
+        """Add a diagnostic of this stage."""
         self.diagnostics.append(Diagnostic(reason, self.stage, detail))
 
     def put(self, draft: BlockDraft[Item], at_most: int | None = None) -> PackedBlock[Item] | None:
@@ -92,7 +95,7 @@ class Packer:
     ) -> list[PackedBlock[Item]]:
         """Pack drafts, best first, up to the first one that does not fit whole.
 
-        A diagnostic counts those left out, which `what` names.
+        A diagnostic counts the others, which it calls `what`.
         """
         room = self.room if at_most is None else min(at_most, self.room)
         blocks: list[PackedBlock[Item]] = []
@@ -139,3 +142,77 @@ def size(family: TokenFamily, head: str, text: str = "") -> int:
 def both_ends(ranked: Sequence[Item]) -> list[Item]:
     """Order items best, third, fifth … sixth, fourth, second: models read the ends best."""
     return [*ranked[::2], *ranked[1::2][::-1]]
+
+
+def key_sentences(texts: Sequence[str], family: TokenFamily, at_most: int) -> list[str]:
+    """Return the most important sentences, in their order, within `at_most` tokens.
+
+    Decisions come first, then sentences with a number or something that was done, then the earlier
+    ones. The best sentence is always returned, even if it is longer: the caller must cut it.
+    """
+    worth = [2 * bool(DECISION.search(text)) + bool(NOTABLE.search(text)) for text in texts]
+    kept: list[int] = []
+    for at in sorted(range(len(texts)), key=lambda at: -worth[at]):
+        tokens = family.count([texts[at]])[0]
+        if not kept or tokens <= at_most:
+            kept.append(at)
+            at_most -= tokens
+    return [texts[at] for at in sorted(kept)]
+
+
+class Sections:
+    """A context by sections: each has a share of the budget, and leaves the rest to the next.
+
+    Every part ends with an empty line, so that the tokens of the parts add up.
+    """
+
+    def __init__(self, question: str, room: int, family: TokenFamily) -> None:
+        self._packer = Packer(room, "context", family)
+        self._parts = [family.cut_words(f"Question: {flat(question)}", room // 4)]
+        self._packer.room -= size(family, self._parts[0])
+        self._spare = self._numbers = 0
+        self._shown: dict[tuple[str, int | None], str] = {}
+        self.sections: list[ContextSection] = []
+        self.diagnostics = self._packer.diagnostics
+
+    @property
+    def text(self) -> str:
+        """The text for a model."""
+        return "".join(f"{part}\n\n" for part in self._parts)
+
+    def fill(self, name: str, shares: Mapping[str, int], items: Iterable[ContextItem]) -> None:
+        """Pack the items that fit, best first, whole or cut; skip texts that are shown already."""
+        packer = self._packer
+        packer.stage = name
+        allowed = max(0, min(shares[name] + self._spare, packer.room))
+        title_tokens = size(packer.family, SECTION_TITLES[name])
+        room, blocks, left_out = allowed - title_tokens, list[PackedBlock[ContextItem]](), 0
+        for item in items:
+            state, text = read_cite(item.cite)[:2], item.text.strip()
+            if text in self._shown.get(state, ""):
+                continue  # a passage of a state that is shown, or the state of a passage
+            if room < PART_TOKENS_AT_LEAST:
+                packer.record(Reason.BUDGET_EXHAUSTED, f"from {item.cite} on")
+                break
+            block = packer.put(self._draft(item, text), room)
+            if block is None:
+                left_out += 1
+                continue
+            self._numbers += 1
+            blocks.append(block)
+            self._shown[state] = f"{self._shown.get(state, '')}\n\n{block.text}"
+            room -= block.tokens
+        if left_out:
+            packer.record(Reason.EVICTED, f"{left_out} did not fit")
+        if blocks:
+            packer.room -= title_tokens
+            self._parts += [SECTION_TITLES[name], *map(str, blocks)]
+        used = sum(block.tokens for block in blocks) + (title_tokens if blocks else 0)
+        self._spare = allowed - used
+        packed = [replace(row.item, text=row.text, tokens=row.tokens) for row in blocks]
+        self.sections.append(ContextSection(name, allowed, used, tuple(packed)))
+
+    def _draft(self, item: ContextItem, text: str) -> BlockDraft[ContextItem]:
+        held = f", {item.held}" if item.held else ""
+        head = f"[{self._numbers + 1}] {shown_cite(item.cite)}{held} ({item.why})"
+        return BlockDraft(item, item.cite, head, text)

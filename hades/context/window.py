@@ -1,13 +1,12 @@
 """The context window: what a model sees now, within a hard limit of tokens.
 
-It follows MemGPT and source document 000, §4.
+It follows MemGPT and source document 000, §4. It has five sections: core blocks, a summary of
+evicted blocks, the working context, evidence with the best at both ends, and the conversation.
 
-Five sections in this order: core blocks, what was paged out (in short), the working context,
-evidence with the best at both ends, and the conversation. Above 90 % the window is compacted: the
-blocks with the lowest priority and reliability go first, the oldest of equals. Blocks of high
-priority go only where the rest is not enough; core blocks and the last turns never go. What goes
-is first written into the memory as a conversation, unless it came from there, and the window keeps
-a short summary of it. So nothing is lost.
+Above 90 % the window is compacted: the blocks with the lowest priority and reliability are evicted
+first, the oldest among equals. Blocks of high priority are evicted only if that is not enough; core
+blocks and the last turns never are. Evicted blocks are first written into the memory as a
+conversation, unless they came from there, and the window keeps a short summary. So nothing is lost.
 """
 
 from __future__ import annotations
@@ -17,9 +16,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
-from hades.context.key_sentences import key_sentences
-from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, both_ends, fitted, size
-from hades.context.text.layout import read_cite, shown, shown_cite
+from hades.context.packer import (
+    PART_TOKENS_AT_LEAST,
+    BlockDraft,
+    both_ends,
+    fitted,
+    key_sentences,
+    size,
+)
+from hades.context.text.layout import flat, read_cite, shown, shown_cite
 from hades.context.tokens import TokenFamily, token_family
 from hades.domain.answer import Recall
 from hades.domain.context import CORE_PREFIX, CoreBlock, WindowBlock, WindowEvent
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
 WARN_FROM, COMPACT_ABOVE, COMPACT_TO = 0.75, 0.90, 0.70
 """Shares of the limit (algorithms, §11)."""
 SUMMARY_SHARE, SUMMARY_TOKENS_AT_MOST = 1 - COMPACT_ABOVE, 400
-"""No more than compacting leaves free: what was let in always leaves room for a summary."""
+"""The most share and tokens of the summary. The share is what compacting leaves free at least."""
 LIMIT_AT_LEAST = 200
 PRIORITIES = ("low", "medium", "high")
 TITLES = {
@@ -49,7 +54,7 @@ TITLES = {
 
 
 class PagedMemory(Protocol):
-    """What a window asks of a memory: `hades.Memory`, or a client's."""
+    """The methods of a memory that a window calls: `hades.Memory`, or a client's."""
 
     def core(self) -> list[CoreBlock]: ...
     def get(self, topic: str, version: int | None = None) -> State: ...
@@ -68,9 +73,9 @@ class ContextWindow:
     >>> window.recall("Which database do we use?")                    # doctest: +SKIP
     >>> window.render()                                               # doctest: +SKIP
 
-    `name` is the topic below which is written what goes: `conversation/today/0001` and on.
-    `events` lists what it did by itself. A `model` summarises what goes, else its key sentences
-    do, as they do where nothing the model says is supported.
+    Evicted blocks are written to topics below `name`: `conversation/today/0001` and on. `events`
+    lists what the window did by itself. A `model` writes the summary of evicted blocks. Without
+    one, or if its sentences are not supported, their key sentences are the summary.
     """
 
     def __init__(
@@ -89,34 +94,35 @@ class ContextWindow:
         self.family: TokenFamily = token_family(tokens)
         self._memory, self._kept_turns, self._model = memory, kept_turns, model
         self._warned = False
-        self._titles = {one: size(self.family, text) for one, text in TITLES.items()}
+        self._titles = {name: size(self.family, title) for name, title in TITLES.items()}
         self._summary_tokens = min(int(limit * SUMMARY_SHARE), SUMMARY_TOKENS_AT_MOST)
         self._blocks: list[WindowBlock] = []
         self._pages = len(memory.topics(f"{name}/*"))
         self.refresh()
 
-    # What is in it
+    # Contents
 
     @property
     def tokens(self) -> int:
-        """How many tokens it has now."""
+        """The tokens of the window now."""
         return self._total(self._blocks)
 
     @property
     def blocks(self) -> tuple[WindowBlock, ...]:
-        """What stands in it, the oldest of a section first."""
+        """The blocks in it, the oldest of a section first."""
         return tuple(self._blocks)
 
     def render(self) -> str:
-        """The text for a model: never more tokens than the limit."""
+        """Return the text for a model, which never has more tokens than the limit."""
         return _rendered(self._blocks)
 
     # Filling it
 
     def refresh(self) -> None:
-        """Read the pinned core blocks anew: somebody may have changed them."""
-        cores = [self._sized(_core(one, self.family)) for one in self._memory.core() if one.pinned]
-        self._admit([one for one in self._blocks if one.section != "core"], cores)
+        """Read the pinned core blocks again, since they may have changed."""
+        pinned = [block for block in self._memory.core() if block.pinned]
+        cores = [self._sized(_core(block, self.family)) for block in pinned]
+        self._admit([block for block in self._blocks if block.section != "core"], cores)
 
     def put(
         self,
@@ -127,7 +133,7 @@ class ContextWindow:
         priority: str = "medium",
         reliability: float = 0.5,
     ) -> None:
-        """Set a block of the working context or of the evidence; one of that name is replaced."""
+        """Put a block into the working context or the evidence, replacing one of that name."""
         if section not in ("working", "recall"):
             raise InvalidInput(f"A block is put into working or recall, not {section!r}.")
         if priority not in PRIORITIES:
@@ -144,34 +150,35 @@ class ContextWindow:
         self._admit(self._blocks, [self._sized(turn)])
 
     def recall(self, question: str, *, budget: int | None = None) -> Recall:
-        """Ask the memory and put what it finds into the evidence, with high priority.
+        """Put the facts and passages of a recall into the evidence, with high priority.
 
         Evidence of an earlier question has low priority from now on.
         """
-        found = self._memory.recall(question, budget=budget or max(50, self.limit // 4))
-        told = [(one.edge.cite, one.text, one.belief.mean) for one in found.facts]
-        told += [(one.id, one.chunk.text, one.belief.mean) for one in found.passages]
-        cited = {cite for cite, _, _ in told}
+        recall = self._memory.recall(question, budget=budget or max(50, self.limit // 4))
+        found = [(fact.edge.cite, fact.text, fact.belief.mean) for fact in recall.facts]
+        found += [(row.id, row.chunk.text, row.belief.mean) for row in recall.passages]
+        cited = {cite for cite, _, _ in found}
         evidence = [
             self._sized(WindowBlock("recall", cite, text, 0, "high", sure, cite))
-            for cite, text, sure in reversed(told)  # of equals the best is the last to go
+            for cite, text, sure in reversed(found)  # among equals, the best is evicted last
             if not cite.startswith(CORE_PREFIX)
         ]
         others = [
-            replace(one, priority="low") if one.section == "recall" else one
-            for one in self._blocks
-            if one.section != "recall" or one.name not in cited
+            replace(block, priority="low") if block.section == "recall" else block
+            for block in self._blocks
+            if block.section != "recall" or block.name not in cited
         ]
         self._admit([*others, *evidence], [])
-        return found
+        return recall
 
     def page_in(self, cite: str) -> None:
-        """Bring back what went: a topic, a version `topic@2` or a passage `topic@2#0`."""
+        """Put a stored text into the working context: `topic`, `topic@2` or passage `topic@2#0`."""
         topic, version, ordinal = read_cite(cite)
         state = self._memory.get(topic, version)
         text = state.content
         if ordinal is not None:
-            passages = {one.ordinal: one.text for one in self._memory.chunks(topic, version)}
+            chunks = self._memory.chunks(topic, version)
+            passages = {chunk.ordinal: chunk.text for chunk in chunks}
             if ordinal not in passages:
                 raise NotFound(f"{topic}@{version} has no passage {ordinal}.")
             text = passages[ordinal]
@@ -179,9 +186,9 @@ class ContextWindow:
         self._set(WindowBlock("working", cite, text, 0, source=source))
 
     def drop(self, name: str) -> None:
-        """Take a block out of the working context and the evidence; the memory is left as it is."""
+        """Remove a block from the working context and the evidence; the memory stays as it is."""
         gone = [("working", name), ("recall", name)]
-        kept = [one for one in self._blocks if (one.section, one.name) not in gone]
+        kept = [block for block in self._blocks if (block.section, block.name) not in gone]
         if len(kept) == len(self._blocks):
             raise NotFound(f"There is no block {name!r} in this window.")
         self._blocks = kept
@@ -190,11 +197,11 @@ class ContextWindow:
 
     def _set(self, block: WindowBlock) -> None:
         named = block.section, block.name
-        others = [one for one in self._blocks if (one.section, one.name) != named]
+        others = [other for other in self._blocks if (other.section, other.name) != named]
         self._admit(others, [self._sized(block)])
 
     def _admit(self, others: Sequence[WindowBlock], new: Sequence[WindowBlock]) -> None:
-        """Take new blocks in. What has to go is written to the memory first, then leaves."""
+        """Admit new blocks, and compact the window if it is too full then."""
         kept, events = [*others, *new], list[WindowEvent]()
         if self._total(kept) > self.limit * COMPACT_ABOVE:
             kept, events = self._compacted(kept, new)
@@ -211,37 +218,38 @@ class ContextWindow:
     def _compacted(
         self, blocks: Sequence[WindowBlock], new: Sequence[WindowBlock]
     ) -> tuple[list[WindowBlock], list[WindowEvent]]:
-        """The blocks that stay, and what is to be told; where it raises, nothing has changed."""
+        """Return the blocks that stay, and the events. If it raises, nothing has changed."""
         before = self._total(blocks)
         why = f"{before:,} of {self.limit:,} tokens, compacted above {COMPACT_ABOVE:.0%}"
         room = self._summary_tokens
-        summary = [one for one in blocks if one.section == "archive"]
-        kept = [one for one in blocks if one.section != "archive"]
-        goes = self._chosen(kept, new)
-        kept = _without(kept, goes)
+        summary = [block for block in blocks if block.section == "archive"]
+        kept = [block for block in blocks if block.section != "archive"]
+        evicted = self._chosen(kept, new)
+        kept = _without(kept, evicted)
         events = [
             WindowEvent(
                 "evict",
-                f"{one.section}: {one.name}",
-                one.tokens,
-                f"{why}; {one.priority} priority, reliability {one.reliability:.2f}",
-                one.source,
+                f"{block.section}: {block.name}",
+                block.tokens,
+                f"{why}; {block.priority} priority, reliability {block.reliability:.2f}",
+                block.source,
             )
-            for one in goes
+            for block in evicted
         ]
         whole = part = None
         if self._total(kept) > self.limit - room:
             whole, part = self._shortened(kept, new, self.limit - room)
-            goes.append(whole)
+            evicted.append(whole)
             events.append(WindowEvent("cut", whole.name, whole.tokens, why, whole.source))
-        page = self._write([one for one in goes if not one.source])
-        events = [one if one.found_at else replace(one, found_at=page) for one in events]
+        unwritten = [block for block in evicted if not block.source]
+        page = self._write(unwritten)
+        events = [replace(event, found_at=event.found_at or page) for event in events]
         if part is not None:
             part = replace(part, source=part.source or page)
-            kept = [part if one is whole else one for one in kept]
+            kept = [part if block is whole else block for block in kept]
         if page or summary:
-            texts = [one.text for one in summary]
-            texts += [f"{one.name}: {one.text}" for one in goes if not one.source]
+            texts = [block.text for block in summary]
+            texts += [f"{block.name}: {block.text}" for block in unwritten]
             kept += self._summary(kept, texts, events)
         freed = before - self._total(kept)
         return kept, [*events, WindowEvent("compact", "the window", freed, why, page)]
@@ -249,24 +257,23 @@ class ContextWindow:
     def _chosen(
         self, blocks: Sequence[WindowBlock], new: Sequence[WindowBlock]
     ) -> list[WindowBlock]:
-        """What goes so that the rest leaves room for a summary, as far as it may go."""
-        turns = [one for one in blocks if one.section == "conversation"]
-        stays = {id(one) for one in (*new, *turns[-self._kept_turns :])}
-        may_go = [one for one in blocks if one.section != "core" and id(one) not in stays]
-        may_go.sort(key=lambda one: (PRIORITIES.index(one.priority), one.reliability))
-        goes: list[WindowBlock] = []
-        for one in may_go:
-            share = COMPACT_ABOVE if one.priority == "high" else COMPACT_TO
+        """Choose the blocks to evict, so that the rest leaves room for a summary if possible."""
+        turns = [block for block in blocks if block.section == "conversation"]
+        evictable = _without(blocks, [*new, *turns[-self._kept_turns :]])
+        evictable = [block for block in evictable if block.section != "core"]
+        evicted: list[WindowBlock] = []
+        for block in sorted(evictable, key=_rank):
+            share = COMPACT_ABOVE if block.priority == "high" else COMPACT_TO
             target = int(self.limit * share) - self._summary_tokens
-            if self._total(_without(blocks, goes)) <= target:
+            if self._total(_without(blocks, evicted)) <= target:
                 break
-            goes.append(one)
-        return goes
+            evicted.append(block)
+        return evicted
 
     def _shortened(
         self, kept: Sequence[WindowBlock], new: Sequence[WindowBlock], most: int
     ) -> tuple[WindowBlock, WindowBlock]:
-        """The new block that is too long, and the beginning of it that fits."""
+        """Return the new block that is too long, and the beginning of it that fits."""
         if len(new) == 1 and new[0].section != "core":
             whole = new[0]
             others = _without(kept, new)
@@ -294,15 +301,15 @@ class ContextWindow:
         return replace(block, text=part.text, tokens=part.tokens) if part else None
 
     def _write(self, blocks: Sequence[WindowBlock]) -> str:
-        """Write what goes into the memory; the topic it is in.
+        """Write evicted blocks into the memory and return their topic.
 
-        It holds from now on by the memory's clock: were ours ahead, it would not be found yet.
+        The state begins by the memory's clock: by a clock that is ahead, it would not be found yet.
         """
         if not blocks:
             return ""
-        turns = [one for one in blocks if one.said is not None]
-        metadata = {"participants": sorted({one.name for one in turns}), "turns": len(turns)}
-        text = "\n\n".join(one.paragraph for one in blocks)
+        speakers = [block.name for block in blocks if block.said is not None]
+        metadata = {"participants": sorted({*speakers}), "turns": len(speakers)}
+        text = "\n\n".join(block.paragraph for block in blocks)
         while True:
             self._pages += 1
             page = f"{self.name}/{self._pages:04}"
@@ -317,28 +324,28 @@ class ContextWindow:
     def _summary(
         self, kept: Sequence[WindowBlock], texts: Sequence[str], events: list[WindowEvent]
     ) -> list[WindowBlock]:
-        """What went, in short, as far as there is room for it."""
+        """Return the summary of evicted texts as a block; [] if there is no room for it."""
         most = self._summary_tokens
         text = self._told_by_model(texts, most, events)
         if not text:
-            said = dict.fromkeys(" ".join(one.split()) for text in texts for one in sentences(text))
+            said = dict.fromkeys(flat(sentence) for text in texts for sentence in sentences(text))
             text = "\n".join(key_sentences(list(said), self.family, most))
         name = f"{self.name}/0001 to {self._pages:04}"
-        made = self._fitted(kept, WindowBlock("archive", name, text, 0, source=name), self.limit)
-        return [made] if made else []
+        block = self._fitted(kept, WindowBlock("archive", name, text, 0, source=name), self.limit)
+        return [block] if block else []
 
     def _told_by_model(self, texts: Sequence[str], most: int, events: list[WindowEvent]) -> str:
-        """What a model makes of texts: the sentences that what they cite supports."""
+        """Return a model's summary of texts: its sentences that their sources support."""
         if self._model is None:
             return ""
         from hades.models.checked import cited_sentences
 
         reply = cited_sentences(self._model, _SUMMARISE, texts, max_tokens=most)
         if reply.why:
-            told = f"key sentences instead: {reply.why}"
-            events.append(WindowEvent("fallback", "the summary", 0, told))
+            why = f"key sentences instead: {reply.why}"
+            events.append(WindowEvent("fallback", "the summary", 0, why))
             return ""
-        return "\n".join(one.text for one in reply.held)
+        return "\n".join(sentence.text for sentence in reply.held)
 
     # Counting
 
@@ -346,8 +353,8 @@ class ContextWindow:
         return replace(block, tokens=size(self.family, _head(block), block.text))
 
     def _total(self, blocks: Sequence[WindowBlock]) -> int:
-        """Count the tokens of a window of these blocks: those of its parts."""
-        titles = sum(self._titles[one] for one in {block.section for block in blocks})
+        """Count the tokens of a window of these blocks."""
+        titles = sum(self._titles[name] for name in {block.section for block in blocks})
         return sum(block.tokens for block in blocks) + titles
 
 
@@ -356,7 +363,7 @@ _CUT = "\n[cut here: the memory has the whole]"
 
 
 def _core(block: CoreBlock, family: TokenFamily) -> WindowBlock:
-    """A core block, cut where it is longer than its limit: a state can be written without."""
+    """Return a core block, cut to its limit: `remember` may write a longer one."""
     part = fitted(BlockDraft(block, block.topic, "", block.text, least=1), block.limit, family)
     cite = f"{block.topic}@{block.version}"
     return WindowBlock("core", block.topic, part.text if part else "", 0, "high", 1.0, cite)
@@ -370,18 +377,20 @@ def _head(block: WindowBlock) -> str:
 def _rendered(blocks: Sequence[WindowBlock]) -> str:
     text = ""
     for section, title in TITLES.items():
-        inside = [one for one in blocks if one.section == section]
+        inside = [block for block in blocks if block.section == section]
         if section == "recall":
-            ranks = PRIORITIES.index
-            inside.sort(key=lambda one: (ranks(one.priority), one.reliability), reverse=True)
-            inside = both_ends(inside)
+            inside = both_ends(sorted(inside, key=_rank, reverse=True))
         if inside:
-            blocks_shown = [shown(_head(one), one.text) for one in inside]
+            blocks_shown = [shown(_head(block), block.text) for block in inside]
             text += "".join(f"{part}\n\n" for part in (title, *blocks_shown))
     return text
 
 
 def _without(blocks: Iterable[WindowBlock], gone: Iterable[WindowBlock]) -> list[WindowBlock]:
-    """Blocks but for some, which are these very ones: two turns may say the same."""
-    ids = {id(one) for one in gone}
-    return [one for one in blocks if id(one) not in ids]
+    """Return the blocks without some, compared by identity: two turns may say the same."""
+    ids = {id(block) for block in gone}
+    return [block for block in blocks if id(block) not in ids]
+
+
+def _rank(block: WindowBlock) -> tuple[int, float]:
+    return PRIORITIES.index(block.priority), block.reliability

@@ -1,8 +1,8 @@
 """Working memory: what to have in mind when working on a topic (source document 003, §7).
 
-Half of the budget is kept for the latest state. What is left is shared: a third for the
-states before it, half of the rest for those that were important, the rest for related
-topics. What one part does not need goes to the others, the latest state first.
+Half of the budget is for the latest state. Of the rest, a third is for the states before it, half
+of the remainder for important states, and the remainder for related topics. Tokens that a part does
+not need go to the others, the latest state first.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from heapq import nlargest
+from operator import attrgetter
 
 from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, PackedBlock, Packer, size
 from hades.context.text.layout import flat, held_days, shown_name
@@ -28,14 +29,14 @@ RECENT_AT_MOST = 10
 IMPORTANT_AT_MOST = 10
 RELATED_AT_MOST = 20
 IMPORTANT_FROM = 0.7
-"""Half-way from what a state has by default to the highest, and a little more."""
+"""The importance from which a state is important. The default is 0.5."""
 LATEST_SHARE = 1 / 2
 SHARES = {"recent": 1 / 3, "important": 1 / 2, "related": 1.0}
-"""Of the room that is left when a part's turn comes."""
+"""The share of the remaining room that each part gets, in this order."""
 RELATED_TOKENS_AT_MOST = 200
-"""A related topic is there to be thought of, not to be read whole."""
+"""The most tokens of a related topic, which is a reminder and not shown whole."""
 PART_AT_LEAST = {"latest": 1, "recent": 0, "important": 0, "related": PART_TOKENS_AT_LEAST}
-"""Tokens of a part that is worth showing. An old version is shown whole or not at all."""
+"""The least tokens of a cut text, by part. 0: it is shown whole or not at all."""
 NAME_CHARACTERS_AT_MOST = 80
 PATH_CHARACTERS_AT_MOST = 300
 
@@ -45,15 +46,15 @@ _Drafts = list[BlockDraft[WorkingItem]]
 def gather(
     store: Store, space: int, as_of: AsOf, topic: str, near: Sequence[tuple[str, Path]], budget: int
 ) -> WorkingMemory:
-    """Return what belongs to a topic, as much of it as the budget has room for.
+    """Return the working memory of a topic within a budget of tokens.
 
     `near` names the related topics, nearest first, each with the path that leads to it.
     """
     topics = store.topics
     latest = topics.state(space, topic, as_of)
     history = topics.history(space, topic, as_of, archived=False)
-    before = (one for one in history if not one.forgotten and one.version != latest.version)
-    recent, important = recent_and_important(before)
+    older = (state for state in history if state.version != latest.version)
+    recent, important = recent_and_important(state for state in older if not state.forgotten)
     own = {"recent": reversed(recent), "important": important}
     parts = {
         why: [_draft(why, state) for state in topics.whole(space, states, as_of)]
@@ -70,9 +71,7 @@ def recent_and_important(states: Iterable[State]) -> tuple[Sequence[State], Sequ
     for state in states:
         if len(recent) == RECENT_AT_MOST and recent[0].importance >= IMPORTANT_FROM:
             others = (*important, recent[0])
-            important = nlargest(
-                IMPORTANT_AT_MOST, others, lambda one: (one.importance, one.version)
-            )
+            important = nlargest(IMPORTANT_AT_MOST, others, attrgetter("importance", "version"))
         recent.append(state)
     return recent, important
 
@@ -81,12 +80,12 @@ def _related(
     store: Store, space: int, as_of: AsOf, near: Sequence[tuple[str, Path]]
 ) -> Iterator[BlockDraft[WorkingItem]]:
     for topic, path in near:
-        with suppress(NotFound):  # forgotten, or not there yet at that time
+        with suppress(NotFound):  # forgotten, or not written yet at that time
             yield _draft("related", store.topics.state(space, topic, as_of), str(path))
 
 
 def _draft(why: str, state: State, path: str = "") -> BlockDraft[WorkingItem]:
-    """Return a state to be packed; its head line says where it stands and why it is here."""
+    """Return the draft of a state; its head line names the state and the reason for it."""
     how = f": {flat(path)[:PATH_CHARACTERS_AT_MOST]}" if path else ""
     name = f"{shown_name(state.topic)}@{state.version}"
     if len(name) > NAME_CHARACTERS_AT_MOST:
@@ -131,7 +130,7 @@ def _packed(
     context = "\n\n".join(map(str, blocks))
     return WorkingMemory(
         topic=latest.item.state.topic,
-        items=tuple(replace(one.item, text=one.text, tokens=one.tokens) for one in blocks),
+        items=tuple(replace(row.item, text=row.text, tokens=row.tokens) for row in blocks),
         context=context,
         tokens=count([context])[0],
         budget=budget,

@@ -7,28 +7,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from hades.domain.times import iso
 from hades.domain.topics import Chunk, State
 
 _AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})
-_ways: dict[type, Callable[[Any], Any]] = {}
-"""A cache of the converter of each type: an answer has hundreds of objects of a few types."""
 
 
 def plain(value: Any) -> Any:
     """Convert a value: dataclasses become dicts, times ISO strings, tuples lists."""
-    kind = type(value)
-    if kind in _AS_THEY_ARE:
-        return value
-    way = _ways.get(kind)
-    if way is None:
-        way = _ways[kind] = _way_of(kind)
-    return way(value)
+    kind: Any = type(value)
+    return value if kind in _AS_THEY_ARE else _converter(kind)(value)
 
 
-def _way_of(kind: type) -> Callable[[Any], Any]:
+@cache  # an answer has hundreds of objects of a few types
+def _converter(kind: type) -> Callable[[Any], Any]:
     if is_dataclass(kind):
         return _of_dataclass(kind)
     if issubclass(kind, datetime):

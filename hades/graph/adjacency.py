@@ -1,6 +1,6 @@
 """Adjacency: the arcs of a graph as arrays, and the interface that walks need (`Neighbours`).
 
-Nodes are numbers from 0. Any object that returns the neighbours of many nodes at once can be
+Ints are numbers from 0. Any object that returns the neighbours of many nodes at once can be
 walked, a remote store too. `Adjacency` holds one sorted array of arcs in memory, and an overlay
 of the rows that were replaced later, so that a change touches a few rows and not ten million arcs.
 """
@@ -8,19 +8,15 @@ of the rows that were replaced later, so that a change touches a few rows and no
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hades.errors import InvalidInput
-from hades.graph.arrays import spread
+from hades.graph.arrays import Flags, Floats, Floats32, Ints, spread
 from hades.graph.scratch import ScratchPool, Weighed
-
-Nodes = npt.NDArray[np.int64]
-Weights = npt.NDArray[np.float32]
-Mask = npt.NDArray[np.bool_]
 
 _ROOM_TO_GROW = 1.5
 """Factor by which full arrays of replaced rows grow."""
@@ -33,7 +29,7 @@ class Neighbours(Protocol):
         """Return the number of nodes."""
         ...
 
-    def of(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
+    def of(self, nodes: Ints) -> tuple[Ints, Ints, Floats32]:
         """Return the number of neighbours per node, then all neighbours in order, and weights."""
         ...
 
@@ -46,22 +42,22 @@ class ArcRows(NamedTuple):
     `indptr` and without a row of its own has no arcs.
     """
 
-    indptr: Nodes
+    indptr: Ints
     targets: npt.NDArray[np.int32]
-    weights: Weights
+    weights: Floats32
     row_of: npt.NDArray[np.int32]
-    late_start: Nodes
-    late_stop: Nodes
+    late_start: Ints
+    late_stop: Ints
     late_targets: npt.NDArray[np.int32]
-    late_weights: Weights
-    totals: npt.NDArray[np.float64]
+    late_weights: Floats32
+    totals: Floats
     """The sum of the weights of each node's arcs."""
 
 
 class Adjacency:
     """A graph in memory: compressed rows and an overlay of rows replaced since."""
 
-    def __init__(self, indptr: Nodes, targets: npt.NDArray[np.int32], weights: Weights) -> None:
+    def __init__(self, indptr: Ints, targets: npt.NDArray[np.int32], weights: Floats32) -> None:
         count = len(indptr) - 1
         self._late = _Late()
         self._rows = ArcRows(
@@ -116,7 +112,7 @@ class Adjacency:
         late = int(self._late.used)
         return late / max(1, late + len(self._rows.targets))
 
-    def of(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
+    def of(self, nodes: Ints) -> tuple[Ints, Ints, Floats32]:
         """Return the number of neighbours per node, then all neighbours in order, and weights."""
         rows = self._rows
         start, stop, late = _spans(rows, nodes)
@@ -133,12 +129,12 @@ class Adjacency:
             targets[which], weights[which] = to[at[which]], strength[at[which]]
         return counts, targets, weights
 
-    def degrees(self, nodes: Nodes) -> Nodes:
+    def degrees(self, nodes: Ints) -> Ints:
         """Return the number of neighbours per node."""
         start, stop, _ = _spans(self._rows, nodes)
         return stop - start
 
-    def arcs(self) -> tuple[Nodes, Nodes, Weights]:
+    def arcs(self) -> tuple[Ints, Ints, Floats32]:
         """Return source, target and weight of every arc, sorted by source, then target."""
         counts, targets, weights = self.of(np.arange(len(self)))
         return np.repeat(np.arange(len(self)), counts), targets, weights
@@ -171,6 +167,32 @@ class Adjacency:
         return Adjacency(indptr, targets.astype(np.int32), weights)
 
 
+class RowCache(dict[int, tuple[list[int], list[float], float]]):
+    """Rows of a graph as Python lists: neighbours that are not barred, weights, and their sum."""
+
+    def __init__(self, graph: Neighbours, barred: Flags | None) -> None:
+        super().__init__()
+        self._graph, self._barred = graph, barred
+
+    def fetch(self, nodes: Iterable[int]) -> None:
+        """Fetch the rows of nodes that are not cached, in one call."""
+        missing = [node for node in dict.fromkeys(nodes) if node not in self]
+        if not missing:
+            return
+        counts, targets, weights = self._graph.of(np.array(missing, np.int64))
+        if self._barred is not None:
+            use = ~self._barred[targets]
+            owner = np.repeat(np.arange(len(missing)), counts)
+            counts = np.bincount(owner[use], minlength=len(missing))
+            targets, weights = targets[use], weights[use]
+        to, strength = targets.tolist(), weights.tolist()
+        end = 0
+        for node, count in zip(missing, counts.tolist(), strict=True):
+            start, end = end, end + count
+            row = strength[start:end]
+            self[node] = to[start:end], row, sum(row)
+
+
 class _Late:
     """The replaced rows: arrays that are only ever appended to, so older states stay whole."""
 
@@ -179,7 +201,7 @@ class _Late:
         self._spans = np.zeros((2, 0), np.int64)
         self._targets, self._weights = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
-    def extend(self, counts: Nodes, targets: Nodes, weights: Weights) -> Nodes:
+    def extend(self, counts: Ints, targets: Ints, weights: Floats32) -> Ints:
         """Append rows, given as their lengths and joined arcs. Return their row numbers."""
         end, rows = self.used + len(targets), self._count + len(counts)
         if end > len(self._targets):
@@ -219,7 +241,7 @@ def _grown(array: Any, size: int) -> Any:
     return grown
 
 
-def _added_up(key: Nodes, w: Any, count: int) -> tuple[Nodes, Any]:
+def _added_up(key: Ints, w: Any, count: int) -> tuple[Ints, Any]:
     """Sort arcs, each encoded as source * count + target, and add up the weights of duplicates."""
     if len(key) and not (key[1:] > key[:-1]).all():
         order, key = _order(key, count)
@@ -228,7 +250,7 @@ def _added_up(key: Nodes, w: Any, count: int) -> tuple[Nodes, Any]:
     return key, w
 
 
-def _order(key: Nodes, count: int) -> tuple[Nodes, Nodes]:
+def _order(key: Ints, count: int) -> tuple[Ints, Ints]:
     """Return the order that sorts keys, and the sorted keys.
 
     A key and its position fit into 64 bits up to a million nodes with 16 million arcs. Sorting
@@ -244,7 +266,7 @@ def _order(key: Nodes, count: int) -> tuple[Nodes, Nodes]:
     return places, (packed >> np.uint64(bits)).astype(np.int64)
 
 
-def _sums(indptr: Nodes, weights: Weights) -> npt.NDArray[np.float64]:
+def _sums(indptr: Ints, weights: Floats32) -> Floats:
     totals = np.zeros(len(indptr) - 1)
     filled = np.flatnonzero(indptr[1:] > indptr[:-1])
     if len(filled):
@@ -252,7 +274,7 @@ def _sums(indptr: Nodes, weights: Weights) -> npt.NDArray[np.float64]:
     return totals
 
 
-def _spans(rows: ArcRows, nodes: Nodes) -> tuple[Nodes, Nodes, Mask]:
+def _spans(rows: ArcRows, nodes: Ints) -> tuple[Ints, Ints, Flags]:
     """Return where the arcs of nodes begin and end, and which nodes have them in the overlay."""
     row = rows.row_of[nodes]
     late = row >= 0
@@ -264,7 +286,7 @@ def _spans(rows: ArcRows, nodes: Nodes) -> tuple[Nodes, Nodes, Mask]:
     return start, stop, late
 
 
-def _joined(rows: Mapping[int, tuple[Any, Any]]) -> tuple[Nodes, Nodes, Nodes, Weights]:
+def _joined(rows: Mapping[int, tuple[Any, Any]]) -> tuple[Ints, Ints, Ints, Floats32]:
     """Check, sort and join replaced rows. Return nodes, row lengths, targets and weights."""
     nodes = np.fromiter(rows, np.int64, len(rows))
     given = [(np.asarray(to, np.int64), np.asarray(w, np.float64)) for to, w in rows.values()]
@@ -284,7 +306,7 @@ def _joined(rows: Mapping[int, tuple[Any, Any]]) -> tuple[Nodes, Nodes, Nodes, W
     return nodes, counts, key % size, weights.astype(np.float32)
 
 
-def _check_arcs(count: int, a: Nodes, b: Nodes, w: npt.NDArray[np.float64]) -> None:
+def _check_arcs(count: int, a: Ints, b: Ints, w: Floats) -> None:
     if not len(a) == len(b) == len(w):
         raise InvalidInput("arcs need as many targets and weights as sources")
     if not len(a):

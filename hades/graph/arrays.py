@@ -1,7 +1,8 @@
-"""Types of the arrays that the graph, the indexes and recall work with."""
+"""Types that the graph, the indexes and recall share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Floats32 = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
+Deadline = Callable[[], bool]
+"""Returns whether the time is up."""
 
 
 def spread(first: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Ints:

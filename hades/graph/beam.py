@@ -15,8 +15,8 @@ import numpy as np
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Mask, Neighbours, Nodes
-from hades.graph.ppr import Deadline, Scores
+from hades.graph.adjacency import Neighbours
+from hades.graph.arrays import Deadline, Flags, Floats, Ints
 from hades.graph.trims import Trim, Trims
 
 Covered = Callable[[Iterable[tuple[int, ...]]], bool]
@@ -25,7 +25,7 @@ EDGE, LEXICAL, DEPTH, REDUNDANCY = 0.5, 0.5, 0.1, 0.3
 """Weights of the parts of a path's score; the score of its seed has weight 1."""
 BEST_SCORE = 1 + EDGE + LEXICAL
 _SAME = 12
-"""Scores that agree to this many decimals are ties, which go to the smaller node numbers."""
+"""Floats that agree to this many decimals are ties, which go to the smaller node numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,13 @@ class Beam:
 
 def beam(
     graph: Neighbours,
-    seeds: Nodes,
-    scores: Scores,
+    seeds: Ints,
+    scores: Floats,
     *,
     caps: Caps = Caps(),  # noqa: B008 - frozen
-    barred: Mask | None = None,
-    counted: Mask | None = None,
-    lexical: Scores | None = None,
+    barred: Flags | None = None,
+    counted: Flags | None = None,
+    lexical: Floats | None = None,
     covered: Covered | None = None,
     deadline: Deadline | None = None,
 ) -> Beam:
@@ -124,8 +124,8 @@ class _Search:
     """The state of one search."""
 
     def __init__(
-        self, graph: Neighbours, caps: Caps, barred: Mask | None, counted: Mask | None,
-        lexical: Scores | None,
+        self, graph: Neighbours, caps: Caps, barred: Flags | None, counted: Flags | None,
+        lexical: Floats | None,
     ) -> None:  # fmt: skip
         self._graph, self._size, self._caps = graph, len(graph), caps
         self._barred, self._counted = barred, counted
@@ -135,7 +135,7 @@ class _Search:
         self._lists: dict[int, tuple[list[tuple[int, float]], int]] = {}
         self.trims, self.read = Trims(), 0
 
-    def starts(self, seeds: Nodes, scores: Scores) -> list[BeamPath]:
+    def starts(self, seeds: Ints, scores: Floats) -> list[BeamPath]:
         """Return the best seeds as paths, without barred ones and within the budget."""
         best: dict[int, float] = {}
         for node, score in zip(

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Mask, Neighbours
-from hades.graph.row_cache import RowCache
+from hades.graph.adjacency import Neighbours, RowCache
+from hades.graph.arrays import Flags
 from hades.graph.trims import Trim, Trims
 
 EPSILON = 1e-6
@@ -63,7 +63,7 @@ def between(
     longest: int = 5,
     decay: float = 1.0,
     nodes: int = 20_000,
-    barred: Mask | None = None,
+    barred: Flags | None = None,
 ) -> BestPaths:
     """Return the best simple paths of at most `longest` arcs from any source to any target.
 
@@ -89,7 +89,7 @@ def between(
     return BestPaths(tuple(best[:keep]), trims.all())
 
 
-def _ends(given: Iterable[int], count: int, barred: Mask | None) -> list[int]:
+def _ends(given: Iterable[int], count: int, barred: Flags | None) -> list[int]:
     nodes = [*dict.fromkeys(given)]
     if not all(0 <= node < count for node in nodes):
         raise InvalidInput(f"paths join nodes from 0 to {count - 1}")

@@ -13,22 +13,19 @@ start again at a seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Adjacency, Mask, Neighbours, Nodes
+from hades.graph.adjacency import Adjacency, Neighbours, RowCache
+from hades.graph.arrays import Deadline, Flags, Floats, Ints
 from hades.graph.lazy_kernel import LazyKernel
-from hades.graph.row_cache import RowCache
 
-Scores = npt.NDArray[np.float64]
-Deadline = Callable[[], bool]
-Query = tuple[Nodes, Scores]
+Query = tuple[Ints, Floats]
 """Seeds and their weights."""
 
 DAMPING = 0.5
@@ -41,15 +38,15 @@ KERNEL_FROM_WALKS = 4
 """A question takes up to three walks. The first question of a process does them in plain Python,
 because loading the kernel takes longer."""
 _NO_LIMIT = np.iinfo(np.int64).max
-_NONE_BARRED: Mask = np.zeros(0, np.bool_)
+_NONE_BARRED: Flags = np.zeros(0, np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
     """The nodes that a walk reached, in the order it met them, and their scores."""
 
-    nodes: Nodes
-    scores: Scores
+    nodes: Ints
+    scores: Floats
     pushes: int
     capped: Reason | None = None
     """`timeout` if the walk ended early; its scores are too low then."""
@@ -60,7 +57,7 @@ class Walk:
         return Walk(self.nodes[order], self.scores[order], self.pushes, self.capped)
 
 
-def walk(graph: Neighbours, seeds: Nodes, weights: Scores, **options: Any) -> Walk:
+def walk(graph: Neighbours, seeds: Ints, weights: Floats, **options: Any) -> Walk:
     """Do one walk from weighted seeds, with the options of `walk_many`."""
     return walk_many(graph, [(seeds, weights)], **options)[0]
 
@@ -71,7 +68,7 @@ def walk_many(
     *,
     damping: float = DAMPING,
     epsilon: float = EPSILON,
-    barred: Mask | None = None,
+    barred: Flags | None = None,
     deadline: Deadline | None = None,
 ) -> list[Walk]:
     """Do one walk per query. The weights of a query's seeds are scaled to a sum of 1.
@@ -90,7 +87,7 @@ def walk_many(
     return [plain_walk(rows, *query, damping, epsilon, deadline) for query in ready]
 
 
-def seeded(graph: Neighbours, seeds: Nodes, weights: Scores, barred: Mask | None) -> Query:
+def seeded(graph: Neighbours, seeds: Ints, weights: Floats, barred: Flags | None) -> Query:
     """Return the seeds that are not barred, with weights scaled to a sum of 1."""
     seeds, weights = np.asarray(seeds, np.int64), np.asarray(weights, np.float64)
     if len(seeds) != len(weights):
@@ -108,7 +105,7 @@ def seeded(graph: Neighbours, seeds: Nodes, weights: Scores, barred: Mask | None
 
 def _fast(
     graph: Adjacency, queries: Sequence[Query], damping: float, epsilon: float,
-    barred: Mask | None, deadline: Deadline | None,
+    barred: Flags | None, deadline: Deadline | None,
 ) -> list[Walk]:  # fmt: skip
     """Walk with the kernel, in slices if there is a deadline."""
     from hades.graph import kernels
@@ -143,7 +140,7 @@ def _fast(
 
 
 def plain_walk(
-    rows: RowCache, seeds: Nodes, shares: Scores, damping: float, epsilon: float,
+    rows: RowCache, seeds: Ints, shares: Floats, damping: float, epsilon: float,
     deadline: Deadline | None,
 ) -> Walk:  # fmt: skip
     """Walk in plain Python: the pushes of the kernel, in the same order."""

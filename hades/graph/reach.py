@@ -7,21 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Mask, Neighbours, Nodes
+from hades.graph.adjacency import Neighbours
+from hades.graph.arrays import Flags, Ints
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Nodes in the order they were reached, with the number of hops."""
+    """Ints in the order they were reached, with the number of hops."""
 
-    nodes: Nodes
-    hops: Nodes
+    nodes: Ints
+    hops: Ints
     left_out: int = 0
-    """Neighbours seen beyond the limit. Nodes behind them were not looked at."""
+    """Neighbours seen beyond the limit. Ints behind them were not looked at."""
 
 
 def expand(
-    graph: Neighbours, seeds: Nodes, hops: int, limit: int, barred: Mask | None = None
+    graph: Neighbours, seeds: Ints, hops: int, limit: int, barred: Flags | None = None
 ) -> Reached:
     """Return at most `limit` nodes within `hops` hops; in each hop the strongest arcs first."""
     seeds = np.asarray(seeds, np.int64)
@@ -46,7 +47,7 @@ def expand(
 
 
 def _next(
-    graph: Neighbours, frontier: list[int], known: dict[int, int], barred: Mask | None
+    graph: Neighbours, frontier: list[int], known: dict[int, int], barred: Flags | None
 ) -> list[int]:
     """Return the new neighbours of a frontier, strongest arc first, ties by number."""
     _, targets, weights = graph.of(np.array(frontier, np.int64))

@@ -12,10 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-import numpy.typing as npt
 
-Mask = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
+from hades.graph.arrays import Flags, Floats
 
 MASKS_REMEMBERED = 4
 _NOTHING: Floats = np.zeros(0)
@@ -61,10 +59,10 @@ class Weighed:
     """
 
     def __init__(self) -> None:
-        self._kept: list[tuple[weakref.ref[Mask], object, Floats]] = []
+        self._kept: list[tuple[weakref.ref[Flags], object, Floats]] = []
         self._lock = threading.Lock()
 
-    def under(self, mask: Mask | None, rows: object) -> Floats:
+    def under(self, mask: Flags | None, rows: object) -> Floats:
         """Return the sum for each node in one state of a graph, -1 where it is not known yet."""
         if mask is None or mask.flags.writeable:
             return _NOTHING

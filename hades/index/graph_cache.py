@@ -87,7 +87,9 @@ class GraphCache:
             if not self._is_saved:
                 graph = self._in_proportion(graph)
             elif as_of.is_now and len(self.tables.mentions) >= SAVED_FROM_MENTIONS:
-                self._save(graph)
+                with locked(self._folder):
+                    arrays = _arrays(graph)
+                    self._files(space).save(self._revision(), self.tables.change, arrays)
         while len(self._kept) >= KEPT:
             self._kept.pop(next(iter(self._kept)))
         self._kept[key] = (graph, self._holds_until(valid), None)
@@ -118,12 +120,6 @@ class GraphCache:
             return _read(saved[1], space), 0, replace(self._since_read, is_exact=False)
         except UNREADABLE:
             return None
-
-    def _save(self, graph: GraphView) -> None:
-        with locked(self._folder):
-            self._files(graph.moment.space).save(
-                self._revision(), self.tables.change, _arrays(graph)
-            )
 
     def _files(self, space: int) -> ArrayStore:
         return ArrayStore(self._folder, f"graph{space}")

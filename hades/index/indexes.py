@@ -293,19 +293,6 @@ class Indexes(Derived):
             vectors[at >= 0] = self.vectors.full(at[at >= 0])
         return vectors
 
-    def saying(
-        self,
-        question: str,
-        as_of: AsOf,
-        limit: int,
-        topics: Sequence[int] | None,
-        *,
-        earlier: bool = False,
-    ) -> list[tuple[int, float]]:
-        """Return the best chunks by words, as (chunk id, score). See `Words.best`."""
-        valid, known = self.moment(as_of)
-        return self.words.best(question, valid, known, limit, topics, earlier=earlier)
-
     # Files
 
     def _forget(self, generation: str) -> None:

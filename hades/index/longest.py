@@ -26,15 +26,20 @@ def counting(names: EntityNames, chunk: Ints, entity: Ints, place: Ints) -> Ints
     single = length == 1
     titled = names.titled[entity]
     proper = titled | ~single | (names.capital_share(entity) >= CAPITAL_SHARE)
-    usable = names.exists[entity] & proper & (capital | (titled & ~single))
+    usable = np.flatnonzero(names.exists[entity] & proper & (capital | (titled & ~single)))
+    return usable[longest(chunk[usable], entity[usable], place[usable], titled[usable])]
+
+
+def longest(chunk: Ints, entity: Ints, place: Ints, titled: Flags) -> Ints:
+    """Return which places have the longest name, among all names or among titles."""
     kept = np.zeros(len(place), np.bool_)
-    for chosen in (np.flatnonzero(usable), np.flatnonzero(usable & titled)):
-        longest = longest_first(chunk[chosen], entity[chosen], place[chosen], titled[chosen])
-        kept[chosen[longest]] = True
+    for chosen in (np.arange(len(place)), np.flatnonzero(titled)):
+        first = _longest_first(chunk[chosen], entity[chosen], place[chosen], titled[chosen])
+        kept[chosen[first]] = True
     return np.flatnonzero(kept)
 
 
-def longest_first(chunk: Ints, entity: Ints, place: Ints, titled: Flags) -> Ints:
+def _longest_first(chunk: Ints, entity: Ints, place: Ints, titled: Flags) -> Ints:
     """Return the longest name at each place, from left to right, without names that it covers."""
     if not len(chunk):
         return np.zeros(0, np.int64)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from hades.graph.arrays import Floats32, Ints, spread
 from hades.index.array_store import Array
 from hades.index.columns import Columns
+from hades.index.graph_view import are_known
 
 _COLUMNS = {"chunk": np.int64, "first": np.int64, "count": np.int32}
 
@@ -48,15 +49,16 @@ class ChunkTerms:
 
     def put(self, chunks: Iterable[tuple[int, Sequence[str]]]) -> None:
         """Insert the stems of new chunks. Skip known ones: a chunk's words never change."""
-        known = self._rows["chunk"]
-        new = sorted((c, terms) for c, terms in chunks if not _has(known, c))
-        if not new:
+        given = dict(chunks)
+        new = np.array(sorted(given), np.int64)
+        new = new[~are_known(self._rows["chunk"], new)]
+        if not len(new):
             return
-        hashes = [np.unique(np.array([term_hash(t) for t in ts], np.uint32)) for _, ts in new]
+        terms = (map(term_hash, given[chunk]) for chunk in new.tolist())
+        hashes = [np.unique(np.fromiter(row, np.uint32)) for row in terms]
         counts = np.array([len(row) for row in hashes], np.int32)
         first = len(self._hashes) + np.concatenate([[0], np.cumsum(counts)[:-1]])
-        chunk = np.array([number for number, _ in new], np.int64)
-        self._rows.put_arrays({"chunk": chunk, "first": first.astype(np.int64), "count": counts})
+        self._rows.put_arrays({"chunk": new, "first": first.astype(np.int64), "count": counts})
         self._hashes = np.concatenate([self._hashes, *hashes])
 
     def having(self, chunks: Ints, terms: Sequence[str]) -> Floats32:
@@ -91,8 +93,3 @@ class ChunkTerms:
         """Restore from saved arrays."""
         self._rows.take(name, arrays)
         self._hashes = arrays[f"{name}.hashes"]
-
-
-def _has(ids: Ints, chunk: int) -> bool:
-    at = int(np.searchsorted(ids, chunk))
-    return at < len(ids) and int(ids[at]) == chunk

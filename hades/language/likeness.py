@@ -58,8 +58,8 @@ def candidates(keys: Sequence[str]) -> list[tuple[int, int]]:
     met: dict[str, list[int]] = {}
     for place, key in enumerate(keys):
         if not numbers(key):
-            for one in {key, *(key[:at] + key[at + 1 :] for at in range(len(key)))}:
-                met.setdefault(one, []).append(place)
+            for shorter in {key, *(key[:at] + key[at + 1 :] for at in range(len(key)))}:
+                met.setdefault(shorter, []).append(place)
     return sorted({pair for places in met.values() for pair in combinations(places, 2)})
 
 

@@ -40,11 +40,10 @@ from hades.language.english.time_words import read_time
 from hades.recall.answer.answering import make_recall
 from hades.recall.answer.conveyance import conveyed
 from hades.recall.answer.passages import state_passage
-from hades.recall.question.asked import AskedQuestion
-from hades.recall.question.default_plan import default_plan
+from hades.recall.plan import default_plan
 from hades.recall.question.time_asked import time_asked
 from hades.recall.rank import belief
-from hades.recall.run import Run
+from hades.recall.run import AskedQuestion, Run
 from hades.store.archive import LOST
 from hades.store.byte_cache import ByteCache
 from hades.store.records import EdgeFilter

@@ -16,14 +16,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from math import log
 
-from hades.context.key_sentences import key_sentences
+from hades.context.packer import key_sentences
 from hades.context.tokens import MINILM, count, cut_words
 from hades.domain.graph import Edge
 from hades.domain.statement import day, statement
 from hades.domain.summaries import Cited, SummaryPeriod, cite
 from hades.domain.times import AsOf
 from hades.errors import NotFound
-from hades.language.english.notable import DECISION, NOTABLE
+from hades.language.english.lexicon import DECISION, NOTABLE
 from hades.language.english.replacement import said_words, share_words
 from hades.language.sentences import plain_sentence, sentences
 from hades.store.archive import LOST

@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hades.context.sections import TITLES, Sections
+from hades.context.packer import SECTION_TITLES, Sections
 from hades.context.text.layout import held_days
 from hades.context.tokens import TokenFamily, count, token_family
 from hades.domain.answer import Diagnostic, Intent, Recall, unlabelled
@@ -99,7 +99,7 @@ def retrieve_within_budget(
     budget = max(50, min(max_tokens - reserve, RECALL_TOKENS_AT_MOST))
     found = view.recall(question, budget=budget, on_progress=on_progress)
     level = found.level or LEVELS.get(found.intent, OTHER_LEVEL)
-    allowed = {name: int(max_tokens * shares[name]) for name in TITLES}
+    allowed = {name: int(max_tokens * shares[name]) for name in SECTION_TITLES}
     packing = Sections(question, max_tokens - reserve, family)
     packing.fill("latest", allowed, _latest(view, found, family, allowed["latest"]))
     packing.fill("summaries", allowed, _summaries(view, found, level, packing.diagnostics))

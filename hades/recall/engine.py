@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from functools import cache
 from hashlib import blake2b
 from pathlib import Path as FilePath
 from typing import Any
@@ -39,17 +38,15 @@ from hades.recall.find.results import Found
 from hades.recall.find.scores import scaled
 from hades.recall.find.seeds import Encoding, find_seeds, start_encoding
 from hades.recall.find.walks import start_walks
-from hades.recall.plan import Budget, Graph, Plan, Reranker, Retriever, make_plan, sized
+from hades.recall.plan import UNHURRIED, Plan, plan_for
 from hades.recall.query_context import QueryContext
-from hades.recall.question.asked import AskedQuestion
-from hades.recall.question.default_plan import PLANNING_PASSAGES, default_plan
 from hades.recall.question.time_asked import TimeAsked, time_asked
 from hades.recall.rank.baselines import SYSTEMS, system_scores
 from hades.recall.rank.features import FEATURES
 from hades.recall.rank.rank_candidates import rank_candidates
 from hades.recall.rank.ranker import Ranker, Table, shipped_ranker
 from hades.recall.rank.ranking import Ranking
-from hades.recall.run import Clock, Run, Stage
+from hades.recall.run import AskedQuestion, Clock, Run
 from hades.settings import load_settings
 from hades.store.archive import LOST
 from hades.store.records import Progress
@@ -57,7 +54,7 @@ from hades.store.store import Store
 
 QUESTION_CHARACTERS_AT_MOST = 4_000
 """A longer question is cut: the encoder reads no more than that anyway."""
-_UNHURRIED_MS, _ALL_CANDIDATES = 60_000, 10_000
+_ALL_CANDIDATES = 10_000
 
 
 class RecallEngine:
@@ -67,7 +64,7 @@ class RecallEngine:
         self._store = store
         self.finder = Finder(store, encoder)
         self.ranker = shipped_ranker() if ranker is None else Ranker.load(ranker)
-        weights = b"".join(one.tobytes() for one in self.ranker.weights.values())
+        weights = b"".join(values.tobytes() for values in self.ranker.weights.values())
         self.answered_by = (encoder, blake2b(weights, digest_size=8).hexdigest())
         """The encoder and a hash of the ranker's weights: part of the key of a kept answer."""
         self._turns: tuple[tuple[str, int], Ints] = ("", 0), np.zeros(0, np.int64)
@@ -114,7 +111,7 @@ class RecallEngine:
         amount = choose_mode(text) if mode is None else _mode(mode)
         asked = AskedQuestion(text, intent, evidence, amount, scope.space_name, scope.as_of)
         many = mode is None and (relation is not None or asks_for_list(text))
-        chosen, diagnostics, usual = _plan_for(asked, plan, budget, many=many)
+        chosen, diagnostics, usual = plan_for(intent, amount, plan, budget, many=many)
         run = Run(chosen, clock, self._store.within, list(diagnostics))
         from_summaries = overview(run, self._store, scope, asked, usual)
         if from_summaries is not None:
@@ -122,7 +119,7 @@ class RecallEngine:
         encoding = start_encoding(run, self.finder.encoder, text)
         with ExitStack() as moment:
             query, when = self._open(run, moment, scope, question, on_progress)
-            found = self.find(run, query, text, encoding, when)
+            found = self.find(run, query, text, when, encoding)
             ranking = rank_candidates(run, found, self.ranker, chosen.reranker.m, intent)
             related = None
             if relation is not None:
@@ -151,7 +148,7 @@ class RecallEngine:
             if "meaning" in run.plan.retriever.retrievers:
                 # The time a model takes to load must not count as a late answer.
                 wait_until_loaded(self.finder.encoder)
-            when = self.time(scope, query, text, run.plan.retriever.time_words, stage)
+            when = self.time(run, scope, query, text)
             if then := _source_moment(scope, query, when):
                 query = moment.enter_context(self.query_context(then, on_progress, text))
             return query, when
@@ -189,7 +186,8 @@ class RecallEngine:
     ) -> tuple[Found, Ranking]:
         """Find and rank all candidates, without limits of time."""
         text, run = question[:QUESTION_CHARACTERS_AT_MOST], Run(UNHURRIED)
-        found = self.find(run, query, text, when=self.time(scope, query, text))
+        encoding = start_encoding(run, self.finder.encoder, text)
+        found = self.find(run, query, text, self.time(run, scope, query, text), encoding)
         return found, rank_candidates(run, found, self.ranker, _ALL_CANDIDATES, intent)
 
     def find(
@@ -197,13 +195,10 @@ class RecallEngine:
         run: Run,
         query: QueryContext,
         question: str,
-        encoding: Encoding | None = None,
-        when: TimeAsked | None = None,
+        when: TimeAsked,
+        encoding: Encoding | None,
     ) -> Found:
         """Find passages: seeds, then the beam, with walks and reading on in the background."""
-        encoder = self.finder.encoder
-        encoding = encoding or start_encoding(run, encoder, question)
-        when = when or time_asked(question, self._store.now(), query.valid, read=False)
         within = query.within(when)
         if within is None:
             # Show the nearest passages anyway; `ask` does not answer from them.
@@ -213,21 +208,14 @@ class RecallEngine:
             )
         search, seeds = find_seeds(run, within or query, encoding, question, when)
         with run.stage("read_on", run.plan.retriever.timeout_ms) as reading:
-            following = start_reading_on(reading, search, seeds, encoder)
+            following = start_reading_on(reading, search, seeds, self.finder.encoder)
             with run.stage("walk", run.plan.graph.timeout_ms) as walking:
                 walks = start_walks(walking, search, seeds)
                 beam = run_beam(run, search, seeds)
                 walked = walks()
             return Found(search, seeds, walked, following(), beam)
 
-    def time(
-        self,
-        scope: Scope,
-        query: QueryContext,
-        question: str,
-        read: bool = True,
-        stage: Stage | None = None,
-    ) -> TimeAsked:
+    def time(self, run: Run, scope: Scope, query: QueryContext, question: str) -> TimeAsked:
         """Return the time a question asks about; the time of an event is looked up in the notes."""
         asked = time_asked(
             question,
@@ -235,7 +223,7 @@ class RecallEngine:
             query.valid,
             since=scope.since,
             until=scope.until,
-            read=read and scope.as_of.valid is None,
+            read=run.plan.retriever.time_words and scope.as_of.valid is None,
         )
         words = asked.words
         if words is None or not words.event or words.kind is not TimeKind.SINCE:
@@ -244,7 +232,6 @@ class RecallEngine:
             return asked
         mask = query.mask & query.notes
         both = scaled(query.words(words.event), mask)
-        run = stage.run if stage else Run(UNHURRIED)
         encoding = start_encoding(run, self.finder.encoder, words.event)
         with suppress(TimeoutError):  # then words alone find the event
             seconds = run.plan.retriever.timeout_ms / 1000
@@ -338,15 +325,6 @@ class RecallEngine:
         self.answers.kept.clear()
 
 
-UNHURRIED = Plan(
-    retriever=Retriever(timeout_ms=_UNHURRIED_MS),
-    graph=Graph(timeout_ms=_UNHURRIED_MS),
-    reranker=Reranker(timeout_ms=_UNHURRIED_MS),
-    budget=Budget(latency_ms=_UNHURRIED_MS),
-)
-"""The default plan with generous limits of time, for evaluation and training."""
-
-
 def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope | None:
     """Return the scope at the past time in a question, if sources had another text then.
 
@@ -359,27 +337,6 @@ def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope 
     then = replace(scope, as_of=replace(scope.as_of, valid=from_micros(asks.until)))
     gone = query.indexes.visible(scope.space, then.as_of) & ~query.graph.visible
     return then if gone.any() else None
-
-
-def _plan_for(
-    asked: AskedQuestion, plan: Plan | Mapping[str, Any] | None, budget: int | None, *, many: bool
-) -> tuple[Plan, tuple[Diagnostic, ...], int]:
-    """Return the plan, its diagnostics, and how many passages such a question usually gets."""
-    chosen, diagnostics = _usual_plan(asked.intent, asked.mode)
-    if many:
-        chosen, diagnostics = make_plan(chosen, {"final_context": PLANNING_PASSAGES})
-    usual = chosen.final_context
-    if plan is not None:
-        chosen, diagnostics = make_plan(chosen, plan)
-    if budget is not None:
-        room = {"budget": {"tokens": budget}} if plan else sized(chosen, budget)
-        chosen, diagnostics = make_plan(chosen, room)
-    return chosen, diagnostics, usual
-
-
-@cache
-def _usual_plan(intent: Intent, mode: Mode) -> tuple[Plan, tuple[Diagnostic, ...]]:
-    return make_plan(default_plan(intent, mode), None)
 
 
 def _mode(mode: str) -> Mode:

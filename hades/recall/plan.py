@@ -7,6 +7,7 @@ limits are hard: no stage exceeds them by more than one unit of work.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -18,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from hades.domain.answer import Diagnostic
+from hades.domain.answer import Diagnostic, Intent, Mode
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 
@@ -36,6 +37,18 @@ LATENCY_MS_AT_MOST = 600_000
 PASSAGES_AT_MOST = 400
 TOKENS_A_PASSAGE, TOKENS_A_FACT = 250, 1_000
 """Tokens of a budget for each passage, and for each fact, that it makes room for."""
+PLANNING_PASSAGES = 10
+_AMOUNT = {
+    Mode.EXECUTION: (5, 5, 5_000, (0.4, 0.6, 0.0)),
+    Mode.PLANNING: (PLANNING_PASSAGES, 8, 10_000, (0.4, 0.4, 0.2)),
+    Mode.BRAINSTORMING: (20, 12, 20_000, (0.4, 0.4, 0.2)),
+}
+"""Passages, paths and tokens of the context, and fusion. Passages and fusion are as in source
+document 004."""
+
+_FACTS = {Intent.RELATION: 50}
+_HISTORY = {Intent.RECENT: 10, Intent.WHY: 3, Intent.WHEN: 10}
+"""How many earlier versions are shown; 0 for other intents."""
 
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -132,12 +145,47 @@ class Plan(_PlanPart):
                 repaired["reasons"] = tuple(dict.fromkeys(reasons))
 
 
-def make_plan(
-    base: Plan, wanted: Plan | Mapping[str, Any] | None
-) -> tuple[Plan, tuple[Diagnostic, ...]]:
+def default_plan(intent: Intent, mode: Mode = Mode.EXECUTION) -> Plan:
+    """Return the plan for an intent and a mode."""
+    passages, paths, tokens, fusion = _AMOUNT[mode]
+    return Plan(
+        reranker=Reranker(fusion=fusion),
+        final_context=passages,
+        facts=_FACTS.get(intent, Plan().facts),
+        paths=paths,
+        history=_HISTORY.get(intent, 0),
+        budget=Budget(tokens=tokens),
+    )
+
+
+def plan_for(
+    intent: Intent,
+    mode: Mode,
+    plan: Plan | Mapping[str, Any] | None,
+    budget: int | None,
+    *,
+    many: bool,
+) -> tuple[Plan, tuple[Diagnostic, ...], int]:
+    """Return the plan, its diagnostics, and how many passages such a question usually gets."""
+    chosen, diagnostics = _usual_plan(intent, mode)
+    if many:
+        chosen, diagnostics = make_plan(chosen, {"final_context": PLANNING_PASSAGES})
+    usual = chosen.final_context
+    if plan is not None:
+        chosen, diagnostics = make_plan(chosen, plan)
+    if budget is not None:
+        room = {"budget": {"tokens": budget}} if plan else sized(chosen, budget)
+        chosen, diagnostics = make_plan(chosen, room)
+    return chosen, diagnostics, usual
+
+
+@cache
+def _usual_plan(intent: Intent, mode: Mode) -> tuple[Plan, tuple[Diagnostic, ...]]:
+    return _consistent(default_plan(intent, mode))
+
+
+def make_plan(base: Plan, wanted: Plan | Mapping[str, Any]) -> tuple[Plan, tuple[Diagnostic, ...]]:
     """Return the base plan with the caller's values, clamped to the limits, and the diagnostics."""
-    if wanted is None:
-        return _consistent(base)
     if isinstance(wanted, Plan):
         return _consistent(wanted)
     if not isinstance(wanted, Mapping):
@@ -159,11 +207,10 @@ def sized(plan: Plan, tokens: int) -> dict[str, Any]:
 def _merged(base: dict[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in wanted.items():
-        inner = merged.get(key)
-        nested = isinstance(inner, dict) and isinstance(value, Mapping)
-        merged[key] = _merged(inner, value) if isinstance(inner, dict) and nested else value
-        if isinstance(merged[key], Mapping):
-            merged[key] = dict(merged[key])  # a copy, since clamping changes it
+        merged[key] = value
+        if isinstance(value, Mapping):  # always a copy, since clamping changes it
+            inner = base.get(key)
+            merged[key] = _merged(inner if isinstance(inner, dict) else {}, value)
     return merged
 
 
@@ -217,3 +264,12 @@ def _consistent(plan: Plan) -> tuple[Plan, tuple[Diagnostic, ...]]:
             diagnostics.append(Diagnostic(Reason.RAISED, "plan", detail))
     data["reasons"] = tuple(str(note) for note in diagnostics)
     return Plan.model_validate(data), tuple(diagnostics)
+
+
+UNHURRIED = Plan(
+    retriever=Retriever(timeout_ms=60_000),
+    graph=Graph(timeout_ms=60_000),
+    reranker=Reranker(timeout_ms=60_000),
+    budget=Budget(latency_ms=60_000),
+)
+"""The default plan with generous limits of time, for evaluation and training."""

@@ -107,8 +107,12 @@ class QueryContext:
     def words(self, question: str) -> Floats:
         """Return the BM25 of each chunk, by chunk number."""
         scores = np.zeros(len(self.mask))
-        best = self.indexes.saying(
-            question, self.as_of, WORDS_FOUND_AT_MOST, self.topics, earlier=True
+        best = self.indexes.words.best(
+            question,
+            *self.indexes.moment(self.as_of),
+            WORDS_FOUND_AT_MOST,
+            self.topics,
+            earlier=True,
         )
         if best:
             ids = np.array([chunk for chunk, _ in best], np.int64)

@@ -14,8 +14,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from hades.domain.answer import Diagnostic, StageReport
+from hades.domain.answer import Diagnostic, Intent, Mode, StageReport
 from hades.domain.graph import Reason
+from hades.domain.times import AsOf
 from hades.recall.plan import Plan
 from hades.settings import cores
 
@@ -24,6 +25,19 @@ STATEMENT_AT_LEAST_S = 1.0
 Result = TypeVar("Result")
 Clock = Callable[[], float]
 """A monotonic clock, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question with its intent, mode, space and moment."""
+
+    text: str
+    intent: Intent
+    evidence: str
+    """The words that decided the intent."""
+    mode: Mode
+    space: str
+    as_of: AsOf
 
 
 @dataclass(slots=True)

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 from hades.graph import ppr
-from hades.graph.adjacency import Adjacency, Nodes, Weights
+from hades.graph.adjacency import Adjacency
+from hades.graph.arrays import Floats32, Ints
 from hades.graph.ppr import Walk, walk, walk_many
 
 HORT, MONTEBELLO, ROCKLAND, MINSK, P1, P2, P3 = range(7)
@@ -36,7 +37,7 @@ class Remote:
     def __len__(self) -> int:
         return len(self._graph)
 
-    def of(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
+    def of(self, nodes: Ints) -> tuple[Ints, Ints, Floats32]:
         self.asked += 1
         return self._graph.of(nodes)
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hades.domain.answer import Intent, Mode
 from hades.domain.graph import Reason
 from hades.language.english.intent import choose_mode, read_intent
-from hades.recall.plan import make_plan
-from hades.recall.question.default_plan import default_plan
+from hades.recall.plan import default_plan, make_plan
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,7 @@ def test_how_much_follows_the_mode(mode: Mode, passages: int, tokens: int) -> No
     for intent in Intent:
         plan = default_plan(intent, mode)
         assert (plan.final_context, plan.budget.tokens) == (passages, tokens)
-        assert {note.reason for note in make_plan(plan, None)[1]} <= {Reason.RAISED}
+        assert {note.reason for note in make_plan(plan, plan)[1]} <= {Reason.RAISED}
         assert (plan.reranker.fusion[2] > 0) is (mode is not Mode.EXECUTION)  # belief counts
 
 

@@ -1,8 +1,8 @@
-"""The plain text of what questions get: an answer, a recall, the hits of a search, contexts."""
+"""The plain text of answers, recalls, hits of a search and contexts, and of the reasons in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from hades.context.text.evidence import fact_line, lines_of, passage_line, path_line, place_line
 from hades.context.text.layout import (
@@ -15,9 +15,9 @@ from hades.context.text.layout import (
     joined,
     writes,
 )
-from hades.context.text.reasons import reason_lines
 from hades.domain.answer import (
     Answer,
+    Diagnostic,
     Fact,
     Intent,
     Interval,
@@ -41,12 +41,28 @@ AFFECTS_SENTENCES = {
     Reason.ENCODER_FAILED,
     Reason.NOT_INDEXED,
 }
-"""The reasons that are told with an answer in sentences. The others are those of its context."""
+"""The reasons that are shown with an answer in sentences; the others concern its context."""
+
+_PLAIN = {
+    Reason.TIMEOUT: "stopped {detail}",
+    Reason.BUDGET_EXHAUSTED: "limited by the budget: {detail}",
+    Reason.EVICTED: "left out for want of room: {detail}",
+    Reason.CLAMPED: "outside the allowed range: {detail}",
+    Reason.NO_EMBEDDINGS: "{detail}, and are found by words and names only",
+    Reason.ENCODER_FAILED: "found by words and names only, the encoder failed: {detail}",
+    Reason.NOT_INDEXED: "not everything is indexed yet: {detail}",
+    Reason.NOTHING_KNOWN: "{detail}",
+    Reason.NOTHING_NOTED: "{detail}",
+    Reason.CUT_QUESTION: "the question was shortened: {detail}",
+    Reason.NO_HIERARCHY: "{detail}",
+    Reason.ARCHIVE_LOST: "without what lies in the archive: {detail}",
+}
+"""The reasons that affect an answer. All others are details for `--explain`."""
 
 
 @writes(Recall)
 def recall_lines(found: Recall, *, explain: bool = False) -> PlainText:
-    """List the facts, passages and paths of a recall; with `explain` also what decided."""
+    """List the facts, passages and paths of a recall; with `explain` also scores and stages."""
     yield _recall_head(found, explain=explain)
     yield from _time(found)
     for number, fact in enumerate(found.facts, start=1):
@@ -65,7 +81,7 @@ def recall_lines(found: Recall, *, explain: bool = False) -> PlainText:
 
 
 def context_text(found: Recall, at_most: int) -> str:
-    """Return the packed context, how to cite it, and what a reader must know about it.
+    """Return the packed context, how to cite it, and the reasons that affect it.
 
     A context that is too long for `at_most` characters loses its last passages, not its citations.
     """
@@ -89,7 +105,7 @@ def sources(found: Recall) -> dict[str, str]:
 
 @writes(Answer)
 def answer_lines(answer: Answer) -> PlainText:
-    """Say the sentences that answer, what is not answered, and what each sentence rests on."""
+    """Write the sentences of an answer, what is not answered, and the source of each sentence."""
     found = answer.recall
     for sentence in answer.sentences:
         yield TextBody(f"{flat(unlabelled(sentence.text))} {sentence.mark}")
@@ -114,6 +130,16 @@ def answer_lines(answer: Answer) -> PlainText:
     if answer.usage is not None:
         would = "would take at most, " if answer.kind == "dry_run" else ""
         yield TextLine(f"{would}{answer.usage}", style="quiet")
+
+
+def reason_lines(diagnostics: Iterable[Diagnostic], *, explain: bool = False) -> list[TextLine]:
+    """Say what affects an answer, each thing once; with `explain`, every diagnostic as recorded."""
+    told = [str(note) if explain else _plain(note) for note in diagnostics]
+    return [TextLine(line, style="warning") for line in dict.fromkeys(told) if line]
+
+
+def _plain(diagnostic: Diagnostic) -> str:
+    return _PLAIN.get(diagnostic.reason, "").format(detail=diagnostic.detail).removesuffix(": ")
 
 
 def nothing_found(found: Recall) -> TextLine:
@@ -168,7 +194,7 @@ def working_memory_lines(found: WorkingMemory) -> PlainText:
 def budgeted_lines(found: BudgetedContext) -> PlainText:
     """Show a context as a model reads it, then the tokens of its sections and what was cut."""
     yield TextBody(found.text.removesuffix("\n"), stored=False)
-    parts = [f"{one.name} {one.used:,} of {one.allowed:,}" for one in found.sections]
+    parts = [f"{part.name} {part.used:,} of {part.allowed:,}" for part in found.sections]
     whole = f"{found.tokens:,} of {found.max_tokens:,} tokens ({found.family})"
     yield TextLine(f"{whole}: {', '.join(parts)}, reserve {found.reserve:,}", style="quiet")
     yield from reason_lines(found.reasons, explain=True)
@@ -213,18 +239,18 @@ def _belief(belief: Interval, *, explain: bool = False) -> str:
 
 
 def _edge(fact: Fact) -> str:
-    """Name the edge that tells a fact, and why it holds."""
+    """Return the citation of a fact's edge, and its evidence."""
     cite, evidence = fact.edge.cite, flat(fact.edge.evidence or "")
     return f"{cite}  {evidence}" if fact.edge.id > 0 and evidence else cite
 
 
 def _place(label: str) -> tuple[bool, int]:
-    """Sort facts first, then passages, by number."""
+    """Return the sort key of a label: facts first, then passages, by number."""
     return label[1] != "F", int(label.strip("[F]"))
 
 
 def _source(label: str, found: Recall) -> str:
-    """Name the fact or passage a sentence was read in."""
+    """Describe the fact or passage of a label."""
     is_passage, number = _place(label)
     if not is_passage:
         fact = found.facts[number - 1]
@@ -261,7 +287,7 @@ def _stages(found: Recall) -> Iterator[TextLine]:
 
 
 def _bar(start: float, share: float) -> str:
-    """Draw a stage's part of the time, where it lies; even the shortest has a mark."""
+    """Draw the time of a stage within the whole; even the shortest gets a mark."""
     first = min(int(start * BAR_CHARACTERS), BAR_CHARACTERS - 1)
     length = min(max(round(share * BAR_CHARACTERS), 1), BAR_CHARACTERS - first)
     return (" " * first + "█" * length).ljust(BAR_CHARACTERS)

@@ -13,15 +13,15 @@ from hades.domain.topics import State
 
 @writes(list[Edge])
 def edge_lines(edges: Iterable[Edge], none: str = "no edges") -> PlainText:
-    """List edges, one a line; `none` where there is none."""
+    """List edges, one a line; without edges, the text `none`."""
     lines = [edge_line(edge) for edge in edges]
     return lines or [TextLine(none)]
 
 
 def edge_line(edge: Edge, word: str = "") -> TextLine:
-    """Return an edge: its ends and relation, its number, when it holds, why, and where it stands.
+    """Return the line of an edge: ends and relation, number, time, evidence and source.
 
-    `word` says before it what became of it.
+    `word` is written before it and says what happened to it.
     """
     details = [f"edge {edge.id}"] if edge.id > 0 else []
     details.append(since_until(edge.valid_from, edge.valid_to))
@@ -42,13 +42,13 @@ def edge_line(edge: Edge, word: str = "") -> TextLine:
 
 @writes(FactChange)
 def fact_change_lines(done: FactChange) -> PlainText:
-    """Say what a change of fact ended, opened and wrote."""
+    """List the edges that a change of fact ended and opened, and the state it wrote."""
     return _changed(done.at, done.closed, done.opened, done.state)
 
 
 @writes(RelationChange)
 def relation_change_lines(turn: RelationChange) -> PlainText:
-    """Say when a relation gave way to another, and to which."""
+    """Say when a relation was replaced by another, and by which."""
     return _changed(turn.at, [turn.before], [turn.after] if turn.after else [], None)
 
 
@@ -78,7 +78,7 @@ def subgraph_lines(found: Subgraph) -> PlainText:
 
 @writes(list[Mentioned])
 def mention_lines(mentions: Iterable[Mentioned]) -> PlainText:
-    """List the passages that mention a name: where, then the line it stands in."""
+    """List the passages that mention a name: the place, then the line with the name."""
     none = True
     for mention in mentions:
         none = False

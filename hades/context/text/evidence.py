@@ -9,28 +9,28 @@ from hades.domain.topics import Chunk
 from hades.language.names import own_heading
 
 HEAD_CHARACTERS_AT_MOST = 160
-"""Of a topic's name and of a heading, in the head line of a passage."""
+"""The most characters of a topic's name, and of a heading, in the head line of a passage."""
 
 
 def fact_line(number: int, fact: Fact) -> str:
-    """Return a fact: `[F1] db07 runs on rack 4, since 1 March 2024`."""
+    """Return the line of a fact: `[F1] db07 runs on rack 4, since 1 March 2024`."""
     return f"[F{number}] {unlabelled(flat(fact.text))}"
 
 
 def path_line(number: int, path: Path, *, snippets: bool = True) -> str:
-    """Return a path: `(P1) 0.70: design/x --[leads_to]--> Bug Y`."""
+    """Return the line of a path: `(P1) 0.70: design/x --[leads_to]--> Bug Y`."""
     told = unlabelled(flat(path.told(snippets=snippets)))
     return f"(P{number}) {path.reliability:.2f}: {told}"
 
 
 def passage_line(number: int, passage: Passage) -> str:
-    """Return where a passage stands: `[1] design/x@2, lines 1–2, 2024-03-01 · Decision`."""
+    """Return the head line of a passage: `[1] design/x@2, lines 1–2, 2024-03-01 · Decision`."""
     since = f"{held_days(passage)}{', superseded since' * passage.superseded}"
     return place_line(number, passage.chunk, f"{lines_of(passage)}, {since}")
 
 
 def place_line(number: int, chunk: Chunk, where: str) -> str:
-    """Return a chunk's topic and version, where it stands in it, and its own heading."""
+    """Return a chunk's topic and version, the place `where`, and its own heading."""
     topic = shown_name(chunk.topic)
     if len(topic) > HEAD_CHARACTERS_AT_MOST:
         topic = ELLIPSIS + topic[-HEAD_CHARACTERS_AT_MOST:]
@@ -39,6 +39,6 @@ def place_line(number: int, chunk: Chunk, where: str) -> str:
 
 
 def lines_of(passage: Passage) -> str:
-    """Return the lines of its topic's content that a passage takes: `lines 1–2`."""
+    """Return the line numbers of a passage in its topic: `lines 1–2`."""
     first, last = passage.line, passage.end_line
     return f"line {first}" if first == last else f"lines {first}–{last}"

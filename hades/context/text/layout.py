@@ -1,8 +1,7 @@
-"""Layout: how lines of HADES and stored text are told apart, and how names and times are written.
+"""Layout: the difference between lines of HADES and stored text; names and times.
 
-Only lines that HADES writes begin at the margin. Stored text is indented by one space, so nothing
-that was written into the memory can pass for the head of a passage, or for its end. A space before
-a word costs no token.
+Only lines that HADES writes begin at the margin. Stored text is indented by one space, so that it
+cannot imitate the head or the end of a passage. A space before a word costs no token.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class TextLine:
 
     text: str
     details: tuple[str, ...] = ()
-    """Said after the text, and of less weight."""
+    """Shown after the text, less prominently."""
     style: str = ""
     """`head`, `quiet`, `time` or `warning`; empty: plain."""
 
@@ -44,7 +43,7 @@ class TextLine:
 
 @dataclass(frozen=True, slots=True)
 class TextBody:
-    """Several lines of a result's plain text: stored ones, or a context that was laid out."""
+    """Several lines of a result's plain text: stored text, or a finished context."""
 
     text: str
     stored: bool = True
@@ -60,7 +59,7 @@ WRITERS: dict[Any, Callable[..., PlainText]] = {}
 
 
 def writes(kind: Any) -> Callable[[Writer], Writer]:
-    """Make a function the one that writes results of this type."""
+    """Register a function as the writer of results of this type."""
 
     def declare(writer: Writer) -> Writer:
         WRITERS[kind] = writer
@@ -95,7 +94,7 @@ def shown(head: str, text: str) -> str:
 
 
 def shown_name(name: str) -> str:
-    """Return a name on one line; in quotes where it could pass for more than a name."""
+    """Return a name on one line, in quotes if it has characters of a head line."""
     name = flat(name)
     return json.dumps(name, ensure_ascii=False) if _MORE_THAN_A_NAME.search(name) else name
 

@@ -1,4 +1,4 @@
-"""The plain text of what upkeep did or proposes: promotions, extractions, summaries, reviews."""
+"""The plain text of upkeep: promotions, extractions, summaries, proposals and problems."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def beginning(text: str) -> str:
 
 @writes(Promotion)
 def promotion_lines(done: Promotion) -> PlainText:
-    """Show the new state, then what became of edges and conflicts, and how it was made."""
+    """Show the new state, then the changed edges, the conflicts, and how it was made."""
     would = "would be " if done.dry_run else ""
     if not done.changed:
         yield TextLine(f"no news: {done.state.id} stays as it is")
@@ -45,7 +45,7 @@ def promotion_lines(done: Promotion) -> PlainText:
 
 @writes(QualityReport)
 def quality_lines(report: QualityReport) -> PlainText:
-    """Say what could be better, kind by kind, with examples and what to do."""
+    """List the findings by kind, with examples and advice."""
     yield TextLine(f"{report.topics:,} topics in {report.space}, {report.compared:,} compared")
     if report.unindexed:
         yield TextLine(f"{report.unindexed:,} states are not indexed yet", style="warning")
@@ -58,7 +58,7 @@ def quality_lines(report: QualityReport) -> PlainText:
 
 @writes(Extraction)
 def extraction_lines(found: Extraction) -> PlainText:
-    """List the facts that were read, what became of each, and what failed."""
+    """List the facts that were read, the outcome of each, and the failures."""
     would = "would be " if found.dry_run else ""
     done = {name: f"{would}{name}" for name in ("applied", "proposed", "ended", "refused")}
     for fact in found.facts:
@@ -100,7 +100,7 @@ def _usage(usage: Usage | None, *, dry_run: bool) -> PlainText:
 
 @writes(list[Proposal])
 def proposal_lines(proposals: Sequence[Proposal]) -> PlainText:
-    """List proposals: number, what became of it and what it is; then how sure, who, when, why."""
+    """List proposals: number, status and change, then confidence, author, time and reason."""
     for proposal in proposals:
         yield TextLine(f"{proposal.id}  {proposal.status}  {_proposed(proposal)}", style="head")
         decided = proposal.decided_by
@@ -130,7 +130,7 @@ def _proposed(proposal: Proposal) -> str:
 
 @writes(list[Problem])
 def problem_lines(problems: Sequence[Problem]) -> PlainText:
-    """List what is damaged, and what to do about it."""
+    """List what is damaged, and how to repair it."""
     for problem in problems:
         yield TextLine(f"{problem.where}: {problem.what}", style="removed")
         yield TextLine(f"  to repair: {problem.repair}")

@@ -1,7 +1,7 @@
-r"""Questions about code and papers: which relation is asked for, and what kind of text is wanted.
+r"""Questions about code and papers: the relation they ask for, and the kind of text they want.
 
-A new rule of relations is a row of `_ASKED`: the relation, its direction, the pattern, and behind
-`#` a question that this row, and none before it, reads.
+To add a rule of relations, add a row to `_ASKED`: the relation, its direction, the pattern, and
+after `#` a question that this row matches and no row before it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hades.language.english.lexicon import ARTICLES, word_set
 from hades.language.patterns import lazy_pattern
 
 CHARACTERS_READ = 300
-"""What is longer is no such question; so the rules take a bounded time."""
+"""A longer text is not such a question. The limit bounds the time of the rules."""
 
 _ASKED = r"""
 tests in       \btests?\b.{0,40}?\b(?:cover|test|exercis|check|verif|call|us|touch)\w{0,3} <X>$ # Which tests cover walk_many?
@@ -52,7 +52,7 @@ contains out   <DOES> (?:contain|define|have|declare|provide|export)$ # Which fu
 contains out   \b(?:what|which)\b.{0,40}?\b(?:defined|declared|implemented) in <X>$ # Which symbols are declared in ppr.py?
 contains out   \b(?:methods|functions|classes|members|symbols)\b.{0,20}?\b(?:of|in|on) <X>$ # The methods of Reader
 """  # noqa: E501
-"""The relation, its direction, a pattern and an example; the first that fits decides."""
+"""The relation, its direction, a pattern and an example; the first match decides."""
 _PARTS = {
     "<DOES>": r"\b(?:what|which)\b.{0,40}?\b(?:does|do|is|are|did) <X>",
     "<WHO>": r"\b(?:who|what|which|where|any\w*|every\w*|all|list|find|show)\b.{0,60}?\b",
@@ -63,7 +63,7 @@ _PARTS = {
 
 
 class RelationRule(NamedTuple):
-    """How questions ask for one relation."""
+    """A rule that recognises questions for one relation."""
 
     relation: str
     direction: Literal["in", "out"]
@@ -91,7 +91,7 @@ _CODE = lazy_pattern(r"\w*[._/:#$]\S*\w\S*|[a-z0-9]+[A-Z]\w*|[A-Z]\w*|\w+\(.*")
 
 
 def relations_asked(question: str) -> Iterator[tuple[RelationRule, list[str]]]:
-    """The rules that read a question, each with what it may name, the likeliest first."""
+    """Yield the rules that match a question, each with the names it may mean, likeliest first."""
     asked = " ".join(question.split()).rstrip(" ?.!")
     if len(asked) <= CHARACTERS_READ:
         for rule in RELATION_RULES:
@@ -100,7 +100,7 @@ def relations_asked(question: str) -> Iterator[tuple[RelationRule, list[str]]]:
 
 
 def _names(words: str) -> list[str]:
-    said = [(one, _CALL.sub("", one.strip(_AROUND))) for one in words.split()]
+    said = [(word, _CALL.sub("", word.strip(_AROUND))) for word in words.split()]
     code = [name for word, name in said if name and _CODE.fullmatch(word.strip(",;:'\""))]
     small = {name.lower() for _, name in said}
     left = [name for _, name in said if name.lower() not in _KINDS | _SMALL_WORDS]

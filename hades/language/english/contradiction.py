@@ -266,8 +266,8 @@ def _key(value: str) -> str:
 def values(sentence: str) -> dict[str, set[str]]:
     """Return the amounts and the days in a sentence."""
     found: dict[str, set[str]] = {"amount": set(), "day": set()}
-    for one in _TOKENS.finditer(sentence[:SENTENCE_CHARACTERS_AT_MOST]):
-        if one.lastgroup in ("date", "day", "time", "number", "code"):
-            kind = "day" if one.lastgroup in ("date", "day") else "amount"
-            found[kind].add(_key(one[0].casefold()))
+    for token in _TOKENS.finditer(sentence[:SENTENCE_CHARACTERS_AT_MOST]):
+        if token.lastgroup in ("date", "day", "time", "number", "code"):
+            kind = "day" if token.lastgroup in ("date", "day") else "amount"
+            found[kind].add(_key(token[0].casefold()))
     return found

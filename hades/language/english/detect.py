@@ -1,4 +1,4 @@
-"""Whether a text is English. What is not passes by the rules of this package untouched."""
+"""Detect whether a text is English, since the rules of this package apply to English only."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _QUESTION_WORDS = word_set(
     recent recently latest versus vs or my our we i it this that in on at by both
     same not"""
 )
-"""Words that questions in English are asked with."""
+"""Words that are frequent in English questions."""
 _OTHERS = word_set(
     """der die das ist und wie wer wo wann warum nicht ein eine le la les est et que qui pourquoi
     quand comment el los las es y por como cuando quien il lo che perche chi e o os um uma het een
     waarom wat"""
 )
-"""Small words of neighbouring languages, some of which share `was`, `in` or `status`."""
+"""Small words of languages that share `was`, `in` or `status` with English."""
 _SHARE = 0.2
-"""Of the words of a question that are no names, so many must be English."""
+"""The share of a question's words, without names, that must be English."""
 _WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def is_english_question(question: str) -> bool:
-    """Whether a question is asked in English: its words say so."""
+    """Return whether enough words of a question are English."""
     plain = _plain_words(question)
     known = sum(word in _QUESTION_WORDS for word in plain)
     others = sum(word in _OTHERS for word in plain)
@@ -35,10 +35,10 @@ def is_english_question(question: str) -> bool:
 
 
 def is_english(text: str) -> bool:
-    """Whether a text may be English: nothing speaks for another language.
+    """Return whether nothing shows that a text is in another language.
 
-    Notes are short and leave words out, so a text without small words counts as English, as long
-    as it is written in Latin letters. One foreign word may be part of a name.
+    Notes are short and leave words out, so a text without small words counts as English if it is
+    written in Latin letters. One foreign word may be part of a name.
 
     >>> is_english("Maya joined Acme"), is_english("Maya ist nicht bei Acme")
     (True, False)
@@ -51,6 +51,6 @@ def is_english(text: str) -> bool:
 
 
 def _plain_words(text: str) -> list[str]:
-    """The words of a text in lower case, without names: words with a capital inside a sentence."""
+    """Return the first word of a text and all that begin in lower case; others are names."""
     found = _WORD.findall(text.replace("’", "'"))
     return [word.casefold() for at, word in enumerate(found) if not at or word[0].islower()]

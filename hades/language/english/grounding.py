@@ -97,14 +97,14 @@ def check_sentences(text: str, sources: Mapping[int, str]) -> list[CheckedSenten
             continue
         for number in cited:
             if number in sources and number not in read:
-                read[number] = [_read(one) for one in sentences(sources[number])]
+                read[number] = list(map(_read, sentences(sources[number])))
         why = _fault(plain, cited, read)
         checked.append(CheckedSentence(plain, cited, not why, why))
     return checked
 
 
 def _cited(sentence: str) -> tuple[int, ...]:
-    labels = (one for found in _LABELS.findall(sentence) for one in _NUMBERED.findall(found))
+    labels = _NUMBERED.findall(" ".join(_LABELS.findall(sentence)))
     return tuple(dict.fromkeys(-int(x[1:]) if x[0] == "F" else int(x) for x in labels))
 
 
@@ -118,23 +118,23 @@ def _fault(sentence: str, cited: tuple[int, ...], read: Mapping[int, list[_Said]
     said = _read(sentence)
     if not said.roots:
         return "says nothing that can be checked"
-    source = [one for number in cited for one in read[number]]
+    source = [part for number in cited for part in read[number]]
     least = NEAR_AT_LEAST * len(said.roots)
-    near = [one for one in source if len(said.roots.keys() & one.roots.keys()) >= least]
-    if missing := said.values.difference(*(one.values for one in near)):
+    near = [part for part in source if len(said.roots.keys() & part.roots.keys()) >= least]
+    if missing := said.values.difference(*(part.values for part in near)):
         return f"the source does not say {min(missing)}"
-    if strangers := said.names.difference(*(one.plain for one in source)):
+    if strangers := said.names.difference(*(part.plain for part in source)):
         return f"the source does not name {min(strangers)}"
-    there = said.roots.keys() & set[str]().union(*(one.roots for one in source))
-    if len(there) < COVERAGE_AT_LEAST * len(said.roots):
+    covered = said.roots.keys() & set[str]().union(*(part.roots for part in source))
+    if len(covered) < COVERAGE_AT_LEAST * len(said.roots):
         return "the source says something else"
     return _contradiction(said, near) or _exchanged(said, near)
 
 
 def _contradiction(said: _Said, near: list[_Said]) -> str:
     told: dict[str, set[bool]] = {}
-    for one in near:
-        for root, denied in one.roots.items():
+    for part in near:
+        for root, denied in part.roots.items():
             told.setdefault(root, set()).update(denied)
     for root, denied in said.roots.items():
         if root in told:
@@ -154,15 +154,15 @@ def _contradiction(said: _Said, near: list[_Said]) -> str:
 
 def _exchanged(said: _Said, near: list[_Said]) -> str:
     """Return which word replaces another: the red paint, where the source has the blue paint."""
-    known = set[str]().union(*(one.roots for one in near))
+    known = set[str]().union(*(part.roots for part in near))
     places: dict[tuple[int, str], set[str]] = {}
-    for pair in {pair for one in near for pair in one.beside}:
+    for pair in {pair for part in near for pair in part.beside}:
         for at in (0, 1):
             places.setdefault((at, pair[1 - at]), set()).add(pair[at])
     for pair in sorted(said.beside):
         for at in (0, 1):
             theirs = places.get((at, pair[1 - at]), set())
-            if pair[at] not in known and any(one not in said.roots for one in theirs):
+            if pair[at] not in known and any(root not in said.roots for root in theirs):
                 return f"the source has another word than {pair[at]} beside {pair[1 - at]}"
     return ""
 
@@ -180,8 +180,8 @@ _OPPOSITES = [
 
 def _read(sentence: str) -> _Said:
     text = _THOUSANDS.sub("", _ORDINAL.sub("", _NOT.sub(" not", sentence)))
-    text = _ISO.sub(lambda one: f"{one[1]} {_MONTHS[int(one[2]) - 1]} {one[3] or ''}", text)
-    values = {one.lstrip("0") or "0" for one in _VALUE.findall(text)}
+    text = _ISO.sub(lambda date: f"{date[1]} {_MONTHS[int(date[2]) - 1]} {date[3] or ''}", text)
+    values = {number.lstrip("0") or "0" for number in _VALUE.findall(text)}
     roots: dict[str, set[bool]] = {}
     names: set[str] = set()
     plain: set[str] = set()

@@ -1,7 +1,7 @@
-"""Intent: what kind of question it is, and how much it wants.
+"""Intent: the kind of a question, and how much it wants.
 
-Rules over English words, and nothing else: the same question is always read alike, and
-the words that decided are told. A question in another language is a plain look-up.
+Rules over English words decide, so the same question always gets the same result, which names the
+words that decided. A question in another language is a plain look-up.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from hades.language.english.detect import is_english_question
 from hades.language.patterns import lazy_pattern
 
 CHARACTERS_READ = 1_000
-"""Of a question; what is longer is a text, and its beginning says what is asked."""
+"""The beginning of a question that is read; a longer one is a text that follows the question."""
 
 _ANY = f".{{0,{CHARACTERS_READ}}}"
-"""Whatever stands between; with an end, so that no rule goes over a text again and again."""
+"""Any text between two words; bounded, so that the time of a rule is bounded."""
 _MORE = (
     r"(?:first|last|earlier|earliest|later|latest|older|oldest|younger|youngest|more|most|less|least|"
     r"better|best|worse|worst|longer|longest|shorter|larger|largest|bigger|smaller|higher|lower|"
@@ -76,7 +76,7 @@ recent    \b(?:last|past|this|previous) (?:few |couple of |\d+ )?(?:hours?|days?
 recent    \blatest (?:changes?|news|updates?|developments?)\b # Show the latest changes
 recent    \bwhat(?:'s| has| have)? (?:changed|happened)\b # What happened to Atlas?
 """  # noqa: E501 — a row is one line
-"""A kind of question, a pattern, and a question of that kind. The first kind that fits decides."""
+"""A kind of question, a pattern, and an example. The first kind that matches decides."""
 
 
 def _rule(line: str) -> tuple[Intent, str, str]:
@@ -107,7 +107,7 @@ _OWN_LINK = lazy_pattern(
     r"(?:the\b[^?]*?\bof\b|[^?]*?(?:['’]s|s['’])(?=\s))",
     re.IGNORECASE,
 )
-"""`what is the capital of …`, `what is Ann's job`: the first link is the question's own."""
+"""`what is the capital of …`, `what is Ann's job`: here the first link is not a detour."""
 _SORT_OF = lazy_pattern(
     r"\b(?:kinds?|types?|sorts?|names?|number|list|set|lot)\s+of\b", re.IGNORECASE
 )
@@ -125,12 +125,12 @@ def read_intent(question: str) -> tuple[Intent, str]:
             return intent, f"it says {_shown(found.group(0))}"
     links = _links(asked)
     if links:
-        return Intent.BRIDGE, "it asks by way of " + " and ".join(_shown(one) for one in links)
+        return Intent.BRIDGE, "it asks by way of " + " and ".join(map(_shown, links))
     return Intent.LOOKUP, "no rule applies"
 
 
 def _read(question: str) -> str:
-    """What the rules look at: their work grows with the square of it."""
+    """Return the part that rules read; their time grows with the square of its length."""
     return " ".join(question[:CHARACTERS_READ].split())
 
 
@@ -140,7 +140,7 @@ def _shown(words: str) -> str:
 
 
 def _links(question: str) -> list[str]:
-    """The words by which it leads through something else; none: it asks directly."""
+    """Return the words by which a question leads through another thing; [] for a direct one."""
     if not _QUESTION_WORD.match(question):
         return []
     asked = _SORT_OF.sub(" ", question)
@@ -155,12 +155,12 @@ SUMMARY_ASKED = lazy_pattern(
     r"(?: of| for)?",
     re.IGNORECASE,
 )
-"""The words by which a question asks for a summary, up to what is to be summed up."""
+"""The words of a question that ask for a summary, before its subject."""
 _PAST_TENSE = lazy_pattern(r"\b(?:was|were|did|had)\b", re.IGNORECASE)
 
 
 def is_past_tense(question: str) -> bool:
-    """Whether a question is asked in the past: `why was it rejected`."""
+    """Return whether a question is in the past tense: `why was it rejected`."""
     return _PAST_TENSE.search(_read(question)) is not None
 
 
@@ -174,11 +174,11 @@ _LIST = lazy_pattern(
 
 
 def asks_for_list(question: str) -> bool:
-    """Whether several things are asked for: `which servers run Postgres 14`."""
+    """Return whether a question asks for several things: `which servers run Postgres 14`."""
     return _LIST.search(_read(question)) is not None
 
 
-# In lower case only: the Marshall Plan is no wish to plan.
+# In lower case only: a question about the Marshall Plan does not plan.
 _BRAINSTORM = lazy_pattern(
     r"\b(?:brainstorm\w*|ideas?|what if|what else could|alternatives?|possibilities|inspiration|"
     r"think of ways)\b"
@@ -191,7 +191,7 @@ _PLANNING = lazy_pattern(
 
 
 def choose_mode(question: str) -> Mode:
-    """How much the question wants: ideas many, a plan more, anything else little."""
+    """Return how much a question wants: brainstorming most, planning more, others little."""
     asked = _read(question)
     asked = asked[:1].lower() + asked[1:]
     if _BRAINSTORM.search(asked):

@@ -1,13 +1,17 @@
 """The lexicon: words of English by what they do in a sentence.
 
-Each list stands here once; readers combine them. Words are in lower case.
+Each list is here once; readers combine them. Words are in lower case.
 """
 
 from __future__ import annotations
 
+import re
+
+from hades.language.patterns import lazy_pattern
+
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text that lists them."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
@@ -36,7 +40,7 @@ _LATER_MONTHS = word_set(" ".join(_MONTH_NAMES)) - {"may"}
 
 ARTICLES = word_set("a an the")
 PRONOUNS = word_set("it he she they this that these those his her its their there here")
-"""What stands for a thing or person that another sentence names."""
+"""Words for a thing or person that another sentence names."""
 _OTHER_PRONOUNS = word_set(
     """i me my mine myself we us our ours you your yours yourself him himself hers herself itself
     them themselves theirs one other others each either neither both none nothing any all some
@@ -45,7 +49,7 @@ _OTHER_PRONOUNS = word_set(
 BE, DO, HAVE = word_set("is are was were am"), word_set("do does did"), word_set("has have had")
 MODALS = word_set("can could will would shall should may must")
 AUXILIARIES = BE | DO | HAVE | MODALS
-"""Verbs that begin a question which yes or no would answer."""
+"""Verbs that begin a yes/no question."""
 _OTHER_AUXILIARIES = word_set("be been being doing done having might cannot let")
 QUESTION_WORDS = word_set("what when where which who whom whose why how")
 _PREPOSITIONS = word_set(
@@ -69,16 +73,16 @@ _PLAIN_VERBS = word_set(
 )
 _INTERJECTIONS = word_set("hello hey hi oh ok okay please thank thanks wow yeah yes good")
 _REMAINS = word_set("s t")
-"""What a tokeniser leaves of `it's` and `don't`."""
+"""The rests of `it's` and `don't` after tokenising."""
 STOP_WORDS = (
     (ARTICLES | PRONOUNS | _OTHER_PRONOUNS | AUXILIARIES | _OTHER_AUXILIARIES | QUESTION_WORDS)
     | (_PREPOSITIONS | _CONJUNCTIONS | _ADVERBS | _PLAIN_VERBS | _INTERJECTIONS | _REMAINS)
     | (word_set(" ".join(NUMBER_WORDS[:10])) | _LATER_MONTHS | word_set(" ".join(WEEKDAYS)))
 )
-"""Words that name nothing and find nothing by themselves."""
+"""Words that neither name nor find anything by themselves."""
 DENIALS = word_set("not no never none neither nor without nothing nobody hardly")
 NEGATION = r"\b(?:not|no longer|never|cannot|without|neither|nor|no)\b|n['’]t\b"
-"""The source of a pattern: an odd number of these denies what a sentence says."""
+"""The source of a pattern; an odd number of matches makes a sentence a denial."""
 
 # Verbs of change
 
@@ -106,21 +110,26 @@ _CHANGES = {
     "settles over": "retired",
     "over": "(?:gave|given)_up stopped stepped_down resigned",
 }
-"""Verbs of change in their past forms, by the rules that go by them.
+"""Verbs of change in their past forms, by the rules that use them.
 
 value     a sentence gives a new value: `moved to`, `raised from 3 to 4`
 decided   a summary puts the sentence among the decisions
 notable   a summary prefers the sentence
-asked     a question asks what happened: `what was shipped in May`
-settles   a note closes its topic
+asked     a question asks for what happened: `what was shipped in May`
+settles   a note settles its topic
 over      a later sentence says that an earlier state ended
 """
 
 
 def changes(use: str) -> str:
-    """The source of a pattern that matches the verbs of change which a rule goes by."""
+    """Return the source of a pattern for the verbs of change that a rule uses."""
     verbs = " ".join(verbs for uses, verbs in _CHANGES.items() if use in uses.split())
     return verbs.replace(" ", "|").replace("_", " ")
+
+
+DECISION = lazy_pattern(rf"(?<!nothing )(?<!not )\b(?:{changes('decided')})\b", re.IGNORECASE)
+NOTABLE = lazy_pattern(rf"\d|\b(?:{changes('notable')})\b", re.IGNORECASE)
+"""Sentences that a summary prefers: numbers, and things that were done."""
 
 
 # Abbreviations, titles and roles
@@ -131,9 +140,9 @@ ABBREVIATIONS = (TITLES | {*MONTHS, *WEEKDAYS_SHORT}) - {*_MONTH_NAMES} | word_s
     vol vols pp p ch fig figs eq eqs sec art ed eds dept est approx inc ltd co corp bros ca ave
     blvd bzw usw nr str hr fr bd hrsg vgl ggf inkl mme mlle mm av núm sra dra"""
 )
-"""Words that are written with a point; English, and a few of its neighbours'."""
+"""Words that are written with a point, in English and a few neighbouring languages."""
 ENDING_ABBREVIATIONS = word_set("etc al inc ltd co corp jr sr usw ave")
-"""Of these, such as also stand last: they end a sentence before a capital letter."""
+"""Abbreviations that may end a sentence: they do so before a capital letter."""
 
 # Talk
 

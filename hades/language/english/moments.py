@@ -1,9 +1,9 @@
-"""Moments: the time that somebody wrote, in a command, a note or a document.
+"""Moments: parse a time in a command, a note or a document.
 
-A time is tried as a fixed one (`2024-03`, `8 May 2023`), one with an hour, one relative to now
-(`3 weeks ago`) and a period as questions have it (`last March`). The parser is our own: it costs
-no import time, refuses what is ambiguous (`03/04/2024`) instead of guessing, and takes "now" from
-the caller's clock.
+A text is tried as a fixed time (`2024-03`, `8 May 2023`), a time with an hour, a time relative to
+now (`3 weeks ago`) and a period as in questions (`last March`). The parser is our own: it costs no
+import time, refuses ambiguous dates (`03/04/2024`) instead of guessing, and takes "now" from the
+caller's clock.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _HAS_YEAR = lazy_pattern(r"(?<!\d)\d{4}(?!\d)")
 
 
 def parse_time(when: TimeLike, now: int, *, ahead: bool = False) -> datetime:
-    """The moment somebody meant; a period (`2024-03`, `last March`) means its first instant.
+    """Return the moment that a time means; for a period (`2024-03`, `last March`), its start.
 
-    A weekday or month without a year is the latest that has begun; with `ahead`, the next.
+    A weekday or a month without a year is the latest that has begun; with `ahead`, the next.
 
     >>> parse_time("2024-03", now=0).isoformat()
     '2024-03-01T00:00:00+00:00'
@@ -77,7 +77,7 @@ def parse_time(when: TimeLike, now: int, *, ahead: bool = False) -> datetime:
 
 
 def _refused_slashes(when: str, one: int, other: int, year: int) -> InvalidInput:
-    """Why a date with slashes is not read: day and month have no agreed order there."""
+    """Return why a date with slashes is refused: the order of day and month is not agreed."""
     year = year if year > 99 else 2000 + year
     meant = set()
     for month, day in ((one, other), (other, one)):
@@ -91,9 +91,9 @@ def _refused_slashes(when: str, one: int, other: int, year: int) -> InvalidInput
 
 
 def said_moment(words: str | None, at: datetime) -> datetime | None:
-    """The time that words of a note mean, seen from the time of the note; None: they mean none.
+    """Return the time that words of a note mean, seen from the time of the note, or None.
 
-    `from Monday` is the next one, `Monday` the last.
+    `from Monday` is the next Monday, `Monday` the last.
     """
     if words is None:
         return None
@@ -104,7 +104,7 @@ def said_moment(words: str | None, at: datetime) -> datetime | None:
 
 
 class SpelledTime(NamedTuple):
-    """A day with or without an hour."""
+    """A day, with or without a time of day."""
 
     at: datetime
     day: str
@@ -113,7 +113,7 @@ class SpelledTime(NamedTuple):
 
 
 def spelled_time(text: str) -> SpelledTime | None:
-    """A day of a year in digits or words, with an hour before or behind it or none.
+    """Parse a day of a year in digits or words, with or without a time of day around it.
 
     >>> spelled_time("1:56 pm on 8 may 2023").at.isoformat()
     '2023-05-08T13:56:00+00:00'
@@ -129,12 +129,12 @@ def spelled_time(text: str) -> SpelledTime | None:
 
 
 def _fixed(text: str) -> datetime | None:
-    """A time that needs no clock to be read."""
+    """Parse a time that does not depend on now."""
     return _iso(text) or _partial(text) or _month_words(text)
 
 
 def _first_instant(text: str, now: int, *, ahead: bool) -> datetime | None:
-    """When the period began that a text means, as questions are read."""
+    """Return the start of a period as in questions (`last March`)."""
     words = tuple(word for word, _, _ in split_words(text))
     period = read_period(QuestionWords(words, from_micros(now), ahead), 0)
     return period.since if period and period.end == len(words) else None
@@ -206,14 +206,14 @@ def _shifted(moment: datetime, count: int, unit: str) -> datetime | None:
 
 def _without_zone(text: str) -> tuple[str, timedelta]:
     match = _ZONE.search(text)
-    # `2023-05-08` ends like a zone; one only follows an hour.
+    # The end of `2023-05-08` looks like a zone; a zone only follows a time of day.
     if match is None or (match[1] and ":" not in text[: match.start()]):
         return text, timedelta()
     offset = timedelta()
     if match[1]:
         offset = timedelta(hours=int(match[2]), minutes=int(match[3]))
         offset = -offset if match[1] == "-" else offset
-        timezone(offset)  # Refuses what is more than a day.
+        timezone(offset)  # raises ValueError from 24 hours on
     return text[: match.start()], offset
 
 
@@ -234,7 +234,7 @@ def _without_clock(text: str) -> tuple[str, timedelta | None]:
 
 
 def _day_in_order(text: str) -> str:
-    """Digits as year-month-day where only one reading is possible."""
+    """Return a date in digits as year-month-day if only one reading is possible."""
     if match := _YEAR_FIRST.fullmatch(text):
         return f"{match[1]}-{match[2]:0>2}-{match[3]:0>2}"
     if match := _YEAR_LAST.fullmatch(text):

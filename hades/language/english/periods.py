@@ -1,8 +1,8 @@
 """Periods: the span of the calendar that some words mean, seen from a moment.
 
-`yesterday`, `last week`, `three weeks ago`, `May 22nd`, `the first half of June`, `Q2 last
-year`. A table of patterns, each with the function that reads what it finds. Weeks begin on
-Monday, seasons are whole months of the northern year, all times are UTC.
+Such as `yesterday`, `last week`, `three weeks ago`, `May 22nd`, `the first half of June`, `Q2 last
+year`. A table has the patterns, each with the function that reads its match. Weeks begin on Monday,
+seasons are whole months of the northern year, all times are UTC.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from hades.language.english.lexicon import COUNTS, MONTHS, ORDINALS, SEASONS, ST
 from hades.language.patterns import any_of, lazy_pattern
 
 Span = tuple[datetime, datetime]
-"""From the first, up to and without the second."""
+"""The start, and the end, which is not included."""
 
 
 class Period(NamedTuple):
-    """A span, and where the words that mean it end."""
+    """A span, and the place after its words."""
 
     since: datetime
     until: datetime
     end: int
-    """The first word after it."""
+    """The number of the first word after it."""
     clear: bool = True
-    """A time even where no preposition stands before it."""
+    """Whether it is a time even without a preposition before it."""
     closing: bool = False
-    """Its words name an end: `the end of June`."""
+    """Whether its words name an end: `the end of June`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +41,19 @@ class QuestionWords:
     words: tuple[str, ...]
     now: datetime
     ahead: bool = False
-    """An open year is the next one instead of the latest that has begun."""
+    """Whether a time without a year is the next one, not the latest that has begun."""
 
     def __getitem__(self, at: int) -> str:
         return self.words[at] if 0 <= at < len(self.words) else ""
 
     def match(self, pattern: re.Pattern[str], at: int) -> tuple[re.Match[str], int] | None:
-        """What begins at a word and matches a pattern of whole words, and the next word."""
+        """Return the match of a pattern that begins at a word, and the number of the next word."""
         found = pattern.match(" ".join(self.words[at : at + _WORDS_AT_MOST]))
         return found and (found, at + found[0].count(" ") + 1)
 
 
 _WORDS_AT_MOST = 12
-"""No pattern is longer, with the words that may not follow."""
+"""The most words of a pattern, with the words that may not follow it."""
 _TOKEN = lazy_pattern(
     r"(?:mid|early|late|year|month|quarter)(?=-[^\W\d_])"
     r"|[^\W_]+(?:[.'’/_-][^\W_]+)*|[,;:?!.()]",
@@ -69,20 +69,20 @@ _AMOUNTS = COUNTS | {"a couple of": 2, "couple of": 2, "a few": 3, "few": 3}
 _QUARTERS = {"q1": 1, "q2": 4, "q3": 7, "q4": 10}
 _QUARTERS |= {"first quarter": 1, "second quarter": 4, "third quarter": 7, "fourth quarter": 10}
 _FEASTS = {"christmas": (12, 23, 26), "xmas": (12, 23, 26), "new year": (1, -1, 1)}
-"""Month, and the days from its first."""
+"""The month, and the first and last day, counted from its first day."""
 _THIRDS = {"early": 0, "start": 0, "beginning": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 _LONG_UNITS = ("week", "weekend", *MONTHS_IN)
 UNITS = frozenset(("hour", "day", *_LONG_UNITS))
-"""The units of time that are counted."""
+"""The units of time that may be counted."""
 _ONE_DAY = timedelta(days=1)
 _YEARS_TRIED = range(-8, 9)
 """A 29 February may be eight years away."""
 
 
 def split_words(question: str) -> list[tuple[str, int, int]]:
-    """The words and stops of a question in lower case, each with where it begins and ends.
+    """Return the words and stops of a question in lower case, each with its start and end.
 
-    A date such as 2025-05-22 comes as its parts: 22, may, 2025; tonight as this night.
+    A date such as 2025-05-22 is split into 22, may, 2025; `tonight` into `this night`.
     """
     found = []
     for token in _TOKEN.finditer(question):
@@ -99,12 +99,12 @@ def split_words(question: str) -> list[tuple[str, int, int]]:
 
 
 def read_period(words: QuestionWords, at: int) -> Period | None:
-    """The period that begins at that word, an article before it included."""
+    """Return the period that begins at a word, which may be its article."""
     for pattern, read, _ in RULES:
         if found := words.match(pattern, at):
             period = read(words, *found)
             if period and period.since < period.until:
-                # The summer party is no summer.
+                # The summer party is not a summer.
                 named = found[0]["the"] or words[at] in SEASONS or words[at].isdecimal()
                 noun = words[period.end][:1].isalpha() and words[period.end] not in STOP_WORDS
                 return None if noun and named and not period.clear else period
@@ -112,7 +112,7 @@ def read_period(words: QuestionWords, at: int) -> Period | None:
 
 
 def _start(moment: datetime, unit: str) -> datetime:
-    """When the hour, day, week … began in which a moment lies."""
+    """Return the start of the hour, day, week … of a moment."""
     start = moment.replace(minute=0, second=0, microsecond=0)
     if unit != "hour":
         start = start.replace(hour=0)
@@ -122,7 +122,7 @@ def _start(moment: datetime, unit: str) -> datetime:
 
 
 def _unit_span(moment: datetime, unit: str, steps: int) -> Span:
-    """The whole hour, day, week … so many after that of the moment."""
+    """Return the whole hour, day, week … that is `steps` after that of a moment."""
     start, length = _start(moment, unit), "week" if unit == "weekend" else unit
     since = shift(start, steps, length) + (unit == "weekend") * 5 * _ONE_DAY
     return since, shift(start, steps + 1, length)
@@ -139,7 +139,7 @@ def _count(found: re.Match[str]) -> int:
 
 
 def _day(words: QuestionWords, found: re.Match[str], end: int) -> Period:
-    """Yesterday, this morning, last Monday, Friday afternoon."""
+    """Read `yesterday`, `this morning`, `last Monday`, `Friday afternoon`."""
     days, weekday, today = _DAYS.get(found["near"], 0), found["weekday"], words.now.weekday()
     if weekday:
         this = WEEKDAYS.index(weekday) - today
@@ -153,14 +153,14 @@ def _day(words: QuestionWords, found: re.Match[str], end: int) -> Period:
 
 
 def _ago(words: QuestionWords, found: re.Match[str], end: int) -> Period:
-    """Three weeks ago, the week before last: that whole week; a year ago: that month."""
+    """Read `three weeks ago`, `the week before last`: the whole week; `a year ago`: the month."""
     unit, count = found["unit"], _count(found) or 2
     unit, count = ("month", 12 * count) if unit == "year" else (unit, count)
     return Period(*_unit_span(words.now, unit, -count), end)
 
 
 def _relative(words: QuestionWords, found: re.Match[str], end: int) -> Period | None:
-    """Last week, this month, next year; the past month and the last three days end now."""
+    """Read `last week`, `next year`; `the past month` and `the last three days` end now."""
     said, unit, count, step = found["step"], found["unit"], _count(found), _STEPS[found["step"]]
     up_to_now = unit != "weekend" and (said == "past" or (said == "last" and found["the"]))
     if step < 0 and (count or up_to_now):
@@ -173,7 +173,7 @@ def _relative(words: QuestionWords, found: re.Match[str], end: int) -> Period | 
 
 
 def _of_whole(words: QuestionWords, found: re.Match[str], end: int) -> Period | None:
-    """Early June, the end of May, its first half or last two weeks, the week of 3 May, year end."""
+    """Read `early June`, `the first half of May`, `the week of 3 May`, `year end`."""
     unit, whole = found["unit_end"], None if found["unit_end"] else read_period(words, end)
     if whole:
         wholes, end = [(whole.since, whole.until)], whole.end
@@ -185,7 +185,7 @@ def _of_whole(words: QuestionWords, found: re.Match[str], end: int) -> Period | 
         )
         wholes = [_unit_span(words.now, unit, step) for step in steps]
     parts = [part for span in wholes if (part := _part(span, found))]
-    part = next((one for one in parts if one[0] <= words.now), parts[0] if parts else None)
+    part = next((span for span in parts if span[0] <= words.now), parts[0] if parts else None)
     closing = found["edge"] == "end" or found["unit_end"] is not None
     clear = not (closing or found["edge"] or found["third"])
     return part and Period(*part, end, clear, closing)
@@ -207,7 +207,7 @@ def _part(whole: Span, found: re.Match[str]) -> Span | None:
 
 
 def _share(whole: Span, part: int, parts: int) -> Span:
-    """One of some equal parts, in whole months where these can be shared, else in days."""
+    """Return one of some equal parts, in whole months if these can be divided, else in days."""
     since, until = whole
     months, rest = divmod((until.year - since.year) * 12 + until.month - since.month, parts)
     if since.day == until.day == 1 and months and not rest:
@@ -218,7 +218,7 @@ def _share(whole: Span, part: int, parts: int) -> Span:
 
 
 def _yearly(words: QuestionWords, found: re.Match[str], end: int) -> Period | None:
-    """22 May 2024, March, Q2 last year, next spring, week 30, Christmas."""
+    """Read `22 May 2024`, `March`, `Q2 last year`, `next spring`, `week 30`, `Christmas`."""
     step = _STEPS.get(found["step"])
     if found["year"] or found["shift"]:
         year = int(found["year"] or words.now.year + _STEPS[found["shift"]])
@@ -231,7 +231,7 @@ def _yearly(words: QuestionWords, found: re.Match[str], end: int) -> Period | No
     over = sum(until <= words.now for _, until in spans)
     chosen = {-1: over - 1, 0: over, 1: begun, None: over if words.ahead else begun - 1}[step]
     if step == 0 and over == begun:
-        chosen = next((at for at, one in enumerate(spans) if one[0].year == words.now.year), -1)
+        chosen = next((at for at, span in enumerate(spans) if span[0].year == words.now.year), -1)
     return Period(*spans[chosen], end, step is not None) if 0 <= chosen < len(spans) else None
 
 
@@ -255,7 +255,7 @@ def _in_year(found: re.Match[str], year: int) -> Span:
 
 
 def _weekend(words: QuestionWords, _: re.Match[str], end: int) -> Period:
-    """The weekend: the latest that has begun, or the next."""
+    """Read `the weekend`: the latest that has begun, or the next."""
     moment = words.now if words.ahead else words.now - 5 * _ONE_DAY
     return Period(*_unit_span(moment, "weekend", 0), end, clear=False)
 
@@ -312,4 +312,4 @@ RULES = tuple(
         ("weekend", _weekend, "weekend: 2025-11-15 2025-11-17"),
     )
 )
-"""Patterns, how each is read, and what one means on Sunday, 16 November 2025, at noon (UTC)."""
+"""Patterns, the function of each, and an example as of Sunday, 16 November 2025, noon (UTC)."""

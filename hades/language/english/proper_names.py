@@ -1,9 +1,8 @@
 """The built-in extractor: names found by their shape alone, with no model.
 
-Capitalised phrases, quoted titles, identifiers and addresses. The first word of a sentence has
-a capital whatever it is: alone it is a name only where somebody acts ("Ann wrote") or where
-it is the end of another ("Lee" beside "Ann Lee"), since a thing that matters stands inside a
-sentence somewhere. Dates, times and amounts end a name.
+It finds capitalised phrases, quoted titles, identifiers and addresses. The first word of a sentence
+always has a capital, so alone it counts as a name only before a verb of action ("Ann wrote") or if
+another name ends with it ("Lee" beside "Ann Lee"). Dates, times and amounts end a name.
 
 Measured against spaCy's recogniser on three sets of multi-hop questions it leads to the same
 recall or better (docs/lab/recall.md), at many times the speed (docs/lab/benchmarks.md).
@@ -61,7 +60,7 @@ _CALENDAR = lazy_pattern(rf"{_MONTH}(?<!May)|{_WEEKDAYS.pattern}|Sun|UTC|GMT|AM|
 _TURN = lazy_pattern(r"(?m)^\[[\d: -]{10,20}\] [^:\n]{1,60}: ")
 """The head of a turn of a conversation: a sentence begins after it."""
 _CHARACTERS_BEFORE = 8
-"""How much text before a phrase tells whether it begins a sentence."""
+"""The text before a phrase that shows whether the phrase begins a sentence."""
 _MARKS = " \t\"“”'‘([*_#>•-"
 _POSSESSIVE = lazy_pattern(r"['’]s?$")
 _CONTRACTED = tuple(mark + end for mark in "'’" for end in ("m", "re", "ve", "ll", "d", "t"))
@@ -71,7 +70,7 @@ _ACTS = lazy_pattern(
     r"|played)\b"
 )
 _SHAPED = lazy_pattern(rf"[{_UPPER}]{{2,5}}s?|(?=\w*?(?:\d|[^\W\d_{_UPPER}][{_UPPER}]))[\w-]*")
-"""A word spelled as no common word is: `SSO`, `B2`, `PawLedger`."""
+"""A word with the spelling of a name: `SSO`, `B2`, `PawLedger`."""
 _PARTICIPLE = lazy_pattern(r"(?!United)\w{3,}(?:ing|(?<!fr)ed|ly)")
 _OPENERS = word_set(
     """add anytime ask author awesome aww both bye call check client congrats congratulations
@@ -81,7 +80,7 @@ _OPENERS = word_set(
     remind runs saw says single somebody someone sorry speaks still supervisor tell told took
     try uses visit wait want wants welcome woah woo woohoo works yay yep yo yup"""
 )
-"""Words that open a sentence before a name and are no part of it: "Contact Ann Lee"."""
+"""First words of a sentence that are not part of the name after them: "Contact Ann Lee"."""
 _HEADING = lazy_pattern(
     r"(?:Version|Table|Column|Row|Line|Figure|Fig|Page|Section|Chapter|Part|Topic|Point|Item|Step"
     r"|Option|Question|Level|Week|Day) [\d.–-]+"
@@ -90,31 +89,31 @@ _FOR = lazy_pattern(
     r"(?:Award|Prize|Medal|Court|Institute|Cent(?:er|re)|Society|Agency|Ministry|Minister|Office"
     r"|Secretary|School|Foundation|Council|Association|Department|Fund|Campaign|Committee)s?"
 )
-"""What is for something in its name: `Institute for Media`."""
+"""Nouns whose names go on with `for`: `Institute for Media`."""
 _WHOSE = frozenset(["Women", "Men", "Children", "People", "King", "Queen"])
-"""What is theirs is called so: `Women's World Cup`. Other owners have names of their own."""
+"""Owners that are part of the name (`Women's World Cup`); others are names of their own."""
 _TITLE = lazy_pattern(r"(?:Mr|Mrs|Ms|Dr|Prof)\.?")
 _NUMBERED = lazy_pattern(
     r"Street|Avenue|Road|Boulevard|Lane|Square|Olympics|Games|Cup|Championships?|Festival|Draft"
     r"|Series|Open|Bowl|Awards?|Tournament|Prix|Season|Finals?|Elections?|Convention|League|Tour"
 )
-"""What is called by a number or year before it: `610 Bay Street`, `1994 Winter Games`."""
+"""Nouns whose name may begin with a number: `610 Bay Street`, `1994 Winter Games`."""
 _KINDS = (
     ("organisation", lazy_pattern(r"Inc|Ltd|LLC|GmbH|Corporation|University|Institute")),
     ("place", lazy_pattern(r"Street|Avenue|Boulevard|County|Province|Islands|Airport")),
     ("event", lazy_pattern(r"Olympics|Championships|Festival")),
 )
-"""What kind of thing a name is, where its last word says it."""
+"""The kind of thing that a name is, by its last word."""
 
 _CAPITALISED = r"[A-Z](?!['’])[\w'’.-]*"  # not the I of I'm
 NAME_PHRASE = lazy_pattern(
     rf"{_CAPITALISED}(?:\s+(?:(?:of|the|de|von|van|and)\s+)?{_CAPITALISED})*"
 )
-"""Words with capitals in a row, with the small words between them: what an answer may name."""
+"""A run of capitalised words with small words between them: a name in an answer."""
 
 
 def is_name(key: str) -> bool:
-    """Whether a name's key is worth a place in the dictionary."""
+    """Return whether a name's key is worth storing."""
     parts = key.split(" ")
     if len(parts) > WORDS_AT_MOST or sum(map(len, parts)) < CHARACTERS_AT_LEAST:
         return not key.isascii() and 2 <= len(key) <= WORDS_AT_MOST * 2
@@ -122,7 +121,7 @@ def is_name(key: str) -> bool:
 
 
 def extract_names(text: str) -> dict[str, str]:
-    """The names a text introduces, each once and with its kind, in order of appearance."""
+    """Return the names in a text, each once and with its kind, in order of appearance."""
     found: dict[str, str] = {}
     titles: list[str] = []
 
@@ -156,13 +155,13 @@ def extract_names(text: str) -> dict[str, str]:
 
 
 def _is_said(name: str) -> bool:
-    """Whether a found name is one: not a mere heading, and not shouted."""
+    """Return whether a match is a name, and not a heading or a shout in capitals."""
     shouted = name.isupper() and sum(map(str.isalpha, name)) > LETTERS_ALL_LARGE_AT_MOST
     return not shouted and not _HEADING.fullmatch(name) and is_name(name_key(name))
 
 
 def _is_title(quoted: str) -> bool:
-    """Whether quoted words are a title: most words that say something have a capital."""
+    """Return whether quoted words are a title: most words with meaning have a capital."""
     parts = quoted.split()
     small = [one for one in parts if one[0].islower() and len(one) > 3 and one not in STOP_WORDS]
     large = bool(parts) and (parts[0][0].isupper() or parts[0][0].isdigit())
@@ -170,9 +169,9 @@ def _is_title(quoted: str) -> bool:
 
 
 def _without_opening(parts: list[str], before: str) -> tuple[list[str], bool]:
-    """A phrase without what has a capital only because a sentence begins, and without a count.
+    """Remove words that are capitalised only because a sentence begins, and a count before them.
 
-    Also whether it is one word at the beginning of a sentence, which may be any word.
+    Also return whether a single word at the beginning of a sentence is left: it may be any word.
     """
     marked = before.rstrip(_MARKS)
     first = not marked or marked[-1] in ".!?…\n" or before[-1] in '"“'
@@ -224,7 +223,7 @@ def _pieces(parts: list[str]) -> Iterator[list[str]]:
 
 
 def _name_of(piece: list[str]) -> tuple[str, str]:
-    """A name and its kind, without what stands around it: particles, a day, a title."""
+    """Return a name and its kind, without particles, days and titles around it."""
     start, end = 0, len(piece)
     while start < end and (_is_small(piece[start]) or _WEEKDAYS.fullmatch(piece[start])):
         start += 1

@@ -1,11 +1,11 @@
 """Facts that prose says plainly: "Maya works at Acme since May 2024".
 
-A table of verbs, each read between two names that stand right beside it. Precision comes first:
-what is asked, supposed, quoted, hoped for or said by others is no fact, nor is what a pronoun or a
-nested phrase ("the brother of Maya works at") is the subject of. Nothing here guesses what kind of
-thing a name is, so a relation is called as the text says it: `moved_to`, `joined`.
+A table has the verbs; a name must be right before and right after the verb. Precision comes first:
+questions, suppositions, quotes, hopes and reports are not facts, nor are sentences whose subject is
+a pronoun or a nested phrase ("the brother of Maya works at"). The kind of a name is not guessed, so
+relations are named by the verb of the text: `moved_to`, `joined`.
 
-Names are found first and replaced by one sign each, so that clauses are patterns over signs.
+Each name is first replaced by one sign, so that clauses are patterns over signs.
 """
 
 from __future__ import annotations
@@ -24,49 +24,49 @@ from hades.language.sentences import spans
 
 TEXT_CHARACTERS_AT_MOST = 200_000
 SENTENCE_CHARACTERS_AT_MOST = 600
-"""A longer sentence is a table, a log or an attack, and states nothing plainly."""
+"""A longer sentence is a table, a log or an attack, and is skipped."""
 
 ENDS = {"left": ("works_at", "studies_at", "joined", "member_of", "lives_in")}
-"""Relations to the same object that a fact ends."""
+"""By relation of a fact: the earlier relations to the same object that it ends."""
 ENDS_ELSEWHERE = {"moved_to": ("lives_in", "based_in", "moved_to")}
-"""Relations to other objects that a fact ends."""
+"""By relation of a fact: the earlier relations to other objects that it ends."""
 CONFIDENCE, INSIDE, COMMON_NOUNS = 0.96, -0.02, -0.03
-"""How sure one is of a sentence that begins with a name; less where another clause stands before
-it, and where common nouns are the subject. A judgement: all are above 0.9, as was measured."""
+"""The confidence of a sentence that begins with a name, and what is added after another clause and
+for a subject of common nouns. A judgement; the measured precision of all is above 0.9."""
 EXCLUSIVE = frozenset(verb.relation for verb in patterns.VERBS if verb.exclusive)
-"""Relations of which a subject has one at a time."""
+"""Relations that a subject has to one object at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProseFact:
-    """What a sentence says of two names."""
+    """A fact in a sentence, between two names."""
 
     subject: str
     relation: str
     object: str
     negated: bool
-    """The sentence says that this does not hold, or no longer."""
+    """Whether the sentence says that this does not hold, or no longer holds."""
     confidence: float
     valid_from: str | None
-    """The words of the text for the time it began; `valid_to`: for its end."""
     valid_to: str | None
+    """The words of the text for the times at which it began and ended."""
     start: int = 0
     end: int = 0
-    """Where its sentence stands in the text."""
+    """The place of its sentence in the text."""
 
     @property
     def exclusive(self) -> bool:
-        """A subject has one at a time: a new value ends the old one."""
+        """Whether a new object of this relation ends the old one."""
         return self.relation in EXCLUSIVE
 
 
 def facts_in(text: str, topic: str = "") -> list[ProseFact]:
-    """The facts that a text states plainly, in its order.
+    """Return the facts that a text states plainly, in its order.
 
-    A sentence that leaves out its subject (`Works at Acme.`) speaks of `topic`, where given; so
-    does one that begins with a pronoun, as long as the text named nothing else.
+    The subject of a sentence without one (`Works at Acme.`) is `topic`, if given. So is a pronoun
+    at the beginning of a sentence, until the text names something else.
 
-    >>> [(one.subject, one.relation, one.object) for one in facts_in("Ana works at Acme.")]
+    >>> [(fact.subject, fact.relation, fact.object) for fact in facts_in("Ana works at Acme.")]
     [('Ana', 'works_at', 'Acme')]
     """
     found: dict[tuple[str, str, str, bool], ProseFact] = {}
@@ -88,7 +88,7 @@ def facts_in(text: str, topic: str = "") -> list[ProseFact]:
         elif topic and said.startswith(f"{last} "):
             said = f"`{last}`{said.removeprefix(last)}"
         sentence = _Sentence(said)
-        named_others |= any(not names_topic(one.text, topic) for one in sentence.names)
+        named_others |= any(not names_topic(name.text, topic) for name in sentence.names)
         for fact in () if supposed else sentence.facts():
             key = (name_key(fact.subject), fact.relation, name_key(fact.object), fact.negated)
             found.setdefault(key, replace(fact, start=start, end=end))
@@ -96,9 +96,9 @@ def facts_in(text: str, topic: str = "") -> list[ProseFact]:
 
 
 def names_topic(name: str, topic: str) -> bool:
-    """Whether a name means a topic in its own notes: Maya and Maya Lind in people/maya."""
+    """Return whether a name in a topic's notes means the topic: Maya Lind in people/maya."""
     last, parts = name_key(topic.rpartition("/")[2]), name.split()
-    is_full = 1 < len(parts) < 4 and all(one.isalpha() and one[0].isupper() for one in parts)
+    is_full = 1 < len(parts) < 4 and all(part.isalpha() and part[0].isupper() for part in parts)
     own = name_key(name) in (name_key(topic), last)
     return own or (is_full and last in (name_key(parts[0]), name_key(parts[-1])))
 
@@ -106,19 +106,19 @@ def names_topic(name: str, topic: str) -> bool:
 class _SignedName(NamedTuple):
     text: str
     written: str
-    """With its article and title."""
+    """The name with its article and title."""
     common: bool
-    """Made of common nouns, such as the billing service."""
+    """Whether it is made of common nouns, such as the billing service."""
 
 
 class _Sentence:
-    """One sentence, in which a sign stands for every name."""
+    """One sentence, with a sign in place of every name."""
 
     def __init__(self, text: str) -> None:
         self.names: list[_SignedName] = []
         self.text = patterns.PHRASE.sub(self._sign, text)
         self.objects: set[int] = set()
-        """Where the object of a fact ends."""
+        """The places where objects of facts end."""
 
     def _sign(self, found: re.Match[str]) -> str:
         said = found["name"] or found["nouns"] or found["thing"] or ""
@@ -129,7 +129,7 @@ class _Sentence:
         return NAME
 
     def facts(self) -> Iterator[ProseFact]:
-        """What each name that is a subject is said to do, clause by clause."""
+        """Yield the facts of each name that is a subject, clause by clause."""
         for at, sign in enumerate(self.text):
             subject = patterns.SUBJECT.match(self.text, at) if sign == NAME else None
             if subject and self._begins_clause(at):
@@ -142,7 +142,7 @@ class _Sentence:
         return self.names[first : first + self.text.count(NAME, start, end)]
 
     def _begins_clause(self, at: int) -> bool:
-        """Whether what is said before a name is another clause, or nothing."""
+        """Return whether a name begins the sentence or follows another clause."""
         before = self.text[:at]
         joined = patterns.JOINED.search(before)
         if joined and joined.start() not in self.objects:
@@ -152,7 +152,7 @@ class _Sentence:
         return bool(patterns.MAY_PRECEDE.search(before))
 
     def _clauses(self, subject: re.Match[str], at: int) -> Iterator[ProseFact]:
-        """The facts of a subject from one verb on: works at Acme and lives in Rome."""
+        """Yield the facts of a subject from one verb on: works at Acme and lives in Rome."""
         who = self._names_in(*subject.span())
         for verb in patterns.VERBS:
             said = verb.pattern.match(self.text, at)
@@ -166,13 +166,13 @@ class _Sentence:
                 return
 
     def _objects(self, verb: patterns.Verb, at: int) -> tuple[list[str], int]:
-        """What a verb says of its subject, and where that ends."""
+        """Return the objects of a verb, and where they end."""
         found = patterns.OBJECTS[verb.takes].match(self.text, at)
         if found is None:
             return [], at
         end = found.end()
         listed = verb.takes == "name" and found.end("first") < end
-        if listed and any(one.pattern.match(self.text, end) for one in patterns.VERBS):
+        if listed and any(other.pattern.match(self.text, end) for other in patterns.VERBS):
             end = found.end("first")  # Ana reports to Ben and Carl works at Acme
         elif not self._may_follow(end, verb.relation):
             return [], at  # Kent and Essex counties
@@ -186,10 +186,10 @@ class _Sentence:
         if len(names) > 1 and verb.exclusive:
             return [], at
         self.objects.add(end)
-        return [one.text for one in names], end
+        return [name.text for name in names], end
 
     def _may_follow(self, end: int, relation: str) -> bool:
-        """Whether an object is whole where it ends: before a noun it is only a part of it."""
+        """Return whether an object is complete at its end, and not followed by its noun."""
         follows = patterns.NEXT.match(self.text, end)
         if follows is None or follows["time"]:
             return True
@@ -220,12 +220,12 @@ class _Sentence:
         for name in self._names_in(*subject.span()):
             sure = CONFIDENCE + INSIDE * (subject.start() > 0) + COMMON_NOUNS * name.common
             if not (verb.relation in patterns.OF_PEOPLE and name.common):
-                for one in objects:
-                    said_of = name.text, verb.relation, one
+                for thing in objects:
+                    said_of = name.text, verb.relation, thing
                     yield ProseFact(*said_of, negated, round(sure, 2), since, until)
 
     def _times(self, start: int, end: int, is_event: bool) -> tuple[str | None, str | None]:
-        """The words for the beginning and the end, behind an object or before the sentence."""
+        """Return the words for the start and the end, after the object or before the sentence."""
         window = self.text[end : end + 100]
         found, cut = patterns.DURING.search(window), patterns.CLAUSE.search(window)
         if found is None or (cut is not None and cut.start() < found.start()):

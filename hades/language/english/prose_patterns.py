@@ -1,6 +1,6 @@
-"""The verbs, times and words by which prose is read for facts, as tables and patterns.
+"""The verbs, times and words of facts in prose, as tables and patterns.
 
-Every repetition is bounded or of one sign: the work grows with the length of a sentence alone.
+Every repetition is bounded or of a single sign, so that the work is linear in the sentence.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS,
 from hades.language.patterns import any_of, lazy_pattern
 
 NAME = "\ue000"
-"""The sign that stands for a name, with its article and title; texts do not use it."""
+"""The sign in place of a name, its article and its title. Texts do not contain it."""
 
 # The table of verbs
 
@@ -68,7 +68,7 @@ became          ! role   be (?:was|were|been) (?:promoted to|appointed|named|ele
 became          ! role   be (?:is|are) now # Maya is now CTO.
 is_now          ! status be (?:is|are) now # Atlas is now read-only.
 """  # noqa: E501 — a row is one line
-"""Relation, `!` where a subject has one at a time, what its object is, the verb, an example."""
+"""Relation, `!` if a subject has one at a time, kind of its object, the verb, an example."""
 
 _ADVERB = (
     "(?: (?:[a-z]{2,12}ly|now|still|also|already|then|later|just|both|since|again|full-time))?"
@@ -91,10 +91,10 @@ class Verb(NamedTuple):
     relation: str
     exclusive: bool
     takes: str
-    """What its object is: a `name`, an `amount`, a `duration`, a `role` or a `status`."""
+    """The kind of its object: a key of `OBJECTS`."""
     pattern: re.Pattern[str]
     example: str
-    """A sentence that states the relation by this verb."""
+    """A sentence that states the relation with this verb."""
 
 
 def _verb(kind: str, line: str) -> Verb:
@@ -149,7 +149,7 @@ CLAUSE = lazy_pattern(
     r"[;:]|\((?!\d|since|from|until)|, (?!since)"
     r"|\b(?:and|but|who|which|where|when|while|because|after|before|so|then|to)\b"
 )
-"""Where what is said of the object ends: a later time belongs to something else."""
+"""The end of the clause with the object: a later time belongs to something else."""
 _PER = (
     r"(?: per| an?| each|/) ?(?:month|year|week|day|hour|minute|night|quarter|season|term|user|seat"
     r"|person|member|child|unit|piece|licen[cs]e|lit(?:re|er)|kilo|kg|tonne|met(?:re|er)|mile|km)"
@@ -194,7 +194,7 @@ BETWEEN = (
     lazy_pattern(r", (?:an?|the|our|my|his|her|their|who|which|formerly|now) [^,]{1,80},"),
     lazy_pattern(r" \([^()]{1,80}\)"),
 )
-"""What may stand between a subject and its verb."""
+"""Texts that may stand between a subject and its verb."""
 JOINED = lazy_pattern(rf"(?<={NAME})(?:,? (?:and|&)|,) $")
 RELATIVE = lazy_pattern(r"\b(?:who|that|which|whose|whom) .")
 MAY_PRECEDE = lazy_pattern(
@@ -203,7 +203,7 @@ MAY_PRECEDE = lazy_pattern(
     rf"|only|both|later|where|still|(?:my|our) [a-z]{{1,20}}|{_WHEN})) ?$",
     re.IGNORECASE,
 )
-"""A clause may begin after these; after another word a name is part of a phrase."""
+"""Texts after which a clause may begin; after other words a name is part of a phrase."""
 GOES_ON = lazy_pattern(
     rf"(?: (?:(?:in|on|since|until) )?{_WHEN})?,? (?:and|but|then)(?: then| later)?"
 )
@@ -212,7 +212,7 @@ LEFT_OUT = lazy_pattern(
     r"|Responsible|Married|Blocked) (?:in|by|on|for|to) )|(?:No longer [a-z]+s|Works|Lives|Reports"
     r"|Owns|Leads|Depends|Runs|Uses|Costs|Takes|Joined|Left|Moved|Became|Is now|Belongs|Studies) "
 )
-"""A sentence whose subject is left out, as notes do, or is a pronoun."""
+"""The beginning of a sentence without a subject, as in notes, or with a pronoun."""
 SPACE = lazy_pattern(rf"[\s{NAME}]")
 NEXT = lazy_pattern(rf" ?(?:(?P<time>{_WHEN})|(?P<word>[^\W_][\w-]*|\S))")
 
@@ -224,16 +224,16 @@ MAY_FOLLOW = STOP_WORDS - word_set(
 ) | word_set(
     "till anymore full-time part-time remotely directly alongside starting effective yesterday"
 )
-"""What may stand after an object; before another noun a name is only a part of it."""
+"""Words that may follow an object. Before a noun, a name would be only a part of the object."""
 NOT_AFTER = {
     "joined": word_set("at for on with over by"),
     "left": word_set("at in on with over by to under"),
     "replaced": word_set("with by in on"),
 }
-"""Unless a time follows, such an object is another thing: joined Ben for lunch."""
+"""After these the object means something else, unless a time follows: joined Ben for lunch."""
 OF_PEOPLE = word_set("works_at lives_in studies_at married_to born_in")
 PLURAL = lazy_pattern(r"\w{1,30}(?:ers|ors|ists|ees|ents|ings|ions|ies|ants|men)")
-"""A first word that means many of a kind: Users left."""
+"""A first word that means many things of a kind: Users left."""
 
 # Names
 
@@ -243,8 +243,8 @@ _HEADS = any_of(
     backend frontend portal budget subscription plan licence license warehouse lab clinic studio
     factory package printer rack committee squad""".split()  # noqa: SIM905
 )
-"""Nouns that make a name of what stands before them: the billing service."""
-_NUMBERED = any_of([one.title() for one in COUNTS if len(one) > 2])
+"""Nouns that form a name with the words before them: the billing service."""
+_NUMBERED = any_of([word.title() for word in COUNTS if len(word) > 2])
 _NO_NAMES = word_set(
     "currently unfortunately sadly luckily update afterwards nowadays fyi updated note btw news "
     "success people everything everybody someone somebody anybody anything something management "

@@ -20,8 +20,8 @@ from hades.language.names import DIGITS, name_key, numberless
 from hades.language.patterns import lazy_pattern
 
 SHARED_WORDS = 0.5
-"""A sentence with so much of another's words, and another value or a word that says that something
-changed, replaces it: a judgement."""
+"""A later sentence with this share of an earlier one's words replaces it, if it has another value
+or a word for a change. A judgement."""
 _SHARED_AT_LEAST = 2
 _SAYS_CHANGE = lazy_pattern(
     rf"\b(?:now|again|instead|any ?more|no longer|former(?:ly)?|{changes('over')})\b",
@@ -32,7 +32,7 @@ _PLACE = lazy_pattern(
     r"(?<= )(at|for|in|to|by) (?:the|an?) (?!weekend|moment)([a-z][\w-]*(?: [a-z][\w-]*){0,2}?)"
     r"(?=[.,;]|$| (?:in|at|on|of|since|and|from|until|now)\b)"
 )
-"""Common nouns that are the object of a fact, as a name would be: works at the chandlery."""
+"""Common nouns as the object of a fact, where a name could be: works at the chandlery."""
 _BROKEN = lazy_pattern(
     r"\b(\w+) (?:is|are) (?:still |now )?(?:broken|damaged|closed|out of order)\b"
 )
@@ -81,7 +81,7 @@ def replaces(new: str, old: str, topic: str) -> bool:
 def _named(text: str, topic: str) -> str:
     """Return a sentence with its topic's name for a pronoun, and common nouns marked as names."""
     last = topic.rpartition("/")[2]
-    text = _PRONOUN.sub(lambda one: f"{last}'s" if one["whose"] else last, text)
+    text = _PRONOUN.sub(lambda found: f"{last}'s" if found["whose"] else last, text)
     return _PLACE.sub(r"\1 `\2`", text)
 
 
@@ -101,14 +101,14 @@ def _own_words(text: str, topic: str) -> frozenset[str]:
 
 
 facts_of = lru_cache(maxsize=4_096)(facts_in)
-"""The facts of a sentence, kept: sentences are compared in pairs."""
+"""The facts of a sentence, cached because sentences are compared in pairs."""
 _shape = lru_cache(maxsize=4_096)(numberless)
 
 
 def _ends(new: ProseFact, old: ProseFact, topic: str) -> bool:
     """Return whether a fact ends an earlier one of its subject."""
     said = new.subject, old.subject
-    who = {topic if names_topic(one, topic) else name_key(one) for one in said}
+    who = {topic if names_topic(name, topic) else name_key(name) for name in said}
     if old.negated or len(who) > 1:
         return False
     same = name_key(new.object) == name_key(old.object)

@@ -1,4 +1,4 @@
-"""Small talk: greetings, thanks and acknowledgements, which tell nothing."""
+"""Small talk: greetings, thanks and acknowledgements."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _GREETED = lazy_pattern(
     rf"(?: [a-z]+){{0,3}}),? (?!Yes\b|Done\b|(?:{'|'.join((*WEEKDAYS, *MONTHS)).title()})\b)"
     r"[^\W\d_a-z][\w'’-]*(?=\W*(?:[!.,]|$))"
 )
-"""A greeting or thanks and, behind it, the name of who is greeted."""
+"""A greeting or thanks with the name of the person who is greeted."""
 _PRAISE = r"(?:great|good|nice) (?:job|work)"
 _TALK_PHRASES = lazy_pattern(rf"(?i)\b(?:see you (?:tomorrow|around|then)|{_PRAISE})\b")
 _OPENING = lazy_pattern(
     r"(?:hi|hey|hello|thanks|thank you|wow|ok|okay|sure|great|cool|bye|good (?:morning|evening))\b",
     re.IGNORECASE,
 )
-"""How a sentence of small talk opens."""
+"""The beginning of a sentence of small talk."""
 
 
 def is_talk(text: str) -> bool:
-    """Whether a text is nothing but greetings, thanks and acknowledgements."""
+    """Return whether a text has only greetings, thanks and acknowledgements."""
     if len(text) > TALK_CHARACTERS_AT_MOST or _NO_TALK.search(text):
         return False
     found = words(_TALK_PHRASES.sub("see you", _GREETED.sub(r"\1", text)).casefold())
@@ -34,5 +34,5 @@ def is_talk(text: str) -> bool:
 
 
 def opens_with_talk(sentence: str, words_at_most: int) -> bool:
-    """Whether a short sentence begins with a greeting or thanks."""
+    """Return whether a short sentence begins with a greeting or thanks."""
     return bool(_OPENING.match(sentence)) and len(sentence.split()) <= words_at_most

@@ -1,7 +1,7 @@
-"""Statements: what tells a plain statement from what is only supposed, asked, wished or denied.
+"""Speculation: tell a plain statement from a supposition, question, wish or denial.
 
-By English words alone. Facts, contradictions and settled topics are read by the same words, so
-that a sentence that one of them takes for a guess is a guess to all.
+Only English words decide. The readers of facts, contradictions and settled topics all use these
+patterns, so that they agree on what is a guess.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SUPPOSED = lazy_pattern(
     r"|^(?:is|are|does|do|did|was|were|has|have|had|can|what|where|who|which|why|how|whose)\b",
     re.IGNORECASE,
 )
-"""A question, a condition, a guess, a wish, a plan, or the word of somebody else."""
+"""A question, condition, guess, wish or plan, or a report of what somebody else said."""
 NEGATION = lazy_pattern(lexicon.NEGATION, re.IGNORECASE)
 _DISOWNED = lazy_pattern(
     r"\b(?:none|nothing|opposite|incorrect|invalid|mistakes?|errors?|nonsense|bogus|hoax"
@@ -49,4 +49,4 @@ def is_asserted(sentence: str) -> bool:
     """Return whether a sentence is a plain statement of its author: no denial, question,
     supposition, quotation or report."""
     patterns = SUPPOSED, NEGATION, _DISOWNED, _SPOKEN_OR_LISTED
-    return not any(one.search(sentence) for one in patterns)
+    return not any(pattern.search(sentence) for pattern in patterns)

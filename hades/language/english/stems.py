@@ -1,6 +1,6 @@
-"""Stems: words without their endings, so that two forms of a word are found as one.
+"""Stems: words without their endings, so that two forms of a word are equal.
 
-The index stems by itself (`index/words.py`), since its stems are stored.
+The index has its own stemmer (`index/words.py`), because its stems are stored.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def stem(word: str) -> str:
 
 
 def singular(word: str) -> str:
-    """A word in lower case without the ending of its plural or third person.
+    """Return a lower-case word without the `s` of the plural or third person.
 
-    Statements are compared by it: `opened` and `opens` are two things to say.
+    For comparing statements, in which `opened` and `opens` must stay different.
     """
     return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from itertools import groupby
 
 from hades.domain.answer import Passage
@@ -46,38 +45,37 @@ _REASON = (
 _PLACE = r"\b(?:in|at|from|near|to|of)\s+(?:the\s+)?(?-i:[A-Z])\w+"
 _NAME = r"(?-i:(?<!^)(?<![.!?]\s)\b[A-Z][\w'’-]+)"
 
-_KINDS_ASKED = (
-    (
-        r"\bhow (?:many|much|old|long|tall|far|big|large|often)\b|\bnumber of\b",
-        _NUMBER,
-        ("How many trucks are there?", "Berg has 24 trucks."),
-    ),
-    (
-        r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century)\b|\bdate of\b",
-        _DATE,
-        ("When was it shipped?", "It went out on 3 May."),
-    ),
-    (
-        r"\bwhy\b|\breasons?\b|\bhow come\b|\bwhat caused\b",
-        _REASON,
-        ("Why was it rejected?", "It was too slow because of the cache."),
-    ),
-    (
-        r"\bwhere\b|\b(?:what|which) (?:city|country|place|state|town)\b|\bplace of\b",
-        _PLACE,
-        ("Where does she live?", "She moved to Rome."),
-    ),
-    (
-        r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|company|team|author|director)\b",
-        _NAME,
-        ("Who leads it?", "It is led by Maya."),
-    ),
-)
-"""The pattern of a question for a kind of thing, of the thing in a sentence, and an example."""
 KINDS_ASKED = tuple(
     (lazy_pattern(asks, re.IGNORECASE), lazy_pattern(has, re.IGNORECASE), example)
-    for asks, has, example in _KINDS_ASKED
+    for asks, has, example in (
+        (
+            r"\bhow (?:many|much|old|long|tall|far|big|large|often)\b|\bnumber of\b",
+            _NUMBER,
+            ("How many trucks are there?", "Berg has 24 trucks."),
+        ),
+        (
+            r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century)\b|\bdate of\b",
+            _DATE,
+            ("When was it shipped?", "It went out on 3 May."),
+        ),
+        (
+            r"\bwhy\b|\breasons?\b|\bhow come\b|\bwhat caused\b",
+            _REASON,
+            ("Why was it rejected?", "It was too slow because of the cache."),
+        ),
+        (
+            r"\bwhere\b|\b(?:what|which) (?:city|country|place|state|town)\b|\bplace of\b",
+            _PLACE,
+            ("Where does she live?", "She moved to Rome."),
+        ),
+        (
+            r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|company|team|author|director)\b",
+            _NAME,
+            ("Who leads it?", "It is led by Maya."),
+        ),
+    )
 )
+"""The pattern of a question for a kind of thing, of the thing in a sentence, and an example."""
 
 
 def said(text: str) -> frozenset[str]:
@@ -164,9 +162,9 @@ def unsaid_names(
     names: Sequence[QuestionName], told: Sequence[Collection[str]], passages: Sequence[Passage]
 ) -> list[str]:
     """Return the names of a question that no text found, given as stems, contains."""
-    missing = [one.text for one in names if not any(one.stands_in(text) for text in told)]
+    missing = [name.text for name in names if not any(map(name.stands_in, told))]
     # A passage was found by an alias of the name, so the thing is known.
-    by_alias = any("names" in one.retrievers for one in passages)
+    by_alias = any("names" in passage.retrievers for passage in passages)
     return [] if by_alias and len(missing) == len(names) else missing
 
 
@@ -180,40 +178,34 @@ def terms_of(question: str) -> QuestionTerms:
     weights: dict[str, float] = {}
     names: list[QuestionName] = []
     asked = words(question)
-    for kind, group in groupby(enumerate(asked), lambda one: _kind(asked, one[0])):
+    for kind, group in groupby(enumerate(asked), lambda row: _kind(asked, row[0])):
         parts = [word for _, word in group]
-        if kind is _WordKind.NAME:
+        if kind == "name":
             looked_for = _joined(parts)
             weights |= dict.fromkeys(looked_for, NAME_WEIGHT)
             # `turned 30` is not a name, but is searched for as it is.
             if not (parts[-1].isdigit() and all(part.islower() for part in parts[:-1])):
                 names.append(QuestionName(" ".join(parts), looked_for))
-        elif kind is not _WordKind.STOP:
-            weight = NAME_WEIGHT if kind is _WordKind.NUMBER else 1.0
+        elif kind != "stop":
+            weight = NAME_WEIGHT if kind == "number" else 1.0
             weights |= {stem(part): weight for part in parts}
     wanted = next((has for asks, has, _ in KINDS_ASKED if asks.search(question)), None)
     whether = bool(asked) and asked[0].casefold() in AUXILIARIES
     return QuestionTerms(weights, said(question), tuple(names), wanted, whether)
 
 
-class _WordKind(Enum):
-    STOP = "stop"
-    PLAIN = "plain"
-    NUMBER = "number"
-    NAME = "name"
-
-
-def _kind(asked: Sequence[str], at: int) -> _WordKind:
+def _kind(asked: Sequence[str], at: int) -> str:
+    """Return whether a word of a question is a `stop` word, a `name`, a `number` or `plain`."""
     word = asked[at]
     if word.casefold() in STOP_WORDS:
-        return _WordKind.STOP
+        return "stop"
     if _belongs(asked, at) or _belongs(asked, at + 1):
-        return _WordKind.NAME
+        return "name"
     if word.isdigit():
-        return _WordKind.NUMBER
+        return "number"
     # Every word has a capital at the beginning of a sentence.
     capital = word != word.lower() and (at > 0 or not word[1:].islower())
-    return _WordKind.NAME if capital else _WordKind.PLAIN
+    return "name" if capital else "plain"
 
 
 def _belongs(asked: Sequence[str], at: int) -> bool:

@@ -1,14 +1,14 @@
-"""Time words: the time that stands in the words of a question, and what is wanted of it.
+"""Time words: the time in the words of a question, and what the question wants of it.
 
-At every word, from left to right, a rule tries to read an adverbial: a preposition with a
-period (`in the last week of September`) or with an event that the caller has to look up
-(`before the migration`), or a period that is clear by itself (`last week`). Of several the
-first is taken that is in no relative clause, because it usually governs the verb; `used
-to`, `previous` and `first` are vague and count only where nothing else does.
+At every word, from left to right, a rule tries to read an adverbial: a preposition with a period
+(`in the last week of September`) or with an event that the caller has to look up (`before the
+migration`), or a period that is clear by itself (`last week`). The first adverbial outside relative
+clauses is taken, because it usually governs the verb. `used to`, `previous` and `first` are vague
+and count only if there is no other time.
 
-A date that merely stands beside a noun (`meeting 2025-07-17`, `the March release`, `rota
-week 30`) names a thing and is no time. Where the year is left open, the latest one that
-has begun is meant; in a question about what is to come, the next one.
+A date beside a noun (`meeting 2025-07-17`, `the March release`, `rota week 30`) is part of a name,
+not a time. Without a year, the latest one that has begun is meant, or the next one in a question
+about the future.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hades.language.patterns import lazy_pattern
 
 
 def _whole(words: str) -> re.Pattern[str]:
-    """A pattern of whole words, `|` between them."""
+    """Return a pattern of whole words, given with `|` between them."""
     return lazy_pattern(f"(?:{words})(?= |$)")
 
 
@@ -43,14 +43,14 @@ _LEADS = {
     )
     for lead in leads.split("|")
 }
-"""Words that lead to a time, and whether that may be an event."""
+"""Words before a time: how they narrow it, and whether an event may follow."""
 _LEAD = _whole("|".join(_LEADS))
 _VERSIONED = (
     "(?:version|plan|date|idea|choice|estimate|draft|name|price|value|budget|target|deadline|guess"
     "|proposal|offer|quote|design|schedule|setting|limit|number|owner|lead|leader|manager|address"
     "|rate|host|password|rule|supplier|theory|figure|amount|cause|reason|title|colou?r)(?= |$)"
 )
-"""What changes from one version to the next: `the first plan`, `the old price`."""
+"""Things that change from one version to the next: `the first plan`, `the old price`."""
 _ORIGIN = _whole(
     "originally|initially|at first(?! glance| sight)|in the beginning(?! of)|at the outset"
     "|at the (?:very )?(?:beginning|start)(?! of)|to (?:begin|start) with"
@@ -72,27 +72,27 @@ _RELATIVE = word_set("who that which whose")
 _NO_NOUN = _STOPS | word_set(
     "in on at by for from to of with know me us tell say said remember see you and or but is was"
 )
-"""After these `who` and `which` begin no relative clause."""
+"""After these words, `who` and `which` do not begin a relative clause."""
 _JOINS = word_set("to and until till through")
 
 _NO_EVENT_AFTER = word_set("look looks looked looking named a days weeks long")
-"""Look after, named after, for a while, how long until."""
+"""Words after which no event begins: look after, named after, for a while, days until."""
 _CLAUSE_ENDS = r" (?:[,;:?!.()]|(?:who|what|which|where|how|why|whose|whom|did|does|do)(?: |$))"
 _EVENT = _whole(
     r"(?!(?:when|that|this|then|it|now|all|each|every|long|further|noon|midnight|lunch|night|hours"
     r"|what|which|[0-9]{1,2}(?:am|pm|h)|[,;:?!.()])(?: |$)|[0-9]{1,2} (?:hour|day|week|month|year)"
-    rf"|[a-z]+ing(?:$|{_CLAUSE_ENDS}))[^ ]+"  # before leaving: whose is not said
+    rf"|[a-z]+ing(?:$|{_CLAUSE_ENDS}))[^ ]+"  # before leaving: by whom is unknown
     rf"(?:(?! (?:and|or|but|then)(?:$|{_CLAUSE_ENDS})|{_CLAUSE_ENDS}) [^ ]+){{0,11}}"
 )
-"""An event, as far as its clause goes."""
+"""An event, up to the end of its clause."""
 _ONE_DAY = timedelta(days=1)
 _ON_AT_MOST = timedelta(days=4)
-"""`On` goes with a day, a weekend or Christmas, not with a month."""
+"""The longest period after `on`: a day, a weekend or Christmas, not a month."""
 _NO_ADVERB = word_set(
     "at the a an my our his her its their your which very came come comes go goes"
 )
 _USED_FOR = _PRESENT_TENSE | word_set("was were be been get got")
-"""Before `used to` these tell what something is for."""
+"""With these before it, `used to` tells the purpose of a thing."""
 
 _IS = "(?:did|was|were|is|are|has|had|have|does|do|will|can|could|should|must|may)"
 _DATE_ASKED = lazy_pattern(
@@ -110,13 +110,13 @@ _DONE = lazy_pattern(
     r"|(?:\bwhat|s) did (?:i|we|you|they) (?!(?:have|use|keep|count|believe|think|want|charge"
     r"|owe|own|need|know|pay|call|like|expect|plan|run|live|get|weigh|cost|first|still)\b)"
 )
-"""What was done, but for what we did in June that was a state."""
+"""A question for something done, except for verbs of states (`what did we charge in June`)."""
 _OF_A_TIME = lazy_pattern(r"^$|\bwhat did (?:\w+ ){1,2}do$|^whom? (?:was|were) (?:\w+ed|met)$")
-"""What is left of a question without its time, where it wants what was done then."""
+"""The rest of a question, without its time, that asks what was done then."""
 
 
 def read_time(question: str, now: datetime) -> TimeWords | None:
-    """The time in a question, seen from the moment it is asked; None where there is none."""
+    """Return the time in a question, seen from the moment it is asked; None without a time."""
     question = question[:CHARACTERS_READ]
     tokens = split_words(question) if is_english(question) else []
     with suppress(OverflowError):
@@ -129,7 +129,7 @@ def read_time(question: str, now: datetime) -> TimeWords | None:
 
 
 def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
-    """What a question asks for, given the time that was read in it."""
+    """Return what a question asks for, given the time that was read in it."""
     if time:
         question = question.replace(time.said, " ", 1)
     asked = " ".join(word for word, _, _ in split_words(question[:CHARACTERS_READ])).rstrip(" ?.!")
@@ -171,14 +171,14 @@ def _tense(words: tuple[str, ...]) -> _Tense:
 
 
 def _find(words: QuestionWords, tense: _Tense) -> _Found | None:
-    """The first time in the main clause, else in a relative clause, else a vague one."""
+    """Return the first time in the main clause, else in a relative clause, else a vague one."""
     in_clause, clause = None, 0  # where the relative clause begins; 0: the main clause
     for at, word in enumerate(words.words):
         with suppress(ValueError, OverflowError):
             if found := _adverbial(words, at, tense):
                 if not clause:
                     return found
-                # What does the man charge who called in May? That is asked about now.
+                # `What does the man charge who called in May?` is about now.
                 if tense.happened or _PRESENT_TENSE.isdisjoint(words.words[:clause]):
                     in_clause = in_clause or found
         if word in _STOPS:
@@ -206,7 +206,7 @@ def _adverbial(words: QuestionWords, at: int, tense: _Tense) -> _Found | None:
 
 
 def _led(words: QuestionWords, at: int, lead: str, tense: _Tense) -> _Found | None:
-    """A preposition with its period or event."""
+    """Read a preposition with its period or event."""
     (kind, takes_event), begin = _LEADS[lead], at + lead.count(" ") + 1
     if kind is TimeKind.BEFORE and (tense.timeless or (lead == "by" and not tense.past)):
         words = replace(words, ahead=True)
@@ -225,7 +225,7 @@ def _led(words: QuestionWords, at: int, lead: str, tense: _Tense) -> _Found | No
 def _ends(
     lead: str, kind: TimeKind, period: Period, now: datetime
 ) -> tuple[datetime | None, datetime | None]:
-    """`By Friday` and `until the end of June` include what they name, `before June` does not."""
+    """Return start and end. `By Friday` and `until the end of June` include the period itself."""
     if kind is TimeKind.DURING:
         return period.since, period.until
     if kind is TimeKind.SINCE:
@@ -236,7 +236,7 @@ def _ends(
 
 
 def _range(words: QuestionWords, at: int) -> _Found | None:
-    """Between March and May, from 3 to 9 June, from June on."""
+    """Read `between March and May`, `from 3 to 9 June`, `from June on`."""
     if not (first := read_period(words, at + 1)):
         return None
     between, join = words[at] == "between", words[first.end]
@@ -258,13 +258,13 @@ def _range(words: QuestionWords, at: int) -> _Found | None:
 
 
 def _stands_alone(words: QuestionWords, at: int, period: Period) -> bool:
-    """A bare date is a time where no noun stands before it: `what happened 22 May`."""
+    """Return whether a bare date is a time, not part of a name: `what happened 22 May`."""
     dated = any(word[:1].isdecimal() for word in words.words[at : period.end])
     return dated and _NO_NOUN_BEFORE.fullmatch(words[at - 1]) is not None
 
 
 def _vague(words: QuestionWords, at: int, tense: _Tense) -> _Found | None:
-    """An earlier version or the first one, where no time is said."""
+    """Read a word for an earlier version or the first one."""
     for kind, pattern in ((TimeKind.PAST, _PAST), (TimeKind.ORIGIN, _FIRST)):
         if phrase := words.match(pattern, at):
             first_of_mine = words[at] == "first" and words[at - 1] not in ("the", "very", "our")

@@ -1,7 +1,7 @@
-"""Times as other programs and people wrote them down.
+"""Written times: the times in files of other programs and people.
 
-A reader has no clock, so a time that needs one ("yesterday") is not read, and neither
-is one that could be two days (`03/04/2024`): what is not read is kept as text.
+A reader has no clock, so `yesterday` is not read, nor is an ambiguous date (`03/04/2024`). A time
+that is not read is kept as text.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from hades.language.patterns import lazy_pattern
 EPOCH_SECONDS_AT_LEAST = 10**8
 """Smaller numbers (before March 1973) are counters, years or room numbers."""
 _MICROS_A_UNIT = ((10**11, 10**6), (10**14, 10**3), (10**17, 1))
-"""Numbers below the first are of this many microseconds: seconds, milli-, microseconds."""
+"""Upper bounds of seconds, milliseconds and microseconds, and the microseconds of each unit."""
 
 YEAR, MONTH, DAY, MINUTE = 4, 7, 10, 16
-"""Precisions, in characters of the ISO form."""
+"""Precisions of a time, in characters of its ISO form."""
 
 _ISO = lazy_pattern(r"\d{4}-\d{2}-\d{2}[t ]\d{2}:\d{2}[\d:.]*(?:z| ?[+-]\d{2}:?\d{2})?")
 _NUMBER = lazy_pattern(r"\d{9,17}(?:\.\d{1,9})?")
@@ -29,7 +29,7 @@ _NUMBER = lazy_pattern(r"\d{9,17}(?:\.\d{1,9})?")
 
 @dataclass(frozen=True, slots=True)
 class WrittenTime:
-    """A time that was read, and how much of it was written: a year, a day, a minute."""
+    """A time that was read, and its precision: a year, a month, a day or a minute."""
 
     at: datetime
     precision: int
@@ -47,7 +47,7 @@ class WrittenTime:
 
 
 def read_written_time(written: object) -> WrittenTime | None:
-    """The time that is meant, in UTC; None when it is none or cannot be told.
+    """Return the time that a value means, in UTC; None if it is no time or ambiguous.
 
     >>> read_written_time("1:56 pm on 8 May, 2023").shown
     '2023-05-08 13:56'

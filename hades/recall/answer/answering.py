@@ -18,11 +18,10 @@ from hades.recall.answer.passages import choose_passages, coverage_of
 from hades.recall.answer.relations import RelationAsked, related_facts
 from hades.recall.find.results import Found
 from hades.recall.paths.pathways import find_paths
-from hades.recall.question.asked import AskedQuestion
 from hades.recall.question.time_asked import TimeAsked
 from hades.recall.rank import belief
 from hades.recall.rank.ranking import Ranking
-from hades.recall.run import Run
+from hades.recall.run import AskedQuestion, Run
 
 
 def answer(
@@ -36,8 +35,7 @@ def answer(
 ) -> Recall:
     """Make the result of a recall; beyond `usual` passages only those that are likely wanted."""
     plan, search = run.plan, found.search
-    chosen = choose_passages(run, found, ranking, usual)
-    offered, numbers = chosen.passages, chosen.numbers
+    offered, numbers, covered = choose_passages(run, found, ranking, usual)
     paths = find_paths(run, found, ranking.numbers, list(numbers.values()))
     with run.stage("facts", plan.retriever.timeout_ms) as stage:
         if related is None:
@@ -66,7 +64,7 @@ def answer(
         at = np.array([numbers[passage.id] for passage in ranked], np.int64)
         stage.coverage = coverage_of(search, at)
     chances = [*(passage.belief.mean for passage in ranked), *(fact.score for fact in packed.facts)]
-    coverage, others = (stage.coverage, chosen.coverage), len(paths) + len(facts)
+    coverage, others = (stage.coverage, covered), len(paths) + len(facts)
     measured = conveyed(run, packed, coverage, offered, others)
     recall = make_recall(run, asked, search.time, packed, chances, measured)
     return replace(recall, notes=ranking.are_notes)

@@ -89,19 +89,15 @@ def _score(coverage: float, meaning: float, cue: float, number: int) -> float:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """A sentence, or a pair of sentences, with its score."""
-
-    score: float
-    steps: tuple[_Read, ...]
+_Reply = tuple[float, tuple[_Read, ...]]
+"""A score, and its sentence or pair of sentences."""
 
 
 def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
     """Return the best few sentences of a recall, each with the number of its passage."""
     if recall.intent is Intent.RELATION:
         edges = enumerate(recall.facts, start=1)
-        found = (Sentence(one.text, one.score, number, "fact") for number, one in edges)
+        found = (Sentence(fact.text, fact.score, number, "fact") for number, fact in edges)
         return Answer(recall.question, tuple(found), recall)
     if recall.level:
         return from_summaries(recall)
@@ -109,7 +105,7 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
         return from_notes(recall)
     terms = terms_of(recall.question)
     facts = sure_facts(recall)[:SENTENCES_AT_MOST]
-    told = [] if facts else [said(text_around(one)) for one in recall.passages]
+    told = [] if facts else [said(text_around(passage)) for passage in recall.passages]
     unsaid = () if facts else tuple(unsaid_names(terms.names, told, recall.passages))
     if unsaid and len(unsaid) == len(terms.names):
         return Answer(recall.question, (), recall, unsaid)
@@ -120,7 +116,7 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
     ranked = _in_order(list(read.values())[:SENTENCES_READ])
     if encoder is not None and ranked:
         ranked = _in_order(_nearer(recall.question, ranked, encoder))
-    replies = [_Reply(one.score, (one,)) for one in ranked if one.speaks]
+    replies: list[_Reply] = [(row.score, (row,)) for row in ranked if row.speaks]
     compares = recall.intent is Intent.COMPARE
     if not compares:
         replies += _in_two_steps(ranked, terms, recall)
@@ -181,18 +177,17 @@ def _in_two_steps(
     titles = [_titles(passage, terms) for passage in recall.passages]
     # A plain question seldom needs two steps, so a shared name alone does not link a pair.
     plain = recall.intent is Intent.LOOKUP
-    first_steps = [(one, [] if plain else _named(one.text, terms)) for one in ranked if one.speaks][
-        :FIRST_STEPS
-    ]
+    speaking = [read for read in ranked if read.speaks][:FIRST_STEPS]
+    first_steps = [(read, [] if plain else _named(read.text, terms)) for read in speaking]
     for last in ranked:
         ways = [
-            _Reply(score, (first, last))
+            (score, (first, last))
             for first, names in first_steps
             if (link := _link(first, names, last, titles[last.number - 1]))
             and (score := _together(first, last, link, terms))
         ]
         if ways:
-            yield max(ways, key=lambda way: way.score)
+            yield max(ways, key=lambda way: way[0])
 
 
 def _together(first: _Read, last: _Read, link: float, terms: QuestionTerms) -> float:
@@ -207,14 +202,14 @@ def _titles(passage: Passage, terms: QuestionTerms) -> list[frozenset[str]]:
     """Return the terms of a passage's titles, without titles that the question has."""
     chunk = passage.chunk
     called = (chunk.heading.rsplit(" > ", 1)[-1], chunk.topic.rsplit("/", 1)[-1])
-    told = (said(without_parenthesis(one).split(",")[0]) for one in called)
-    return [one for one in told if not one <= terms.said]
+    titles = (said(without_parenthesis(name).split(",")[0]) for name in called)
+    return [title for title in titles if not title <= terms.said]
 
 
 def _named(text: str, terms: QuestionTerms) -> list[frozenset[str]]:
     """Return the terms of each name in a sentence, without names that the question has."""
-    told = (said(found.group(0)) for found in NAME_PHRASE.finditer(text))
-    return [one for one in told if not one <= terms.said]
+    names = (said(found.group(0)) for found in NAME_PHRASE.finditer(text))
+    return [name for name in names if not name <= terms.said]
 
 
 def _link(
@@ -232,19 +227,19 @@ def _chosen(
     replies: Sequence[_Reply], at_most: int, *, one_each: bool
 ) -> Iterator[tuple[float, _Read]]:
     """Yield the sentences of the best replies without repetitions; `one_each`: one per passage."""
-    ranked = sorted(replies, key=lambda reply: -reply.score)
+    ranked = sorted(replies, key=lambda reply: -reply[0])
     chosen: list[_Read] = []
-    for reply in ranked:
-        if reply.score < SHARE_OF_BEST * ranked[0].score:
+    for score, steps in ranked:
+        if score < SHARE_OF_BEST * ranked[0][0]:
             return
-        for sentence in reply.steps:
+        for sentence in steps:
             if len(chosen) == at_most:
                 return
             if one_each and any(sentence.number == other.number for other in chosen):
                 continue
             if not any(_alike(sentence.text, other.text) for other in chosen):
                 chosen.append(sentence)
-                yield reply.score, sentence
+                yield score, sentence
 
 
 def _alike(one: str, other: str) -> bool:

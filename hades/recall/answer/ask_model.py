@@ -44,8 +44,8 @@ def answer_by_model(
     if reply.why:
         return _fallback(tried, reply.why)
     held = reply.held
-    shown = [one for one in reply.sentences if one in held or (keep and not one.supported)]
-    sentences = tuple(_sentence(one, recall) for one in shown)
+    shown = [row for row in reply.sentences if row in held or (keep and not row.supported)]
+    sentences = tuple(_sentence(row, recall) for row in shown)
     return replace(tried, sentences=sentences, unsaid=(), kind="model")
 
 

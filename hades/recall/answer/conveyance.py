@@ -31,12 +31,12 @@ def conveyed(
     joined = {s.chunk for s in steps} | {node.name for path in packed.paths for node in path.nodes}
     told, wrh = len(packed.passages) + len(packed.facts), list[Factors]()
     for passages, said in zip((packed.passages, chosen), coverage, strict=True):
-        ranked = [one for one in passages if "history" not in one.parts]
-        linked = sum("names" in one.retrievers or one.id in joined for one in ranked)
-        count, sure = max(1, len(ranked)), sum(one.belief.mean for one in ranked)
+        ranked = [row for row in passages if "history" not in row.parts]
+        linked = sum("names" in row.retrievers or row.id in joined for row in ranked)
+        count, sure = max(1, len(ranked)), sum(row.belief.mean for row in ranked)
         wrh.append((said, linked / count, sure / count))
-    on_path = sum(one.id in joined for one in packed.passages) / max(1, len(packed.passages))
-    in_caps = sum(not one.capped and not one.early_stop for one in run.reports) / len(run.reports)
+    on_path = sum(row.id in joined for row in packed.passages) / max(1, len(packed.passages))
+    in_caps = sum(not row.capped and not row.early_stop for row in run.reports) / len(run.reports)
     cited = (told + sum(bool(s.chunk or s.snippet) for s in steps)) / max(1, told + len(steps))
     context = min(packed.evidence_tokens / max(1, packed.tokens), 1.0)
     fits = (told + len(packed.paths)) / max(1, len(chosen) + others)

@@ -56,19 +56,19 @@ def find_facts(stage: Stage, search: SearchQuery, encoder: Encoder, limit: int) 
         # The facts of that time are selected already; the words of the time would find dates.
         question = question.replace(asked.words.said, " ")
     read = _candidates(stage, search, encoder, question, held)
-    spread = Counter(word for one in read for word in set().union(*map(_name, one.ends)))
+    spread = Counter(word for fact in read for word in set().union(*map(_name, fact.ends)))
     rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}
     terms = terms_of(question)
     said = set(stems(question))
     read = _numbers_apart(read, said)
     facts = []
-    for one in read:
-        past = (1 if one.edge.valid_to else -1) * ENDED if asked.is_past else 0.0
-        chance = one.chance(terms, said, rarity, past)
+    for fact in read:
+        past = (1 if fact.edge.valid_to else -1) * ENDED if asked.is_past else 0.0
+        chance = fact.chance(terms, said, rarity, past)
         if chance >= CHANCE_AT_LEAST:
-            text = statement(one.edge)
-            sure = belief.interval(belief.of_probability(chance * one.edge.belief.mean))
-            facts.append(Fact(one.edge, text, round(chance, 6), sure))
+            text = statement(fact.edge)
+            sure = belief.interval(belief.of_probability(chance * fact.edge.belief.mean))
+            facts.append(Fact(fact.edge, text, round(chance, 6), sure))
     facts.sort(key=lambda fact: (-fact.score, fact.edge.id))
     return facts[:limit]
 
@@ -125,7 +125,7 @@ def _said(stage: Stage, query: QueryContext, question: str, facts: Ints) -> dict
     rarity = np.log1p(len(facts) / np.maximum(1, has.sum(0)))
     ids = facts[best(has @ rarity, np.ones(len(facts), np.bool_), SAID_AT_MOST)].tolist()
     edges = query.store.edges.read(query.space, ids, query.as_of)
-    return {one: edges[one] for one in ids if one in edges}
+    return {edge: edges[edge] for edge in ids if edge in edges}
 
 
 def _encoded(stage: Stage, encoder: Encoder, texts: Sequence[str]) -> Floats32 | None:
@@ -144,11 +144,11 @@ def _encoded(stage: Stage, encoder: Encoder, texts: Sequence[str]) -> Floats32 |
 
 def _numbers_apart(read: Sequence[_NearFact], said: set[str]) -> list[_NearFact]:
     """Drop facts of rack 5 if the question names rack 9, unless it names their other end."""
-    ends = [[topic_name(name) for name in one.ends] for one in read]
+    ends = [[topic_name(name) for name in fact.ends] for fact in read]
     named = {end.shape for of_fact in ends for end in of_fact if end.is_named_by_number(said)}
     return [
-        one
-        for one, of_fact in zip(read, ends, strict=True)
+        fact
+        for fact, of_fact in zip(read, ends, strict=True)
         if any(end.is_named_by_number(said) for end in of_fact)
         or named.isdisjoint(end.shape for end in of_fact)
     ]

@@ -81,10 +81,10 @@ def _said_before(search: SearchQuery, leading: Passage) -> Iterator[Passage]:
             return
         starts = state.valid_from
         chunks = read(query.space, topic, state.version)
-        said = [one for one in chunks if one.text.strip() not in known]
+        said = [chunk for chunk in chunks if chunk.text.strip() not in known]
         known |= {chunk.text.strip() for chunk in said}
         if said:
             # The chunk with most of the question's words; among equals, the first.
-            best = max(said, key=lambda one: len(terms & set(stems(f"{one.heading} {one.text}"))))
+            best = max(said, key=lambda c: len(terms & {*stems(f"{c.heading} {c.text}")}))
             found = state_passage(state, best, "history", 1.0, 1.0, from_micros(query.valid))
             yield replace(found, score=0.0, belief=leading.belief)

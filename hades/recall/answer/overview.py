@@ -32,10 +32,9 @@ from hades.recall.answer.conveyance import conveyed
 from hades.recall.answer.passages import state_passage
 from hades.recall.find.finder import Scope
 from hades.recall.plan import PASSAGES_AT_MOST
-from hades.recall.question.asked import AskedQuestion
 from hades.recall.question.time_asked import TimeAsked, time_asked
 from hades.recall.rank import belief
-from hades.recall.run import Run, Stage
+from hades.recall.run import AskedQuestion, Run, Stage
 from hades.store.archive import LOST
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod, StoredSummary
@@ -55,34 +54,35 @@ def overview(
     asks_for_it = wanted or (wanted is None and asked.intent in (Intent.RECENT, Intent.OVERVIEW))
     if narrowed or not asks_for_it:
         return None
-    there = store.summaries.there(scope.space, scope.as_of)
+    saved = store.summaries.there(scope.space, scope.as_of)
     valid = store.moment(scope.as_of)[0]
     general = SUMMARY_ASKED.match(question)
     # "Summarise March" has no preposition before the time; the time reader needs one.
     read_as = f"What happened in{question[general.end() :]}" if general else question
     read = run.plan.retriever.time_words and scope.as_of.valid is None
     asks = time_asked(read_as, store.now(), valid, since=scope.since, until=scope.until, read=read)
-    topical = _topical(read_as, asks)
+    # What the question is about besides the time; empty: all that happened.
+    topical = topical_stems(read_as.replace(asks.words.said, " ") if asks.words else read_as)
     level = _level(asks, topical, general=bool(general)) if wanted is None else wanted
     if not level:
         return None
     with run.stage(STAGE) as stage, store.snapshot():
         since, until = (asks.since, asks.until) if asks.kind else (-FOREVER, valid)
         began = store.summaries.states(scope.space, since, until + 1, scope.as_of)
-        days = {day_of(one.valid_from) for one in began}
+        days = {day_of(state.valid_from) for state in began}
         if not days:
             return None  # ordinary recall reports that
-        covering = list(_covering(there, level, range(since, until + 1), days, every=bool(topical)))
-        texts = store.topics.contents([one.id for one in covering], lost_ok=True)
-        lines = [read_lines(texts[one.id]) for one in covering if one.id in texts]
-        missing = days.difference(*(one.period.days for one in covering if one.id in texts))
+        covering = list(_covering(saved, level, range(since, until + 1), days, every=bool(topical)))
+        texts = store.topics.contents([summary.id for summary in covering], lost_ok=True)
+        lines = [read_lines(texts[row.id]) for row in covering if row.id in texts]
+        missing = days.difference(*(row.period.days for row in covering if row.id in texts))
         # Without summaries, only a question for everything that happened is answered from states.
         if missing and (covering or (wanted is None and not general)):
             if covering:
                 first = day(from_micros(min(missing) * DAY_MICROSECONDS))
                 told = f"{len(missing)} days with states are in no summary, the first {first}"
                 stage.note(Reason.NO_HIERARCHY, told)
-            states = [one for one in began if day_of(one.valid_from) in missing][-STATES_READ:]
+            states = [row for row in began if day_of(row.valid_from) in missing][-STATES_READ:]
             lines.append(_unsummarised(store, scope, states, 0 if topical else level))
         chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]
         if not chosen:
@@ -110,12 +110,6 @@ def overview(
     return replace(recall, notes=True, level=level)
 
 
-def _topical(question: str, asks: TimeAsked) -> frozenset[str]:
-    """Return the stems of what a question is about besides the time; empty: all that happened."""
-    asked = question.replace(asks.words.said, " ") if asks.words else question
-    return topical_stems(asked)
-
-
 def _level(asks: TimeAsked, topical: frozenset[str], *, general: bool) -> int:
     """Return the level of the summaries that a question wants; 0 if none.
 
@@ -131,18 +125,18 @@ def _level(asks: TimeAsked, topical: frozenset[str], *, general: bool) -> int:
 
 
 def _covering(
-    there: Iterable[StoredSummary], level: int, time: range, days: set[int], *, every: bool
+    saved: Iterable[StoredSummary], level: int, time: range, days: set[int], *, every: bool
 ) -> Iterator[StoredSummary]:
     """Yield the summaries within a time that cover days, the coarsest allowed level first.
 
     With `every`, finer ones of the same days follow: they say more about one thing.
     """
     left = set(days)
-    for one in sorted(there, key=lambda one: (-one.level, one.valid_from)):
-        inside = to_micros(one.period.since) >= time.start and one.valid_from <= time.stop
-        if inside and one.level <= level and not left.isdisjoint(one.period.days):
-            left.difference_update(() if every else one.period.days)
-            yield one
+    for summary in sorted(saved, key=lambda summary: (-summary.level, summary.valid_from)):
+        inside = to_micros(summary.period.since) >= time.start and summary.valid_from <= time.stop
+        if inside and summary.level <= level and not left.isdisjoint(summary.period.days):
+            left.difference_update(() if every else summary.period.days)
+            yield summary
 
 
 def _unsummarised(
@@ -152,12 +146,12 @@ def _unsummarised(
     since, last = (from_micros(states[at].valid_from) for at in (0, -1))
     until = last.replace(hour=23, minute=59, second=59, microsecond=999_999)
     by_day = store.summaries.told_by_day(scope.space, scope.as_of)
-    told = {edge[0] for one in states for edge in by_day[day_of(one.valid_from)]}
+    told = {edge[0] for state in states for edge in by_day[day_of(state.valid_from)]}
     edges = store.edges.read(scope.space, sorted(told), scope.as_of).values()
     what = (store, scope.space, since, until, states, edges)
     lines, tokens = lines_of(*what, known=scope.as_of.known, lost_ok=not scope.archived)
     chosen = chosen_lines(lines, answer_tokens(level, tokens) if level else FOREVER)
-    return [(one.text, one.cited) for one in chosen]
+    return [(line.text, line.cited) for line in chosen]
 
 
 def _about(
@@ -190,7 +184,7 @@ def _read(
             except LOST as error:  # the line of the summary is still there
                 lost.append(str(error))
                 every = store.topics.history(scope.space, topic, scope.as_of, archived=False)
-                state = next(one for one in every if one.version == number)
+                state = next(row for row in every if row.version == number)
             passages.append(_passage(store, scope, state, text, 1 - at / len(lines)))
     if lost and scope.archived:  # otherwise the caller has reported it
         stage.note(Reason.ARCHIVE_LOST, f"{len(lost)} of {len(lines)} originals; {lost[0]}")
@@ -203,6 +197,6 @@ def _passage(store: Store, scope: Scope, state: State, text: str, score: float) 
     start = max(content.find(text), 0)
     end = start + len(text) if content.startswith(text, start) else len(content)
     placed = store.chunks.chunks(scope.space, state.topic, state.version) if content else []
-    ordinal = next((one.ordinal for one in placed if one.start <= start < one.end), 0)
+    ordinal = next((chunk.ordinal for chunk in placed if chunk.start <= start < chunk.end), 0)
     chunk = Chunk(state.topic, state.version, ordinal, text, start, end, "", count([text])[0])
     return state_passage(state, chunk, "summary", score, LIKELY, from_micros(store.now()))

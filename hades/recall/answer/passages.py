@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -28,21 +28,13 @@ RELEVANT = 0.01
 """The belief that a passage beyond the usual number needs, however large the budget."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenPassages:
-    """The passages that may be packed."""
-
-    passages: list[Passage]
-    numbers: Mapping[str, int]
-    """The chunk number of each passage, by id."""
-    coverage: float
-    """The share of the question's words, by weight, that they contain."""
-
-
-def choose_passages(run: Run, found: Found, ranking: Ranking, usual: int) -> ChosenPassages:
+def choose_passages(
+    run: Run, found: Found, ranking: Ranking, usual: int
+) -> tuple[list[Passage], dict[str, int], float]:
     """Read the best candidates, as many as the plan has room for.
 
-    Beyond `usual` passages only those that are likely wanted are chosen.
+    Beyond `usual` passages only those that are likely wanted are chosen. Also return the chunk
+    number of each passage, by id, and the share of the question's words that they contain.
     """
     query = found.search.query
     with run.stage("read") as stage:
@@ -63,7 +55,7 @@ def choose_passages(run: Run, found: Found, ranking: Ranking, usual: int) -> Cho
         passages = _with_entities(query, passages, at)
         ids = (passage.id for passage in passages)
         numbers = dict(zip(ids, at.tolist(), strict=True))
-        return ChosenPassages(passages, numbers, round(stage.coverage, 4))
+        return passages, numbers, round(stage.coverage, 4)
 
 
 def coverage_of(search: SearchQuery, numbers: Ints) -> float:
@@ -130,11 +122,11 @@ def _with_current(
 
     for place in chosen:
         number = current.get(ranked[place])
-        own = [one for one in (*kept, *added) if topic[ranked[one]] == topic[ranked[place]]]
+        own = [at for at in (*kept, *added) if topic[ranked[at]] == topic[ranked[place]]]
         if place not in own or number not in ranked or any(map(holds, own)):
             continue
         if len(kept) + len(added) >= wanted:
-            others = [one for one in kept if one not in own]
+            others = [at for at in kept if at not in own]
             if others and ranking.belief[place] >= least:
                 kept.remove(others[-1])
             elif len(own) > 1:

@@ -66,13 +66,13 @@ class RelationAsked:
         more = f" and {len(called) - NAMES_TOLD} more" if len(called) > NAMES_TOLD else ""
         tests = " in tests" if self.tests else ""
         way = "to" if self.direction == "in" else "from"
-        relations = ", ".join(f"`{one}`" for one in self.relations)
+        relations = ", ".join(f"`{relation}`" for relation in self.relations)
         return f"{relations} edges{tests} {way} {names}{more}"
 
     @property
     def command(self) -> str:
         """The command that lists all of the edges."""
-        stored = [one for one in self.relations if one != NAMES]
+        stored = [relation for relation in self.relations if relation != NAMES]
         relation = f" --relation {stored[0]}" if len(stored) == 1 else ""
         name = next(iter(self.nodes.values())) if len(self.nodes) == 1 else "NAME"
         return f"hades edges {name}{relation} --direction {self.direction}"
@@ -142,11 +142,11 @@ def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
     if not found:
         found = _edges(query, relations, way, store.symbols_of(files))
     if asked.tests:
-        found = [one for one in found if is_test(_place(one[1]))]
+        found = [row for row in found if is_test(_place(row[1]))]
     if "calls" in relations and way == "in":
         found += _naming(query, asked, {chunk for chunk, _ in found})
         relations = (*relations, NAMES)
-    found.sort(key=lambda one: _order(one[1], relations))
+    found.sort(key=lambda row: _order(row[1], relations))
     return replace(asked, relations=relations, edges=found)
 
 
@@ -160,10 +160,10 @@ def _edges(
         wanted = EdgeFilter(nodes[0], tuple(nodes[1:]), direction, relation)
         edges: PlacedEdges = [*store.derived_edges.placed(space, wanted, as_of)]
         if query.topics is None:
-            edges = [(None, one) for one in store.edges.find(space, wanted, as_of)] + edges
+            edges = [(None, edge) for edge in store.edges.find(space, wanted, as_of)] + edges
         else:
             shown = query.graph.chunks[_numbers(query, edges)]
-            edges = [one for one in edges if one[0] in shown]
+            edges = [row for row in edges if row[0] in shown]
         for chunk, edge in edges:
             said = (edge.source.name, relation, edge.target.name, _place(edge))
             found.setdefault(said, (chunk, edge))
@@ -222,19 +222,19 @@ def _naming(
         said = query.indexes.words.saying(name_key(symbol_tail(name)))
         if len(said) > NAMING_AT_MOST or not NodeKind.ENTITY.has(node):
             continue
-        sources = query.store.chunks.sources([one for one in said if one not in known])
+        sources = query.store.chunks.sources([chunk for chunk in said if chunk not in known])
         code = [
             chunk
             for chunk, (topic, kind, _) in sources.items()
             if kind == "code" and (is_test(topic) or not asked.tests)
         ]
         target = query.store.entities.describe(node)
-        for chunk, one in query.store.chunks.find(code, query.as_of).items():
-            at = _named_at(one.chunk.text, name)
+        for chunk, placed in query.store.chunks.find(code, query.as_of).items():
+            at = _named_at(placed.chunk.text, name)
             if at is not None:
-                source = Node(NodeKind.TOPIC.label, one.chunk.topic)
-                where = Provenance(one.chunk.id, *at)
-                times = one.valid_from, one.valid_to, one.recorded_at
+                source = Node(NodeKind.TOPIC.label, placed.chunk.topic)
+                where = Provenance(placed.chunk.id, *at)
+                times = placed.valid_from, placed.valid_to, placed.recorded_at
                 edge = Edge(0, source, NAMES, target, NAMING_WEIGHT, *times, provenance=where)
                 found.setdefault(chunk, edge)
     shown = query.graph.chunks[_numbers(query, list(found.items()))].tolist()
@@ -275,7 +275,7 @@ def _said(edge: Edge, placed: PlacedChunk | None) -> str:
     if edge.relation == "contains":
         return f"{edge.target} is defined in {where}"
     if edge.relation == "documents":
-        saying = next((one for one in sentences(text) if edge.evidence in one), text)
+        saying = next((said for said in sentences(text) if edge.evidence in said), text)
         if saying.startswith("#"):  # quote the text below a heading, too
             saying = text[text.index(saying) :]
         return f"{' '.join(saying.split())[:QUOTED_CHARACTERS]} ({where})"

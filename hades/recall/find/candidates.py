@@ -9,6 +9,7 @@ the version that holds now.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 import numpy as np
 
@@ -76,13 +77,8 @@ def _sent(found: Found, second_hop: Floats) -> list[int]:
         best(seeds.cosine, mask, BY_RETRIEVER, least["meaning"]),
         best(seeds.words, mask, BY_RETRIEVER, least["words"]),
     ]
-    by_signal = [numbers.tolist() for numbers in chosen]
-    order: dict[int, None] = {}
-    for place in range(max(map(len, by_signal))):
-        for numbers in by_signal:
-            if place < len(numbers):
-                order[numbers[place]] = None
-    return list(order)
+    turns = zip_longest(*(numbers.tolist() for numbers in chosen))
+    return list(dict.fromkeys(number for turn in turns for number in turn if number is not None))
 
 
 def _versions_of(query: QueryContext, candidates: Ints) -> NoteVersions:

@@ -28,6 +28,7 @@ from hades.language.words import words
 from hades.models.encoder import Encoder, load_encoder
 from hades.recall.find import excerpts
 from hades.recall.plan import RETRIEVERS, RetrieverName
+from hades.recall.question.names import QUESTION_WORDS_AT_MOST, WORDS_AT_MOST
 from hades.settings import load_settings
 from hades.store.records import Progress
 from hades.store.store import Store
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 OVERFETCH = 5
 """Each retriever fetches this many times the limit, so that most hits have all scores."""
-NAME_WORDS_AT_MOST = 8
-QUESTION_WORDS_AT_MOST = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +209,7 @@ class Finder:
                 vector = self.encoder.encode([question])[0]
                 found["meaning"] = dict(indexes.nearest(vector, mask, wanted))
             if "words" in retrievers:
-                best = indexes.saying(question, as_of, wanted, topics)
+                best = indexes.words.best(question, *indexes.moment(as_of), wanted, topics)
                 there = indexes.among(mask, [chunk for chunk, _ in best])
                 found["words"] = {
                     chunk: score
@@ -283,7 +282,7 @@ def _keys(question: str) -> list[str]:
     row = [word.casefold() for word in words(question)][:QUESTION_WORDS_AT_MOST]
     keys = {
         " ".join(row[first : first + length])
-        for length in range(1, NAME_WORDS_AT_MOST + 1)
+        for length in range(1, WORDS_AT_MOST + 1)
         for first in range(len(row) - length + 1)
     }
     return sorted(keys | {name_key(key) for key in keys})

@@ -12,7 +12,7 @@ import numpy as np
 
 from hades.domain.graph import Reason
 from hades.errors import HadesError
-from hades.graph.arrays import Flags, Floats, Floats32, Ints
+from hades.graph.arrays import Floats32, Ints
 from hades.index.graph_view import GraphView
 from hades.models.encoder import Encoder
 from hades.recall.find.results import SearchQuery, Seeds
@@ -64,7 +64,8 @@ def find_seeds(
             vector = _vector(stage, query, encoding)
         cosine = nothing if vector is None else query.cosine(vector, words)
         on_one_scale = scaled(cosine, mask), scaled(words, mask)
-        prior = _prior(graph, mask, *on_one_scale) if cosine.any() or words.any() else nothing
+        # Neighbours in a conversation lend to each other.
+        prior = scaled(lent(graph, (on_one_scale[0] + on_one_scale[1]) / 2), mask)
         if "names" in plan.retrievers and not len(named):
             stage.note(Reason.NOTHING_NAMED)
         seeds = Seeds(
@@ -98,13 +99,6 @@ def _vector(stage: Stage, query: QueryContext, encoding: Encoding) -> Floats32 |
     if vector is None:
         stage.note(Reason.ENCODER_FAILED, why)
     return vector
-
-
-def _prior(graph: GraphView, mask: Flags, meaning: Floats, words: Floats) -> Floats:
-    """Join meaning and words, lent to the neighbours in a conversation."""
-    joined = lent(graph, (meaning + words) / 2)
-    joined[~mask] = 0
-    return scaled(joined, mask)
 
 
 def _naming(graph: GraphView, named: Ints) -> Ints:

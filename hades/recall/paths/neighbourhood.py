@@ -48,8 +48,8 @@ def paths(
     )
     writer = PathWriter(query)
     # A direct edge comes first among equal scores, and only once.
-    pool: list[tuple[Path, Sequence[int]]] = [(one, ()) for one in direct(query, source, target)]
-    pool += [(writer.path(one.nodes, 0.0), one.nodes[1:-1]) for one in found.paths]
+    pool: list[tuple[Path, Sequence[int]]] = [(path, ()) for path in direct(query, source, target)]
+    pool += [(writer.path(way.nodes, 0.0), way.nodes[1:-1]) for way in found.paths]
     scored: dict[str, Path] = {}
     for path, through in pool:
         degrees = graph.adjacency.degrees(np.array(through, np.int64)).tolist()
@@ -79,7 +79,7 @@ def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) ->
     """Return the nodes around some nodes, nearest first, and the edges among all of them."""
     graph, writer = query.graph, PathWriter(query)
     starts = {node: _numbers(query, node) for node in nodes}
-    seeds = list(dict.fromkeys(one for numbers in starts.values() for one in numbers))
+    seeds = list(dict.fromkeys(number for numbers in starts.values() for number in numbers))
     reached = _reached(query, seeds, hops, limit)
     counts, targets, weights = graph.adjacency.of(reached.nodes)
     sources = np.repeat(reached.nodes, counts)
@@ -106,7 +106,7 @@ def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) ->
             alone = query.store.entities.describe(node)
             own = [number for number in numbers if number in drawn_nodes]
             found.insert(0, SubgraphNode(alone.kind, alone.name, 0, len(numbers)))
-            drawn += [SubgraphEdge(alone, "says", writer.node(one), 1.0) for one in own]
+            drawn += [SubgraphEdge(alone, "says", writer.node(number), 1.0) for number in own]
     return Subgraph(tuple(found), tuple(drawn), reached.left_out)
 
 

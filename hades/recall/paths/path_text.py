@@ -12,7 +12,7 @@ from hades.domain.answer import Path, Step, SubgraphEdge
 from hades.domain.graph import Belief, Edge, Node, NodeKind, row_of
 from hades.domain.topics import Chunk
 from hades.domain.weights import initial_weight
-from hades.graph.adjacency import Nodes, Weights
+from hades.graph.arrays import Floats32, Ints
 from hades.index.graph_build import WEIGHT_RELATION
 from hades.index.graph_view import GraphView
 from hades.recall.query_context import QueryContext
@@ -42,7 +42,7 @@ class PathArcs:
     def __len__(self) -> int:
         return len(self.graph.adjacency)
 
-    def of(self, nodes: Nodes) -> tuple[Nodes, Nodes, Weights]:
+    def of(self, nodes: Ints) -> tuple[Ints, Ints, Floats32]:
         """Return the neighbour count of each node, then all neighbours and their weights."""
         graph, (counts, targets, weights) = self.graph, self.graph.adjacency.of(nodes)
         sources = np.repeat(nodes, counts)
@@ -131,8 +131,9 @@ class PathWriter:
         entity = row_of(self._graph.node(said))
         if self._query.store.derived_edges.is_documented(int(self._graph.chunks[chunk]), entity):
             relation, weight = DOCUMENTS, initial_weight(DOCUMENTS).value
-        words, cited = self._snippet(chunk, said), self._chunk(chunk).id
-        return Step(relation, self.node(target), weight, forward, words, cited)
+        stating = self._chunk(chunk)
+        words = snippet(stating.text, str(self.node(said)))
+        return Step(relation, self.node(target), weight, forward, words, stating.id)
 
     def _stated(self, one: int, two: int) -> tuple[Step, Belief]:
         """Return the step of a told or derived edge; else of the order of chunks and topics."""
@@ -198,9 +199,6 @@ class PathWriter:
             found = self._query.store.chunks.find([chunk], self._query.as_of)
             self._chunks[number] = found[chunk].chunk
         return self._chunks[number]
-
-    def _snippet(self, chunk: int, entity: int) -> str:
-        return snippet(self._chunk(chunk).text, str(self.node(entity)))
 
 
 def path_of(

@@ -81,11 +81,11 @@ class Pathways:
         local = {int(node): at for at, node in enumerate(nodes)}
         named = self._sources(chosen)
         asked, topics = self._topics(nodes, passages, named)
-        pairs = [(one, other) for one in named for other in passages]
-        pairs += [(one, other) for one in asked for other in topics]
+        pairs = [(name, other) for name in named for other in passages]
+        pairs += [(topic, other) for topic in asked for other in topics]
         if len(self._named):
             stated = self._related_to(np.array(named, np.int64)).tolist()
-            pairs += [(one, other) for one in named for other in stated if other in local]
+            pairs += [(name, other) for name in named for other in stated if other in local]
         flows = best_paths(
             adjacency,
             [(local[one], local[other]) for one, other in pairs if one != other],
@@ -131,7 +131,7 @@ class Pathways:
     ) -> tuple[list[int], list[int]]:
         """Return the topics the question asks about, and all topics in the small graph."""
         graph = self._graph
-        asked = [one for one in passages if graph.first_entity + graph.title_of[one] in named]
+        asked = [chunk for chunk in passages if graph.first_entity + graph.title_of[chunk] in named]
         _, own, _ = graph.adjacency.of(np.array(asked or passages[:1], np.int64))
         return (
             np.unique(own[own >= graph.first_topic]).tolist(),

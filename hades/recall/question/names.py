@@ -15,7 +15,7 @@ import numpy as np
 from hades.domain.graph import NodeKind
 from hades.graph.arrays import Ints
 from hades.index.graph_view import GraphView
-from hades.index.longest import CAPITAL_SHARE, longest_first
+from hades.index.longest import CAPITAL_SHARE, longest
 from hades.language.english.lexicon import STOP_WORDS
 from hades.language.words import words
 
@@ -46,7 +46,7 @@ def names_in(question: str, graph: GraphView, lookup: Lookup) -> Ints:
         if number >= 0
         for start, length in spans[key]
     ]
-    usable = [one for one in found if _is_usable(graph, *one, small=small)]
+    usable = [span for span in found if _is_usable(graph, *span, small=small)]
     return _longest(graph, usable)
 
 
@@ -80,13 +80,5 @@ def _longest(graph: GraphView, found: list[tuple[int, int, int, bool]]) -> Ints:
         return np.zeros(0, np.int64)
     entity = np.array([span[0] for span in found], np.int64)
     place = np.array([span[1] << 5 | span[2] << 1 | span[3] for span in found], np.int64)
-    titled = graph.names.titled[entity]
-    kept = [
-        chosen[
-            longest_first(
-                np.zeros(len(chosen), np.int64), entity[chosen], place[chosen], titled[chosen]
-            )
-        ]
-        for chosen in (np.arange(len(found)), np.flatnonzero(titled))
-    ]
-    return np.unique(entity[np.concatenate(kept)])
+    in_one = np.zeros(len(found), np.int64)
+    return np.unique(entity[longest(in_one, entity, place, graph.names.titled[entity])])

@@ -8,7 +8,7 @@ from hades.domain.answer import Intent
 from hades.graph.arrays import Floats
 from hades.language.english.intent import choose_mode
 from hades.recall.find.results import Found
-from hades.recall.question.default_plan import default_plan
+from hades.recall.plan import default_plan
 from hades.recall.rank.ranker import fused
 from hades.recall.rank.ranking import Ranking
 

@@ -128,9 +128,9 @@ class Ranker:
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             return cls(
-                {kind: [float(data[kind][one]) for one in names] for kind, names in _NAMES.items()},
+                {kind: [float(data[kind][key]) for key in names] for kind, names in _NAMES.items()},
                 {
-                    name: [float(data[name][one]) for one in (*of, "constant")]
+                    name: [float(data[name][feature]) for feature in (*of, "constant")]
                     for name, of in BELIEFS.items()
                 },
             )

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,25 +22,11 @@ SAID_AGAIN = 0.7
 """The cosine from which one sentence of a note restates another. A judgement."""
 LONG_FROM_VERSIONS = 4
 """From this many versions on, sentences are compared by clusters over all versions."""
-
-
-class _AnewWeights(NamedTuple):
-    """Weights of the signs that a later version restates an earlier one."""
-
-    nearer: float
-    alike: float
-    says: float
-    lacks: float
-    newest: float
-    timed: float
-    constant: float
-
-
-ANEW = _AnewWeights(8.1, 3.1, 2.2, -1.2, 0.8, 1.5, -1.2)
-"""Learnt on 1,155 pairs of versions of four sets of notes. Tested on each set after learning on the
-others, 82 to 86 % of the pairs are right. `timed` is a judgement: a question with a time wants the
-version of that time."""
-ANEW_PAST = -0.6
+NEARER, ALIKE, SAYS, LACKS, NEWEST, TIMED, CONSTANT = 8.1, 3.1, 2.2, -1.2, 0.8, 1.5, -1.2
+"""Weights of the signs that a later version restates an earlier one. Learnt on 1,155 pairs of
+versions of four sets of notes. Tested on each set after learning on the others, 82 to 86 % of the
+pairs are right. `TIMED` is a judgement: a question with a time wants the version of that time."""
+PAST = -0.6
 SAME_CLUSTER = 0.05
 """In a note of many versions, groups of sentences with a higher mean cosine, after subtracting the
 mean vector, are about the same thing. Chosen on a generated world of 740 versions of 40 notes:
@@ -74,12 +59,12 @@ class VersionSentences:
         before, after = self._has(best), later._has(other)
         share = max(1, len(self._terms))
         return (
-            ANEW.nearer * float(later.near[other] - self.near[best])
-            + ANEW.alike * float(alike[other])
-            + ANEW.says * len(after) / share
-            + ANEW.lacks * len(before - after) / share
-            + ANEW.newest * newest
-            + ANEW.constant
+            NEARER * float(later.near[other] - self.near[best])
+            + ALIKE * float(alike[other])
+            + SAYS * len(after) / share
+            + LACKS * len(before - after) / share
+            + NEWEST * newest
+            + CONSTANT
         )
 
     def alone_says(self, later: VersionSentences) -> bool:
@@ -122,7 +107,7 @@ def find_succession(notes: NoteCandidates, search: SearchQuery) -> Succession:
     topics: dict[str, list[int]] = {}
     for row, placed in enumerate(notes.placed):
         topics.setdefault(placed.chunk.topic, []).append(row)
-    bias = ANEW_PAST * is_past_tense(search.text) + ANEW.timed * search.time.is_timed
+    bias = PAST * is_past_tense(search.text) + TIMED * search.time.is_timed
     for rows in topics.values():
         if len(rows) >= LONG_FROM_VERSIONS:
             clusters |= _clusters({row: said[row] for row in rows})
