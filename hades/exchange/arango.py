@@ -30,7 +30,7 @@ EDGES = ("relations", "cluster_edges")
 
 
 def write(graph: GraphSnapshot, folder: Path) -> None:
-    """Write a file for every collection, and `import.sh`."""
+    """Write a JSON-lines file for every collection, and `import.sh`, into an existing folder."""
     nodes = list(graph.nodes())
     keys = {
         exported.node: f"{exported.node.kind[0]}_{place}"

@@ -26,14 +26,14 @@ FORMATS = ("jsonl", *GRAPH_FILES, *GRAPH_FOLDERS)
 
 @contextmanager
 def new_file(path: Path) -> Iterator[TextIO]:
-    """Open a new text file that appears whole under its name, or not at all."""
+    """Yield a text file that appears at `path`, which must be free, only if the block succeeds."""
     with _new(path) as draft, draft.open("x", encoding="utf-8", newline="\n") as file:
         yield file
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Make a new folder that appears whole under its name, or not at all."""
+    """Yield a folder that is renamed to `path`, which must be free, only if the block succeeds."""
     with _new(path) as draft:
         draft.mkdir()
         yield draft
@@ -41,7 +41,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def text_file(target: Path | TextIO) -> Iterator[TextIO]:
-    """Yield a new file at a path, or the file that the caller opened."""
+    """Yield a new file at a path (see `new_file`), or the given open file, which is not closed."""
     if isinstance(target, Path):
         with new_file(target) as file:
             yield file
@@ -57,7 +57,7 @@ def text_file(target: Path | TextIO) -> Iterator[TextIO]:
 
 @contextmanager
 def _new(path: Path) -> Iterator[Path]:
-    """Yield a hidden path beside `path`, and rename it to `path` in one step at the end."""
+    """Yield a hidden path beside `path`, which is renamed to `path` if the block succeeds."""
     if path.exists():
         raise InvalidInput(f"{path} exists already: choose another name.")
     if not path.parent.is_dir():

@@ -25,7 +25,7 @@ _KEYS = {
 
 
 def write(graph: GraphSnapshot, file: TextIO) -> None:
-    """Write the graph as GraphML."""
+    """Write the graph as GraphML. Characters that XML cannot hold become U+FFFD."""
     file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
     file.write('<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
     for domain, keys in _KEYS.items():

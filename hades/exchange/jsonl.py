@@ -27,7 +27,7 @@ def write(records: Iterable[dict[str, Any]], file: TextIO) -> None:
 
 
 class Reader:
-    """Iterates over the records of a file, and knows the current line."""
+    """Iterates over the records of an export; raises InvalidInput if it is wrong or cut off."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -76,5 +76,5 @@ class Reader:
         return record
 
     def where(self) -> str:
-        """Return the file and line, for a message."""
+        """Return the file and the number of the line read last, as text for a message."""
         return f"{self._path}, line {self.line},"

@@ -19,7 +19,7 @@ neo4j-admin database import full "${1:-hades}" \\
 
 
 def write(graph: GraphSnapshot, folder: Path) -> None:
-    """Write both files and `import.sh`."""
+    """Write nodes.csv, relationships.csv and `import.sh` into an existing folder."""
     with (folder / "nodes.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, quoting=csv.QUOTE_ALL)
         rows.writerow(["id:ID", "name", "kind", "aliases:string[]", "text", ":LABEL"])

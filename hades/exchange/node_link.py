@@ -92,7 +92,7 @@ def _edge(edge: Any, ids: dict[Node, str]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The content of a node-link file, in the terms of HADES."""
+    """The topics, entities and edges of a node-link file."""
 
     texts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The state of each topic: content, tags, metadata, …"""
@@ -105,7 +105,7 @@ class Read:
 
 
 def read(path: Path) -> Read:
-    """Read a node-link file of HADES or of another tool."""
+    """Read a node-link file of any tool. A chunk whose topic is not in it becomes a topic."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -28,7 +28,7 @@ class ExportedNode:
 
 @dataclass(frozen=True, slots=True)
 class GraphSnapshot:
-    """Topics with their state, their chunks, entities, and the edges that hold."""
+    """The graph at one moment: states of topics, chunks, entities, and the edges that hold."""
 
     states: list[State]
     chunks: list[Chunk]
@@ -36,7 +36,7 @@ class GraphSnapshot:
     edges: list[Edge]
 
     def nodes(self) -> Iterator[ExportedNode]:
-        """Yield every node with its id, the topics first."""
+        """Yield topics, chunks, entities, and then ends of edges that are none of these."""
         texts = {Node("topic", state.topic): state.content for state in self.states}
         texts |= {Node("chunk", chunk.id): chunk.text for chunk in self.chunks}
         entities = {Node("entity", entity.name): entity for entity in self.entities}
@@ -51,9 +51,10 @@ class GraphSnapshot:
             )
 
     def ids(self) -> dict[Node, str]:
-        """Return a stable id for each node: the name of a topic or chunk, an entity's folded name.
+        """Return a stable id per node: `topic:NAME`, `chunk:ID`, or an entity's folded name.
 
-        Entities with the same folded name get a hash of their full name added.
+        Entities with the same folded name get a hash of their full name added. Any other end of an
+        edge is `KIND:NAME`.
         """
         ids = {Node("topic", state.topic): f"topic:{state.topic}" for state in self.states}
         ids |= {Node("chunk", chunk.id): f"chunk:{chunk.id}" for chunk in self.chunks}

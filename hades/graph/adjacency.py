@@ -1,8 +1,8 @@
 """Adjacency: the arcs of a graph as arrays, and the interface that walks need (`Neighbours`).
 
-Ints are numbers from 0. Any object that returns the neighbours of many nodes at once can be
+Nodes are numbers from 0. Any object that returns the neighbours of many nodes at once can be
 walked, a remote store too. `Adjacency` holds one sorted array of arcs in memory, and an overlay
-of the rows that were replaced later, so that a change touches a few rows and not ten million arcs.
+with the new arcs of changed nodes, so that a change touches a few rows and not ten million arcs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hades.graph.arrays import Flags, Floats, Floats32, Ints, spread
 from hades.graph.scratch import ScratchPool, Weighed
 
 _ROOM_TO_GROW = 1.5
-"""Factor by which full arrays of replaced rows grow."""
+"""Factor by which full arrays of the overlay grow."""
 
 
 class Neighbours(Protocol):
@@ -30,7 +30,7 @@ class Neighbours(Protocol):
         ...
 
     def of(self, nodes: Ints) -> tuple[Ints, Ints, Floats32]:
-        """Return the number of neighbours per node, then all neighbours in order, and weights."""
+        """Return the neighbour count of each node, all neighbours node by node, and weights."""
         ...
 
 
@@ -55,7 +55,7 @@ class ArcRows(NamedTuple):
 
 
 class Adjacency:
-    """A graph in memory: compressed rows and an overlay of rows replaced since."""
+    """A graph in memory: compressed rows of arcs, and an overlay of rows that replace some."""
 
     def __init__(self, indptr: Ints, targets: npt.NDArray[np.int32], weights: Floats32) -> None:
         count = len(indptr) - 1
@@ -74,7 +74,7 @@ class Adjacency:
 
     @classmethod
     def directed(cls, count: int, a: Any, b: Any, w: Any) -> Adjacency:
-        """Build from arcs `a` to `b`. Add up duplicates; drop loops and arcs of weight 0."""
+        """Build from arcs `a` to `b` of weight `w`. Add up duplicates; drop loops and weight 0."""
         a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
         w = np.asarray(w, np.float64)
         _check_arcs(count, a, b, w)
@@ -108,12 +108,12 @@ class Adjacency:
 
     @property
     def overlay_share(self) -> float:
-        """The share of the stored arcs that is in replaced rows."""
+        """The share of the stored arcs that is in the overlay, obsolete rows included."""
         late = int(self._late.used)
         return late / max(1, late + len(self._rows.targets))
 
     def of(self, nodes: Ints) -> tuple[Ints, Ints, Floats32]:
-        """Return the number of neighbours per node, then all neighbours in order, and weights."""
+        """Return the neighbour count of each node, all neighbours node by node, and weights."""
         rows = self._rows
         start, stop, late = _spans(rows, nodes)
         counts = stop - start
@@ -168,7 +168,7 @@ class Adjacency:
 
 
 class RowCache(dict[int, tuple[list[int], list[float], float]]):
-    """Rows of a graph as Python lists: neighbours that are not barred, weights, and their sum."""
+    """By node, once fetched: its neighbours that are not barred, their weights, and the sum."""
 
     def __init__(self, graph: Neighbours, barred: Flags | None) -> None:
         super().__init__()
@@ -194,7 +194,7 @@ class RowCache(dict[int, tuple[list[int], list[float], float]]):
 
 
 class _Late:
-    """The replaced rows: arrays that are only ever appended to, so older states stay whole."""
+    """The overlay: arrays of rows that are only ever appended to, so older states stay whole."""
 
     def __init__(self) -> None:
         self.used, self._count = 0, 0
@@ -287,7 +287,7 @@ def _spans(rows: ArcRows, nodes: Ints) -> tuple[Ints, Ints, Flags]:
 
 
 def _joined(rows: Mapping[int, tuple[Any, Any]]) -> tuple[Ints, Ints, Ints, Floats32]:
-    """Check, sort and join replaced rows. Return nodes, row lengths, targets and weights."""
+    """Check, sort and join rows, without loops. Return nodes, row lengths, targets and weights."""
     nodes = np.fromiter(rows, np.int64, len(rows))
     given = [(np.asarray(to, np.int64), np.asarray(w, np.float64)) for to, w in rows.values()]
     if any(len(to) != len(w) for to, w in given):

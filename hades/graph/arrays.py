@@ -17,7 +17,7 @@ Deadline = Callable[[], bool]
 
 
 def spread(first: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Ints:
-    """Return the positions of consecutive ranges; each starts at `first` and has `counts` items."""
+    """Return the integers of several ranges, joined; each starts at `first` and has `counts`."""
     starts = np.repeat(first - (np.cumsum(counts) - counts), counts)
     places: Ints = starts + np.arange(len(starts))
     return places

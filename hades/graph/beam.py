@@ -83,7 +83,7 @@ class Beam:
     paths: tuple[BeamPath, ...]
     trims: tuple[Trim, ...]
     read: int
-    """The number of different nodes that were looked at."""
+    """The number of different nodes that were looked at and count towards `documents`."""
 
 
 def beam(
@@ -98,11 +98,11 @@ def beam(
     covered: Covered | None = None,
     deadline: Deadline | None = None,
 ) -> Beam:
-    """Return the best paths from scored seeds.
+    """Return the best paths from scored seeds, which are paths too. None has a `barred` node.
 
     `counted` flags the nodes that count towards `caps.documents` (default: all). `lexical` is how
     well each node matches the words of the question, 0 to 1. The search stops when `covered`
-    returns True for the newest paths.
+    returns True for the newest paths, or when `deadline` returns True.
     """
     search = _Search(graph, caps, barred, counted, lexical)
     kept = search.choose(search.starts(seeds, scores))
@@ -136,7 +136,7 @@ class _Search:
         self.trims, self.read = Trims(), 0
 
     def starts(self, seeds: Ints, scores: Floats) -> list[BeamPath]:
-        """Return the best seeds as paths, without barred ones and within the budget."""
+        """Return the best seeds as paths of one node, without barred ones, within the budget."""
         best: dict[int, float] = {}
         for node, score in zip(
             np.asarray(seeds).tolist(), np.asarray(scores).tolist(), strict=True
@@ -155,7 +155,7 @@ class _Search:
         ]
 
     def widen(self, paths: list[BeamPath], deadline: Deadline | None) -> list[BeamPath]:
-        """Return every path continued by each of its best neighbours."""
+        """Return only the longer paths: every path continued by each of its best neighbours."""
         self._list(path.nodes[-1] for path in paths)
         longer: list[BeamPath] = []
         for number, path in enumerate(paths):
@@ -171,7 +171,7 @@ class _Search:
         return longer
 
     def choose(self, paths: list[BeamPath]) -> list[BeamPath]:
-        """Return the best paths, each scored against those chosen before it.
+        """Return the `caps.beam` best paths, each penalised for nodes shared with better ones.
 
         A score can only fall as more paths are chosen, so only the leading path is scored again.
         """
@@ -227,7 +227,7 @@ class _Search:
             start = end
 
     def _may_read(self, node: int) -> bool:
-        """Count a new node against the budget. Return False if the budget is spent."""
+        """Return whether the budget allows a node; deduct it if it is new and counts."""
         if node in self._seen or (self._counted is not None and not self._counted[node]):
             return True
         if self.read >= self._caps.documents:

@@ -75,7 +75,7 @@ class Field:
             self.into.setdefault(other, []).append(node)
 
     def hops_to(self, target: int) -> dict[int, int]:
-        """Return the smallest number of arcs from each node to a target."""
+        """Return the smallest number of arcs to a target, by node that can reach it."""
         hops = {target: 0}
         queue = [target]
         for node in queue:
@@ -99,7 +99,7 @@ def flow(
 ) -> Field:
     """Return the amounts that flow from a source within `longest` hops.
 
-    The flow reaches at most `nodes` nodes; nodes in `ends` do not count.
+    The flow reaches at most `nodes` nodes, not counting `ends`; `trims` counts those left out.
     """
     if not 0 <= source < len(graph) or not theta > 0:
         raise InvalidInput("a flow needs a source in the graph and theta above 0")
@@ -141,7 +141,7 @@ def best_paths(
     longest: int = LONGEST_ARCS,
     deadline: Deadline | None = None,
 ) -> FlowPaths:
-    """Return the best `keep` of the best `per_pair` paths of each pair, best first."""
+    """Return the `keep` best paths, from the `per_pair` best ones of each (source, target)."""
     targets: dict[int, dict[int, None]] = {}
     for source, target in pairs:
         if source != target:
@@ -168,7 +168,7 @@ def best_paths(
 
 
 def _strongest(arriving: dict[int, float], room: int, ends: Set[int]) -> tuple[list[int], int]:
-    """Return the strongest `room` nodes and all ends, and how many of the nodes are not ends."""
+    """Return all arriving ends and the `room` strongest other nodes, and how many are others."""
     if len(arriving) <= room:
         return [*arriving], sum(node not in ends for node in arriving)
     order = sorted(arriving, key=lambda node: (-round(arriving[node], 12), node))
@@ -189,7 +189,7 @@ class _Scoring:
         return sum(parts) / (len(parts) - 1)
 
     def at_most(self, parts: tuple[float, ...], target: int, least: int, longest: int) -> float:
-        """Return an upper bound for a path that continues by at least `least` arcs."""
+        """Return an upper bound for a prefix that needs at least `least` more arcs to a target."""
         done, total = len(parts) - 1, sum(parts)
         return max(
             (
@@ -203,7 +203,7 @@ class _Scoring:
 def _best_between(
     flowed: Field, target: int, scoring: _Scoring, keep: int, longest: int, trims: Trims
 ) -> list[_Found]:
-    """Return the best paths from the source to a target; no path visits a node twice."""
+    """Return the `keep` best simple paths from the source to a target; [] if it is not reached."""
     if target not in flowed.holds:
         return []
     hops = flowed.hops_to(target)

@@ -46,7 +46,7 @@ def start(
     seeds: Any, shares: Any, epsilon: float, rows: Any, barred: Any,
     state: Any, queue: Any, touched: Any, at: Any,
 ) -> None:  # fmt: skip
-    """Give the seeds their shares and queue them. No seed may be barred."""
+    """Give the seeds their shares and queue those above the threshold. No seed may be barred."""
     for place in range(len(seeds)):
         node = seeds[place]
         if state[node, MARK] == UNSEEN:
@@ -131,7 +131,7 @@ def push(
 
 @njit(cache=True, nogil=True)
 def gather(state: Any, touched: Any, at: Any, nodes: Any, scores: Any) -> int:
-    """Write every node with an estimate, clear the scratch, and return the number of nodes."""
+    """Write nodes with an estimate to `nodes` and `scores`, clear the scratch, return the count."""
     count = 0
     for place in range(at[TOUCHED]):
         node = touched[place]

@@ -65,10 +65,10 @@ def between(
     nodes: int = 20_000,
     barred: Flags | None = None,
 ) -> BestPaths:
-    """Return the best simple paths of at most `longest` arcs from any source to any target.
+    """Return the `keep` best simple paths of up to `longest` arcs from any source to any target.
 
-    No path passes another source or target. Arcs are undirected; each multiplies the strength of a
-    path by `decay`. At most `nodes` nodes are looked at.
+    No path passes another source or target, or a `barred` node. The graph must be undirected. Each
+    arc multiplies the strength of a path by `decay`. At most `nodes` nodes are looked at.
     """
     if longest < 1:
         raise InvalidInput("paths have 1 arc or more")
@@ -150,7 +150,7 @@ def _best_rest(near: _Near, arcs: int) -> list[dict[int, int]]:
 def _search(
     near: _Near, rest: list[dict[int, int]], keep: int, steps: list[int], trims: Trims
 ) -> list[tuple[int, tuple[int, ...]]]:
-    """Return the best paths of exactly `len(rest) - 1` arcs. `steps[0]` is the remaining limit."""
+    """Return the best (score, path) of `len(rest) - 1` arcs. Each step is taken off `steps[0]`."""
     arcs = len(rest) - 1
     starts = set(near.sources)
     heap: list[tuple[int, tuple[int, ...], int]] = [

@@ -52,7 +52,7 @@ class Walk:
     """`timeout` if the walk ended early; its scores are too low then."""
 
     def best(self, limit: int) -> Walk:
-        """Return the nodes with the highest scores, best first; ties go to the smaller number."""
+        """Return a walk with the `limit` best nodes only, best first, ties by node number."""
         order = np.lexsort((self.nodes, -self.scores))[:limit]
         return Walk(self.nodes[order], self.scores[order], self.pushes, self.capped)
 
@@ -73,8 +73,8 @@ def walk_many(
 ) -> list[Walk]:
     """Do one walk per query. The weights of a query's seeds are scaled to a sum of 1.
 
-    No walk enters a `barred` node. Sums under a read-only mask are kept for later walks. A walk
-    stops early when `deadline` returns True.
+    No walk enters a `barred` node. If that mask is read-only, later walks are faster: sums of
+    weights are kept for it. A walk stops early when `deadline` returns True.
     """
     if not 0 < damping < 1 or not epsilon > 0:
         raise InvalidInput("damping must be between 0 and 1, epsilon above 0")
@@ -88,7 +88,7 @@ def walk_many(
 
 
 def seeded(graph: Neighbours, seeds: Ints, weights: Floats, barred: Flags | None) -> Query:
-    """Return the seeds that are not barred, with weights scaled to a sum of 1."""
+    """Return the seeds with a weight above 0 that are not barred, their weights scaled to sum 1."""
     seeds, weights = np.asarray(seeds, np.int64), np.asarray(weights, np.float64)
     if len(seeds) != len(weights):
         raise InvalidInput(f"{len(seeds)} seeds need as many weights, not {len(weights)}")

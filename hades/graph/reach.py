@@ -13,18 +13,18 @@ from hades.graph.arrays import Flags, Ints
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Ints in the order they were reached, with the number of hops."""
+    """Nodes in the order they were reached, seeds first, with the number of hops."""
 
     nodes: Ints
     hops: Ints
     left_out: int = 0
-    """Neighbours seen beyond the limit. Ints behind them were not looked at."""
+    """Neighbours seen beyond the limit. Nodes behind them were not looked at."""
 
 
 def expand(
     graph: Neighbours, seeds: Ints, hops: int, limit: int, barred: Flags | None = None
 ) -> Reached:
-    """Return at most `limit` nodes within `hops` hops; in each hop the strongest arcs first."""
+    """Return the seeds and the nodes within `hops` hops, at most `limit`; strong arcs first."""
     seeds = np.asarray(seeds, np.int64)
     if len(seeds) and not 0 <= seeds.min() <= seeds.max() < len(graph):
         raise InvalidInput(f"seeds are nodes from 0 to {len(graph) - 1}")

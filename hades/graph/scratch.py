@@ -63,7 +63,7 @@ class Weighed:
         self._lock = threading.Lock()
 
     def under(self, mask: Flags | None, rows: object) -> Floats:
-        """Return the sum for each node in one state of a graph, -1 where it is not known yet."""
+        """Return sums by node for walks to fill in, -1 if unknown; [] without a read-only mask."""
         if mask is None or mask.flags.writeable:
             return _NOTHING
         with self._lock:

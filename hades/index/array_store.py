@@ -49,7 +49,7 @@ class Stored(Protocol):
     """An object that can be saved as arrays and restored from them."""
 
     def arrays(self, name: str) -> Mapping[str, Array | Sequence[Array]]:
-        """Return its arrays by name; an array may be given as a list of consecutive parts."""
+        """Return its arrays under keys that begin with `name`; a list is one array in parts."""
         ...
 
     def take(self, name: str, arrays: Mapping[str, Array]) -> None:
@@ -69,7 +69,7 @@ class ArrayStore:
         self._name = name
 
     def load(self, revision: dict[str, Any], now: int) -> tuple[int, dict[str, Array]] | None:
-        """Return the change and the arrays saved for this revision, or None.
+        """Return the change number and the arrays, or None if saved for another revision.
 
         Arrays of a later change than `now` are ignored: the memory was restored from a backup
         since. A damaged file is removed.
@@ -93,7 +93,7 @@ class ArrayStore:
     def save(
         self, revision: dict[str, Any], change: int, arrays: Mapping[str, Array | Sequence[Array]]
     ) -> dict[str, Array]:
-        """Save arrays for a revision at a change, replacing older ones. Return them mapped."""
+        """Replace the file by these arrays, for a revision and a change. Return them mapped."""
         body, places, end = [], {}, 0
         for name, given in arrays.items():
             # Parts are written one by one: joining them would hold the array in memory twice.
@@ -211,7 +211,7 @@ def _damage(files: Sequence[BinaryIO], bodies: Bodies) -> str:
 
 
 def checksum(file: BinaryIO, first: int = 0) -> int:
-    """Return the checksum of a file from the offset `first` on."""
+    """Return the CRC-32 of a file from the offset `first` on."""
     crc = 0
     file.seek(first)
     while block := file.read(_BLOCK_BYTES):
@@ -227,9 +227,9 @@ def set_aside(path: Path, why: object) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of an index folder, which one process has at a time.
+    """Hold the lock of an index folder, which one process has at a time. Create the folder.
 
-    Raise Unavailable after LOCK_SECONDS. The lock file is never removed.
+    Wait up to LOCK_SECONDS, then raise Unavailable. The lock file is never removed.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
     with (folder / "lock").open("a+") as lock:
@@ -253,7 +253,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def own_files(folder: Path) -> list[Path]:
-    """Return the files that HADES wrote into an index folder, without the lock."""
+    """Return the files and folders that HADES wrote into an index folder, without the lock."""
     return [path for path in folder.iterdir() if _OWN.fullmatch(path.name)]
 
 

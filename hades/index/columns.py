@@ -49,7 +49,7 @@ class Columns:
         self.put_arrays(new)
 
     def put_arrays(self, new: Mapping[str, Array]) -> None:
-        """Insert rows given as arrays. Rows stay sorted; replaced ones keep their position."""
+        """Insert rows given as one array per column; a row with a known key replaces the old."""
         order = np.argsort(new[self._key], kind="stable")
         keys = new[self._key][order]
         known = self._arrays[self._key]
@@ -68,7 +68,7 @@ class Columns:
         self._arrays = merged
 
     def append(self, new: Mapping[str, Array]) -> None:
-        """Append rows at the end. The table is not sorted by key afterwards."""
+        """Append rows at the end, by one array per column, even if their keys are not in order."""
         self._arrays = {name: _longer(array, new[name]) for name, array in self._arrays.items()}
 
     def set(self, name: str, values: Array) -> None:
@@ -89,7 +89,7 @@ class Columns:
         return {f"{name}.{column}": array for column, array in self._arrays.items()}
 
     def take(self, name: str, arrays: Mapping[str, Array]) -> None:
-        """Restore the columns from saved arrays."""
+        """Restore the columns from saved arrays. Raise ValueError if their lengths differ."""
         self._arrays = {
             column: arrays[f"{name}.{column}"].view(kind) for column, kind in self._types.items()
         }
@@ -98,7 +98,7 @@ class Columns:
 
 
 def _longer(array: Array, values: Array) -> Array:
-    """Append values to an array, in place if the buffer behind it has room."""
+    """Return an array with values appended, in the same buffer if that has room."""
     first, end, room = len(array), len(array) + len(values), array.base
     is_room = isinstance(room, np.ndarray) and room.flags.writeable and room.dtype == array.dtype
     if room is None or not is_room or len(room) < end:

@@ -64,7 +64,7 @@ class Derived:
         return counts
 
     def _owned(self, name: str, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return the rows to take in. A subclass drops rows whose chunk does not exist."""
+        """Return all rows of a table. A subclass leaves out rows whose chunk does not exist."""
         return rows
 
     def _purged(self) -> Ints:
@@ -73,7 +73,7 @@ class Derived:
         return np.array([row[0] for row in rows], np.int64)
 
     def _forget(self, generation: str) -> None:
-        """Empty all tables, to be filled from the memory of this generation."""
+        """Empty all tables and set the new generation. The next catch-up reads everything."""
         tables = {**self.FED, **self.OWN}
         self._columns = {name: Columns(types) for name, types in tables.items()}
         self._parts: dict[str, Stored] = {**self._columns}
@@ -84,7 +84,7 @@ class Derived:
             part.take(name, arrays)
 
     def _save(self) -> None:
-        """Save everything and continue with the mapped arrays, which frees the memory."""
+        """Save everything and use the mapped arrays from now on. A failed write is logged only."""
         if not self._saved:
             return
         arrays: dict[str, Array | Sequence[Array]] = {}

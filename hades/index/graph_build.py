@@ -41,7 +41,7 @@ COMPACTED_FROM_SHARE = 0.25
 
 
 def build_graph(tables: Tables, chunks: Ints, moment: GraphMoment) -> GraphView:
-    """Build a graph from the tables alone."""
+    """Build the graph of a moment from the tables; `chunks` are the ids of all chunks."""
     entities = tables["entities"]["id"]
     roots = _roots(tables, entities, moment)
     first_entity = _with_room(len(chunks))
@@ -128,7 +128,7 @@ class _Patch:
     def mentions(
         self, dirty: Flags, counted: tuple[Ints, Ints], names: EntityNames, entities: int
     ) -> None:
-        """Replace the mentions of chunks that were read again."""
+        """Replace the mentions of the `dirty` chunks by `counted` (chunk and entity numbers)."""
         graph = self._graph
         old = np.flatnonzero(dirty[: len(graph.chunks)])
         counts, targets, weights = graph.adjacency.of(old)
@@ -144,7 +144,7 @@ class _Patch:
         self._replaced(gone, weights[named].astype(np.float32), come, _weights(names, entity))
 
     def order(self, following: Ints) -> None:
-        """Replace the arcs between neighbouring chunks of documents."""
+        """Replace the arcs between each chunk and the one that follows it in its document."""
         graph = self._graph
         before = _grown(graph.next, self._count, -1)
         moved = np.flatnonzero(before != following)
@@ -230,14 +230,17 @@ def _dirty(
 
 
 def _mentions_of(tables: Tables, chunks: Ints) -> Ints:
-    """Return the rows of the mentions of chunks, given by number. Mentions are sorted by chunk."""
+    """Return the row numbers of all mentions in these chunks. Mentions are sorted by chunk."""
     numbers = tables.mentions["chunk"]
     first = np.searchsorted(numbers, chunks.astype(numbers.dtype))
     return spread(first, np.searchsorted(numbers, chunks.astype(numbers.dtype), "right") - first)
 
 
 def _names(tables: Tables, moment: GraphMoment, moved: Ints, counts: Any = None) -> EntityNames:
-    """Return the names after chunks `moved` appeared or disappeared; `counts` are from before."""
+    """Return the state of the entities after chunks `moved` appeared or disappeared.
+
+    `counts` are the mention counts before that; they are updated in place. Default: all 0.
+    """
     at = _mentions_of(tables, moved)
     sign = np.where(moment.visible[tables.mentions["chunk"][at]], 1, -1)
     if counts is None:
@@ -253,7 +256,7 @@ def _names(tables: Tables, moment: GraphMoment, moved: Ints, counts: Any = None)
 
 
 def _counted(tables: Tables, names: EntityNames, roots: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Return the chunk and entity numbers of the mentions in rows that count, each pair once."""
+    """Return chunk and merged entity of the mentions among `rows` that count, each pair once."""
     mentions = tables.mentions
     chunk = mentions["chunk"][rows].astype(np.int64)
     entity = mentions["entity"][rows].astype(np.int64)
@@ -300,7 +303,7 @@ def _roots(tables: Tables, entities: Ints, moment: GraphMoment) -> Ints:
 
 
 def _states_otherwise(graph: GraphView, tables: Tables, moved: Ints, moment: GraphMoment) -> bool:
-    """Return whether stated edges began or ended since, or a chunk of one is among `moved`."""
+    """Return whether stated edges began or ended since `graph`, or depend on a chunk in `moved`."""
     edges, order = tables["edges"], tables["order"]
     turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
     turned = (turns > graph.moment.valid) & (turns <= moment.valid)
@@ -314,7 +317,7 @@ def _stated(
     tables: Tables, chunks: Ints, entities: Ints, roots: Ints, moment: GraphMoment,
     where: tuple[int, int, int],
 ) -> StatedArcs:  # fmt: skip
-    """Return the edges that users and documents state, and those of topics with their chunks."""
+    """Return the arcs that are stated, and those of their topics to chunks and subjects."""
     first_entity, first_topic, n = where
     edges, links = tables["edges"], tables["derived_edges"]
     held = np.flatnonzero(
@@ -384,7 +387,10 @@ def _order(tables: Tables, moment: GraphMoment) -> tuple[Ints, Ints, Ints, Flags
 
 
 def _in_order(tables: Tables, chunks: Ints, moment: GraphMoment) -> tuple[Ints, Ints, Flags]:
-    """Return the chunk before and after each in its document, or -1, and which are turns."""
+    """Return the visible chunk before and after each in its document, or -1, and if it is a turn.
+
+    The first two are chunk numbers; a turn is one of a conversation.
+    """
     chunk, topic, ordinal, turn = _order(tables, moment)
     spoken = np.zeros(len(chunks), np.bool_)
     previous = np.full(len(chunks), -1, np.int64)

@@ -64,7 +64,7 @@ class GraphCache:
         }
 
     def at(self, indexes: Indexes, space: int, as_of: AsOf) -> GraphView:
-        """Return the graph of a space at a moment."""
+        """Return the graph of a space at a moment: reused, repaired or built."""
         valid, known = indexes.moment(as_of)
         visible = indexes.visible(space, as_of)
         key = (space, 0 if as_of.valid is None else valid, 0 if as_of.known is None else known)
@@ -96,7 +96,7 @@ class GraphCache:
         return graph
 
     def _in_proportion(self, graph: GraphView) -> GraphView:
-        """Return the graph of an excerpt with the frequencies of names in the whole memory."""
+        """Return the graph of an excerpt with frequencies of names scaled to the whole memory."""
         own = np.bincount(self.tables.mentions["entity"], minlength=len(graph.entities))
         shared = np.flatnonzero(own > 1)  # a name with one mention joins nothing
         entities = graph.entities[shared].tolist()
@@ -109,7 +109,7 @@ class GraphCache:
         return replace(graph, frequency=frequency, whole=counted[1])
 
     def _saved(self, space: int) -> tuple[GraphView, int, TableChanges] | None:
-        """Return the saved graph of now with the changes since, or None."""
+        """Return the saved graph of the present with the changes since, or None if unusable."""
         with locked(self._folder):
             saved = self._files(space).load(self._revision(), self.tables.change)
         # Changes are known only since the tables were read: an older graph cannot be repaired.

@@ -32,8 +32,8 @@ COUNTS = 5
 def counted(mentions: Columns | Mapping[str, Array], rows: Any) -> npt.NDArray[np.int32]:
     """Return the counts that mentions add to their entities, one row per mention.
 
-    The columns are: places of one word, those with a capital, whether the text introduces the name,
-    whether as title or symbol, whether as the subject of a fact.
+    The columns are: occurrences as one word, those with a capital, whether the text introduces the
+    name, whether as title or symbol, whether as the subject of a fact.
     """
     origin = mentions["introduces"][rows]
     columns = [mentions["singles"][rows], mentions["capitals"][rows], origin > 0]
@@ -65,7 +65,7 @@ class EntityNames(NamedTuple):
     """Sums over the visible mentions of each entity (see `counted`)."""
 
     def capital_share(self, of: Any) -> Any:
-        """Return the share of the one-word places of entities that begin with a capital."""
+        """Return, per entity, the share of its one-word occurrences that begin with a capital."""
         return self.counts[of, 1] / np.maximum(1, self.counts[of, 0])
 
 
@@ -121,7 +121,7 @@ class GraphView:
 
     @cached_property
     def size(self) -> int:
-        """The number of visible chunks."""
+        """The number of visible chunks; for an excerpt, of all chunks of the whole memory."""
         return self.whole or int(self.visible.sum())
 
     @cached_property
@@ -131,7 +131,7 @@ class GraphView:
 
     @cached_property
     def turns(self) -> Ints:
-        """The numbers of the chunks that are turns."""
+        """The numbers of the chunks that are turns of a conversation."""
         return np.flatnonzero(self.spoken)
 
     @cached_property
@@ -156,7 +156,7 @@ class GraphView:
         return None if number < 0 else number
 
     def numbers(self, nodes: Ints) -> Ints:
-        """Return the numbers of nodes, -1 for those that are not in the graph."""
+        """Return the numbers of nodes, -1 if not in the graph. A merged entity has its target's."""
         numbers = np.full(len(nodes), -1, np.int64)
         ids = row_of(nodes)
         for kind, known in ((NodeKind.CHUNK, self.chunks), (NodeKind.ENTITY, self.entities)):

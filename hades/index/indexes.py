@@ -87,7 +87,7 @@ class Indexes(Derived):
     def catch_up(self, space: int, on_progress: Progress | None = None) -> None:
         """Read the changes since the last call, and the words of a space.
 
-        Rebuild if the index belongs to another memory.
+        Rebuild if the index belongs to another memory. `words` and `own` then are of this space.
         """
         generation, change = self.store.changefeed.revision()
         if (generation, change) != (self._generation, self.change):
@@ -135,7 +135,7 @@ class Indexes(Derived):
             self.vectors.drop(gone)
 
     def _number_vectors(self) -> None:
-        """Find the chunk number of each vector. Chunk ids only grow, so they are sorted."""
+        """Set the chunk number of each vector, and the reverse. Chunk ids grow: they are sorted."""
         ids = self.chunks["id"]
         at = np.searchsorted(ids, self.vectors.chunks)
         self._numbers = np.minimum(at, max(0, len(ids) - 1)).astype(np.int64)
@@ -145,7 +145,7 @@ class Indexes(Derived):
     # Looking
 
     def visible(self, space: int, as_of: AsOf) -> Flags:
-        """Return which chunks are visible at a moment, by chunk number."""
+        """Return a flag per chunk number: whether it is in the space and visible at a moment."""
         valid, known = self.moment(as_of)
         key = (space, 0 if as_of.valid is None else valid, 0 if as_of.known is None else known)
         if key in self._masks and valid < self._masks[key][1]:
@@ -166,12 +166,12 @@ class Indexes(Derived):
 
     @property
     def turns(self) -> Ints:
-        """The valid times at which chunks appear and disappear."""
+        """The valid times at which chunks of any space appear and disappear, unsorted."""
         rows = self._columns["presences"]
         return np.concatenate([rows["valid_from"], rows["valid_to"]])
 
     def earlier(self, space: int, as_of: AsOf) -> Flags:
-        """Return the chunks of earlier versions of the visible notes, by chunk number.
+        """Return a flag per chunk number: whether it is of an earlier version of a visible note.
 
         Versions from before a note was forgotten do not count.
         """
@@ -210,7 +210,7 @@ class Indexes(Derived):
         return earlier & ~visible
 
     def spans(self, numbers: Ints, as_of: AsOf) -> tuple[Ints, Ints]:
-        """Return the start and the end of the last presence of chunks, up to a moment."""
+        """Return start and end (valid time) of the last presence begun by then, 0 if none."""
         valid, known = self.moment(as_of)
         rows = self._columns["presences"]
         order = np.argsort(numbers)
@@ -230,7 +230,7 @@ class Indexes(Derived):
     def begun(
         self, mask: Flags, as_of: AsOf, since: datetime | None, until: datetime | None
     ) -> Flags:
-        """Return which chunks of a mask began to hold from `since` until before `until`."""
+        """Flag the chunks of a mask whose last presence began from `since` until before `until`."""
         numbers = np.flatnonzero(mask)
         starts = self.spans(numbers, as_of)[0]
         first = -FOREVER if since is None else to_micros(since)
@@ -245,7 +245,7 @@ class Indexes(Derived):
         return valid, min(known, FOREVER - 1)
 
     def of_topics(self, topics: Sequence[int]) -> Flags:
-        """Return which chunks belong to topics, by chunk number."""
+        """Return a flag per chunk number: whether the chunk belongs to one of the topics."""
         return np.isin(self.chunks["topic"], np.array(list(topics), np.int64))
 
     def among(self, mask: Flags, chunks: Sequence[int]) -> list[bool]:
@@ -257,18 +257,18 @@ class Indexes(Derived):
         return [bool(flag) for flag in (ids[at] == wanted) & mask[at]]
 
     def nearest(self, question: Floats32, mask: Flags, limit: int) -> list[tuple[int, float]]:
-        """Return the nearest chunks by meaning, as (chunk id, cosine)."""
+        """Return the chunks of a mask nearest by meaning, best first, as (chunk id, cosine)."""
         numbers, near = self.vectors.nearest(question, self._numbers, mask, self.own, limit)
         ids = self.chunks["id"][numbers]
         return list(zip(ids.tolist(), near.tolist(), strict=True))
 
     def near(self, question: Floats32, mask: Flags) -> Floats32:
-        """Return the cosine of each chunk of the mask, by number; -inf without a vector."""
+        """Return the cosine per chunk number; -inf outside the mask and without a vector."""
         return self.vectors.near(question, self._numbers, mask, self.own)
 
     @property
     def own(self) -> Flags:
-        """Which chunks belong to the space asked about, by number."""
+        """A flag per chunk number: whether it is in the space of the last `catch_up`."""
         own: Flags = self.chunks["space"] == self._space
         return own
 

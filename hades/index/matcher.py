@@ -18,7 +18,7 @@ from hades.language.words import words
 
 
 class Match(NamedTuple):
-    """A name in a text."""
+    """A name in a text; both are given by their position in the lists of names and texts."""
 
     text: int
     name: int
@@ -42,7 +42,7 @@ class Matcher:
             self._longest[parts[0]] = max(self._longest.get(parts[0], 0), len(parts))
 
     def match(self, texts: Sequence[str]) -> Iterator[Match]:
-        """Yield every match in every text, in order."""
+        """Yield every match in every text, overlapping ones too, in the order of their start."""
         longest, name_of = self._longest.get, self._names.get
         for number, text in enumerate(texts):
             own = words(text)

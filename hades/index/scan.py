@@ -16,6 +16,8 @@ from numba import njit
 def scan(codes: Any, scales: Any, question: Any, rows: Any, mask: Any, out: Any) -> None:
     """Write the similarity of each vector to a question into `out`; -inf outside the mask.
 
+    `rows` holds the position of each vector in `mask`.
+
     Four vectors at a time, all in int8, so that the compiler multiplies sixteen pairs at once. This
     made one core twice as fast as two were before (16,000 vectors: 0.35 ms).
     """

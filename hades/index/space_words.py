@@ -79,7 +79,7 @@ class SpaceWords:
     def of(
         self, space: int, generation: str, change: int, on_progress: Progress | None = None
     ) -> Words:
-        """Return the words of a space up to a change."""
+        """Return the word index of a space, complete up to a change. Merge new notes if many."""
         with self._lock:
             held = self._open.pop(space, None)
             if held is None or not self._is_current(held, space, generation, change):
@@ -211,7 +211,7 @@ class SpaceWords:
 
 
 def words_on_disk(store: Store, space: int) -> tuple[Words, int]:
-    """Return the words of a space on disk and their change, or empty words if unreadable.
+    """Return the words of a space on disk and their change, or empty words and 0.
 
     Nothing is locked, verified or written. The caller checks every hit in the store.
     """
@@ -255,7 +255,7 @@ def damaged(folder: Path) -> dict[Path, str]:
 
 
 def _bodies(folder: Path, files: _Files, known: _Files) -> dict[Path, tuple[int, int, int]]:
-    """Return the files that must be verified: those not in `known`."""
+    """Return what to verify of the files that are not in `known`, as `verify` takes it."""
     new = {name: file for name, file in files.items() if known.get(name) != file}
     return {folder / name: (0, size, checksum) for name, (size, checksum) in new.items()}
 
@@ -269,7 +269,7 @@ def _link(file: str, to: str) -> None:
 
 
 def _files(folder: Path, known: _Files) -> _Files:
-    """Return length and checksum of the files of an index. Only its .json files change."""
+    """Return length and checksum of each file of an index, from `known` if it cannot change."""
     files = {}
     for path in folder.iterdir():
         if path.suffix == ".lock":

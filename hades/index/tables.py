@@ -92,7 +92,7 @@ class ReadTerms(ChunkTerms):
         self.store = store
 
     def having(self, chunks: Ints, terms: Sequence[str]) -> Floats32:
-        """Return a matrix of chunks and terms: 1 where the chunk has the term."""
+        """Return a matrix, a row per chunk id and a column per stem: 1 where the chunk has it."""
         texts = searched_texts(self.store, chunks.tolist())
         self.put((chunk, stems(text)) for chunk, text in texts.items())
         return super().having(chunks, terms)
@@ -120,7 +120,7 @@ class Tables(Derived):
 
     @property
     def places(self) -> npt.NDArray[np.uint32]:
-        """The places of all mentions, joined."""
+        """The places of all mentions, joined (encoded as `longest.counting` takes them)."""
         return self._places["place"]
 
     def catch_up(
@@ -146,7 +146,10 @@ class Tables(Derived):
     def _catch_up(
         self, generation: str, change: int, chunks: Ints, on_progress: Progress | None
     ) -> tuple[TableChanges, int]:
-        """Read everything but words. Return the changes and the number of new rows."""
+        """Read all but the words of chunks (given by id). Return the changes and the row count.
+
+        If the generation is another one, everything is read again.
+        """
         is_other = generation != self._generation
         if is_other:
             self._forget(generation)

@@ -62,7 +62,7 @@ class ChunkTerms:
         self._hashes = np.concatenate([self._hashes, *hashes])
 
     def having(self, chunks: Ints, terms: Sequence[str]) -> Floats32:
-        """Return a matrix of chunks and terms: 1 where the chunk has the term."""
+        """Return a matrix, a row per chunk id and a column per stem: 1 where the chunk has it."""
         has = np.zeros((len(chunks), len(terms)), np.float32)
         rows = self._rows["chunk"]
         if not len(rows) or not terms:

@@ -168,7 +168,7 @@ class Vectors:
         return near
 
     def full(self, rows: Ints) -> Floats32:
-        """Return the vectors of rows as float32."""
+        """Return the vectors of rows as float32, restored from int8."""
         first = len(self._saved)
         old = rows < first
         codes = np.empty((len(rows), self.dims), np.int8)

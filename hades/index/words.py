@@ -107,7 +107,7 @@ class Words:
         self._weighed: dict[int, tuple[dict[str, float], float]] = {}
 
     def put(self, presences: Iterable[tuple[Presence, str]]) -> Words:
-        """Write presences and their texts, replacing them by id. Return the new index."""
+        """Write presences with their texts; known ids are replaced. Return the index after that."""
         taken, tokens = self.lengths
         # Searching for documents to replace takes longer than writing.
         is_empty = self._searcher.num_docs == 0
@@ -127,7 +127,7 @@ class Words:
         return written
 
     def with_recent(self, presences: Iterable[tuple[Presence, str]]) -> Words:
-        """Return the same index with more presences beside it, replacing them by id."""
+        """Return a copy with more presences in memory beside the index; known ids are replaced."""
         updated = copy.copy(self)
         updated._rarity, updated._weighed = {}, {}
         updated.recent, updated._new = dict(self.recent), self._new.copy()
@@ -155,9 +155,9 @@ class Words:
         *,
         earlier: bool = False,
     ) -> list[tuple[int, float]]:
-        """Return the best chunks for a question at a moment, as (chunk id, score).
+        """Return the best chunks for a question at a moment, best first, as (chunk id, score).
 
-        With `earlier`, earlier versions of notes are found too.
+        With `topics`, only their chunks are found; with `earlier`, old versions of notes too.
         """
         terms = self.terms(question)
         if len(terms) > _TERMS_AT_MOST:
@@ -236,7 +236,7 @@ class Words:
     def weighed(
         self, entities: Sequence[int], names: Callable[[Sequence[int]], Mapping[int, str]]
     ) -> list[tuple[dict[str, float], float]]:
-        """Return the rarity of each stem of the entities' names, and the sum per name.
+        """Return, per entity, the rarity of each stem of its name, and their sum.
 
         `names` returns the names of entities that are not cached.
         """
@@ -251,7 +251,7 @@ class Words:
         return [known[entity] for entity in entities]
 
     def saying(self, name: str) -> list[int]:
-        """Return the chunks of any time that contain a name's words as a phrase."""
+        """Return the ids of the chunks, of any time, that contain a folded name as a phrase."""
         parts = name.split(" ")
         said = (
             Query.term_query(self._schema, "exact", parts[0])
@@ -304,7 +304,7 @@ def stems(text: str) -> list[str]:
 
 @lru_cache(maxsize=16_384)
 def name_words(name: str) -> dict[str, frozenset[str]]:
-    """Return the stems of a name's words, each with the stems of parts that people say instead."""
+    """Return each stem of a name, with the stems of the parts that people may say instead."""
     return {stem: frozenset(stems(" ".join(name_parts(stem)))) for stem in stems(spoken(name))}
 
 
@@ -319,6 +319,6 @@ def is_said(word: str, parts: Collection[str], said: set[str]) -> bool:
 
 
 def folded(text: str) -> str:
-    """Return the words of a text in lower case, joined by single spaces."""
+    """Return the words of a text in lower case, joined by spaces; overlong words are dropped."""
     kept = words(text.lower()) if text.isascii() else [word.casefold() for word in words(text)]
     return " ".join(word for word in kept if len(word) <= _WORD_CHARACTERS_AT_MOST)

@@ -87,9 +87,9 @@ class Archive:
         return self._database.meta(_PLACE) or beside
 
     def use(self, place: str | None) -> None:
-        """Record where objects go from now on. Call it inside a write.
+        """Record where objects go from now on; None keeps the current place. Call it in a write.
 
-        The caller must have moved the existing objects there. One of them is looked for.
+        The caller must have moved the objects there: if the first is missing, raise Conflict.
         """
         database = self._database
         if place is None and self.place() is None:
@@ -220,7 +220,11 @@ class Archive:
     def move(
         self, run: VersionRun, name: str, data: bytes, make_whole: Callable[[int, int], object]
     ) -> bool:
-        """Move a run out of the store. Return False if its states have changed meanwhile."""
+        """Write the object of a run and remove its texts from the store.
+
+        Return False, and do nothing, if its states have changed meanwhile. `make_whole` stores a
+        version of a topic as a whole copy.
+        """
         database, (first, last) = self._database, (min(run.contents), max(run.contents))
         states = database.column(
             "SELECT s.id FROM states s JOIN topics t ON t.id = s.topic WHERE s.topic = ? "

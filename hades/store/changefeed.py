@@ -58,7 +58,7 @@ class Changefeed:
         return generation or "", change or 0
 
     def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
-        """Return the rows of one kind that were written after a change."""
+        """Return the rows of a kind (see `SINCE`) written after a change; of subjects, all rows."""
         # Without the hint an engine may read all rows in order instead of sorting the new ones.
         by = f"INDEXED BY {what}_change" if change else ""
         return self._database.rows(
@@ -73,7 +73,7 @@ class Changefeed:
         return None
 
     def said(self, space: int, change: int, at_once: int) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield (id, chunk, topic, is it a note, four times) of presences after a change."""
+        """Yield batches of presences after a change: id, chunk, topic, is it a note, four times."""
         by = "INDEXED BY presences_change" if change else ""
         return self._database.batches(
             at_once,
@@ -87,7 +87,7 @@ class Changefeed:
     def mentions(
         self, change: int, after: tuple[int, int], limit: int
     ) -> list[tuple[int, int, int | None, bytes | None]]:
-        """Return a page of (chunk, entity, introduces, positions) written after a change."""
+        """Return (chunk, entity, introduces, positions) after a change; keys after `after`."""
         by = "INDEXED BY mentions_change" if change else ""
         return self._database.rows(
             f"SELECT chunk, entity, introduces, positions FROM mentions {by} "
@@ -107,7 +107,7 @@ class Changefeed:
         )
 
     def vectors(self, encoder: str, change: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
-        """Yield (node, vector) of an encoder written after a change, `at_once` at a time."""
+        """Yield batches of (node, vector) of an encoder that were written after a change."""
         return self._database.batches(
             at_once,
             "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "

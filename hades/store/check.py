@@ -82,7 +82,7 @@ _SUPERSEDED_BY_NOTHING = (
 def find_problems(
     database: Database, topics: Topics, on_progress: Progress | None
 ) -> list[Problem]:
-    """Return everything stored that is damaged or contradictory."""
+    """Return what is damaged or contradictory; if the engine itself finds damage, only that."""
     return database.damage() or [
         *_damaged_states(database, topics, on_progress),
         *_stray_pointers(database),
@@ -179,7 +179,10 @@ def _last_write(database: Database) -> int:
 
 
 def repair(database: Database, topics: Topics) -> None:
-    """Derive pointers and heads again, and delete stray rows. Call it inside a transaction."""
+    """Derive pointers and heads again, delete stray rows, and accept a clock that is far ahead.
+
+    Call it inside a transaction.
+    """
     _accept_clock(database)
     repair_pointers(database)
     repair_heads(database, topics)
@@ -199,7 +202,7 @@ def repair_pointers(database: Database) -> None:
 
 
 def repair_heads(database: Database, topics: Topics) -> None:
-    """Write the head of every topic whose latest state is stored as a delta."""
+    """Write all heads anew: whole copies of latest states that are deltas. Skip damaged ones."""
     database.run("DELETE FROM heads")
     for topic, space, name, version in _latest_deltas(database):
         try:

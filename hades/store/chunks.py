@@ -84,7 +84,7 @@ class Chunks:
     # Indexing that still has to be done
 
     def pending(self, phase: int, space: int | None, limit: int, after: int = 0) -> list[Pending]:
-        """Return states that wait for a phase, oldest first."""
+        """Return states with ids above `after` that wait for a phase, oldest first."""
         rows = self._database.rows(
             "SELECT p.state, t.space, t.name, s.version, p.phase, p.outline FROM pending p "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
@@ -117,7 +117,7 @@ class Chunks:
             self._database.upsert("pending", ("state",), state=state, phase=phase, outline=outline)
 
     def outline(self, space: int, topic: str, version: int, outline: bytes) -> None:
-        """Store a reader's outline of a state, and have the state cut and linked (again)."""
+        """Store a reader's outline of a state, and queue the state to be cut and linked (again)."""
         self._database.run(
             "INSERT INTO pending SELECT s.id, 1, ? FROM states s "
             "JOIN topics t ON t.id = s.topic WHERE t.space = ? AND t.name = ? AND s.version = ? "
@@ -134,7 +134,7 @@ class Chunks:
     # Placing
 
     def place(self, write: Write, state: int, cuts: Sequence[ChunkDraft]) -> list[tuple[int, bool]]:
-        """Place the chunks of a state. Return the id of each chunk and whether it is new."""
+        """Write the chunks of a state in place of earlier ones. Return (id, is it new) of each."""
         row = self._database.row("SELECT topic, valid_from FROM states WHERE id = ?", state)
         if row is None:
             raise NotFound(f"There is no state {state}.")
@@ -197,7 +197,7 @@ class Chunks:
     def _note_moves(
         self, write: Write, stayed: Sequence[int], state: int, before: set[int]
     ) -> None:
-        """Mark a chunk as changed if the order changed. New times would not tell the index so."""
+        """If chunks that stayed are in another order, mark one as changed for the index."""
         if stayed != [c for c in self.placed(state) if c in before]:
             self._database.run("UPDATE chunks SET change = ? WHERE id = ?", write.change, stayed[0])
 
@@ -245,7 +245,7 @@ class Chunks:
     # Reading
 
     def placed(self, state: int) -> list[int]:
-        """The chunks of a state, in order."""
+        """Return the ids of the chunks of a state, in order."""
         return self._database.column(
             "SELECT chunk FROM placements WHERE state = ? ORDER BY ordinal", state
         )
@@ -263,7 +263,7 @@ class Chunks:
         )
 
     def chunks(self, space: int, topic: str, version: int) -> list[Chunk]:
-        """The chunks of one state, in order."""
+        """Return the chunks of one state, with texts, in order."""
         rows = self._database.rows(
             'SELECT p.state, p.ordinal, p.start, p."end", c.heading, c.tokens '
             "FROM placements p JOIN chunks c ON c.id = p.chunk "
@@ -333,7 +333,7 @@ class Chunks:
                     yield from ((row, texts[state]) for row in of_state[state])
 
     def headings(self, chunks: Sequence[int]) -> dict[int, str]:
-        """The headings of chunks."""
+        """Return the headings of chunks, "" without one."""
         rows = self._database.rows(
             "SELECT id, heading FROM chunks WHERE id = ANY(?)",
             list(chunks),
@@ -361,7 +361,7 @@ class Chunks:
         )
 
     def tags(self, chunks: Sequence[int]) -> dict[int, str]:
-        """Return the tags of all states that have a chunk, joined by spaces."""
+        """Return, by chunk, the tags of all states that have it, joined by spaces."""
         rows = self._database.rows(
             "SELECT DISTINCT p.chunk, s.tags FROM placements p JOIN states s ON s.id = p.state "
             "WHERE p.chunk = ANY(?) AND s.tags IS NOT NULL",
@@ -376,7 +376,7 @@ class Chunks:
     # Vectors
 
     def vectors(self, encoder: str, nodes: Sequence[int]) -> dict[int, bytes]:
-        """Return the vectors of nodes. For a chunk: one of the whole, then one per sentence."""
+        """Return float16 vectors by node. For a note's chunk, those of its sentences follow."""
         rows = self._database.rows(
             "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "
             "WHERE e.name = ? AND v.node = ANY(?)",
@@ -402,11 +402,11 @@ class Chunks:
         return count
 
     def embedded(self, encoder: str) -> int:
-        """Return the number up to which all chunks have a vector of an encoder."""
+        """Return the chunk id up to which all are recorded to have a vector of an encoder."""
         return int(self._database.meta(self._database.embedded + encoder) or 0)
 
     def set_embedded(self, encoder: str) -> None:
-        """Record up to which number all chunks have vectors, so that those are not read again.
+        """Record up to which chunk id all have vectors, so that those are not read again.
 
         Call it inside a transaction: no chunk may be added between the query and the record.
         """

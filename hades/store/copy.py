@@ -77,7 +77,7 @@ def _copied(old: Database, new: Database, on_progress: Progress | None) -> dict[
 
 
 def _goes_on(old: Database, new: Database) -> bool:
-    """Return whether a copy of this revision was begun there. Raise Conflict if none can be."""
+    """Return whether `new` is a begun copy of this revision. Raise Conflict for another memory."""
     begun = new.meta(UNFINISHED)
     if begun is None:
         if new.change() or new.meta("generation") == old.meta("generation"):
@@ -118,7 +118,7 @@ def _copy_rows(old: Database, new: Database, tell: _Tell) -> bool:
 
 
 def _digest(database: Database, tell: _Tell) -> bytes:
-    """A hash of every value of every row."""
+    """Return a hash of every value of every row."""
     digest = blake2b(digest_size=32)
     for table, rows, done in _rows(database, {}):
         tell("comparing", done)

@@ -65,20 +65,20 @@ class intact:
 
 
 def believed(row: str, known: str) -> str:
-    """Return the SQL condition that a row is believed at a known time."""
+    """Return the SQL condition that a row (a table alias) is believed at a known time."""
     return (
         f"{row}.recorded_at <= {known} AND ({row}.retired_at IS NULL OR {row}.retired_at > {known})"
     )
 
 
 def holds(row: str, valid: str) -> str:
-    """Return the SQL condition that a row holds at a valid time."""
+    """Return the SQL condition that a row (a table alias) holds at a valid time."""
     return f"{row}.valid_from <= {valid} AND ({row}.valid_to IS NULL OR {row}.valid_to > {valid})"
 
 
 @lru_cache(maxsize=256)
 def inserting(table: str, columns: tuple[str, ...]) -> str:
-    """Return the statement that inserts a row."""
+    """Return the statement that inserts a row with values for these columns."""
     names = ", ".join(f'"{name}"' for name in columns)
     return f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(columns))})"
 
@@ -171,7 +171,7 @@ class Database(ABC):
 
     @abstractmethod
     def keep_ids(self, given: Mapping[str, int] | None = None) -> None:
-        """Never assign again the numbers of rows that were inserted with their own.
+        """Make sure that no number of an existing row is assigned again.
 
         `given` maps a table to a number up to which none may be assigned either.
         """
@@ -279,7 +279,7 @@ class Database(ABC):
 
     @contextmanager
     def write(self, actor: str, action: str, space: int | None = None) -> Iterator[Write]:
-        """Run the block as one transaction, logged as one change unless it is cancelled."""
+        """Run the block as one transaction, logged as one change. A cancelled write is undone."""
         try:
             with self.transaction():
                 last = self.once(_LAST_CHANGE)
@@ -303,7 +303,7 @@ class Database(ABC):
             pass
 
     def load(self, table: str, rows: list[tuple[Any, ...]]) -> None:
-        """Insert many whole rows."""
+        """Insert many whole rows, with values in the order of COLUMNS."""
         self.run_many(inserting(table, tuple(COLUMNS[table])), rows)
 
     def upsert(self, table: str, keys: tuple[str, ...], **values: Any) -> None:

@@ -77,7 +77,7 @@ def unpacked(
 
 
 def checked(topic: str, version: int, content: bytes, digest: bytes) -> bytes:
-    """Return a content after comparing it with its hash."""
+    """Return a content as it is. Raise Corrupt if it does not match its hash."""
     if digest_of(topic, version, content) != digest:
         raise Corrupt(
             f"The content of {topic}@{version} does not match its hash: run `hades check`, or "
@@ -100,7 +100,7 @@ def make_delta(old: bytes, new: bytes) -> bytes:
 
 
 def apply_delta(old: bytes, delta: bytes) -> bytes:
-    """Return the new version from the old one and a delta."""
+    """Return the new version from the old one and a delta; ValueError if they do not match."""
     parts = []
     at = total = 0
     while at < len(delta):

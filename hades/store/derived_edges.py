@@ -128,7 +128,7 @@ class DerivedEdges:
         return self.page(space, wanted, as_of)[0] + self.documents(space, wanted, as_of)
 
     def called(self, space: int, name: str, kinds: Sequence[str] = ("code",)) -> dict[int, str]:
-        """Return the symbols of code and files whose name is `name` or ends with it, by node."""
+        """Return, by node, the names of symbols and files that are `name` or end with it."""
         if not name or "\\" in name:
             return {}
         values = {"space": space, "name": name, "key": name_key(name), "kinds": list(kinds)}
@@ -136,7 +136,7 @@ class DerivedEdges:
         return {node: own for node, own in rows if _ends_with(node, own, name)}
 
     def symbols_of(self, topics: Sequence[int]) -> list[int]:
-        """Return the nodes of the symbols that files of code contain."""
+        """Return the nodes of the symbols that files of code (given as nodes) contain."""
         return self._database.column(
             "SELECT DISTINCT l.target FROM chunks c JOIN derived_edges l ON l.chunk = c.id "
             "JOIN relations r ON r.id = l.relation WHERE r.name = 'contains' AND c.topic = ANY(?)",
@@ -146,7 +146,7 @@ class DerivedEdges:
     def page(
         self, space: int, wanted: EdgeFilter, as_of: AsOf
     ) -> tuple[list[tuple[int, Edge]], int | None]:
-        """Return edges that texts state, and the last number read, or None if there are no more."""
+        """Return a page of stated (chunk, edge), and `beyond` of the next page, or None."""
         ends = "" if wanted.node is None else f" AND {touching('l', wanted.direction)}"
         values = self._values(space, wanted, as_of)
         sql, keys = f"{_SELECT}{_FROM}{ends}", list[int]()
@@ -192,7 +192,7 @@ class DerivedEdges:
         components: Mapping[str, float],
         instead_of: float | None = None,
     ) -> None:
-        """Write an edge that a text states. An existing one changes only from `instead_of`."""
+        """Write an edge that a text states. Update an existing one if it weighs `instead_of`."""
         self._database.run(
             "INSERT INTO derived_edges "
             "(chunk, source, relation, target, weight, change, evidence, components) "
@@ -253,7 +253,7 @@ class DerivedEdges:
         }
 
     def nodes(self, space: int, wanted: Iterable[int | None], as_of: AsOf) -> list[int]:
-        """Return nodes, the nodes merged with them, and the topics that they name."""
+        """Return nodes, those merged with them, and topics or modules that are the same thing."""
         given = [node for node in wanted if node is not None]
         nodes = [same for node in given for same in self._entities.same_as(space, node, as_of)]
         entities = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]

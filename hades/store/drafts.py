@@ -20,7 +20,7 @@ _FOLDER = re.compile(r"\..+\.[0-9a-f]{12}\.draft")
 
 @contextmanager
 def draft_of(path: Path) -> Iterator[Path]:
-    """Yield a path for a draft. The caller moves it to `path`; a draft left there is removed."""
+    """Yield a path for a draft of `path`. If the caller does not rename it, it is removed."""
     folder = path.with_name(f".{path.name}.{secrets.token_hex(6)}.draft")
     folder.mkdir(mode=0o700)
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -63,7 +63,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def left_in(locked: Path, paths: list[Path], *, remove: bool) -> list[Path]:
-    """Return the paths that exist (after removing), or none if a process holds the lock."""
+    """Return the paths that exist, after removing them if `remove`; [] if `locked` is locked."""
     try:
         lock = os.open(locked, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:

@@ -100,7 +100,7 @@ _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (byte
 
 
 def dump(database: Database, topics: Topics) -> Iterator[dict[str, Any]]:
-    """Yield every record, in the order needed for loading. Call it inside a snapshot."""
+    """Yield every record, in the order of loading; Corrupt if damaged. Call it in a snapshot."""
     if damaged := database.damage():
         raise Corrupt(f"{damaged[0].where} is damaged: run `hades check`; nothing was exported.")
     content: bytes | None = None
@@ -120,7 +120,7 @@ def dump(database: Database, topics: Topics) -> Iterator[dict[str, Any]]:
 
 
 def _whole(record: dict[str, Any], topic: str, parent: bytes | None) -> bytes | None:
-    """Replace the body in a record of `states` by the content, after checking its hash."""
+    """Replace the body in a record of `states` by its content, check its hash, and return it."""
     encoding, body, digest = (record.pop(name) for name in ("encoding", "body", "digest"))
     del record["depth"]
     content = None
@@ -178,7 +178,7 @@ class Loader:
             database.run("DELETE FROM inverses")
 
     def take(self, record: dict[str, Any]) -> None:
-        """Load one record."""
+        """Load one record. Changes, purges and stored answers are skipped if numbers must shift."""
         row = dict(record)
         table = row.pop("table")
         if table not in _TABLES:
@@ -201,7 +201,7 @@ class Loader:
         self.counts[table] = self.counts.get(table, 0) + 1
 
     def finish(self, topics: Topics) -> dict[str, int]:
-        """Derive pointers and heads. Return the number of loaded records by table."""
+        """Check the rows, and derive pointers and heads. Return the number of records by table."""
         database = self._database
         gap = database.value(_GAP)
         if gap is not None:
@@ -216,7 +216,7 @@ class Loader:
         return self.counts
 
     def refuse_mixing(self) -> None:
-        """Raise Conflict if a space is in use: two histories cannot be merged."""
+        """Raise Conflict if a space to load into is in use: two histories cannot be merged."""
         if self._fresh:
             return
         for space in set(self._spaces.values()):
@@ -359,7 +359,10 @@ def load(
     records: Iterable[dict[str, Any]],
     rename: str | None,
 ) -> dict[str, int]:
-    """Load records and return their number by table. If it raises, the caller undoes the write."""
+    """Load records and return their number by table. If it raises, the caller undoes the write.
+
+    `rename` is another name for their space; only one space may then hold anything.
+    """
     loader = Loader(database, write, rename)
     in_spaces = True
     for record in records:

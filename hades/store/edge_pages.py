@@ -26,7 +26,7 @@ _MARK_BYTES = 12
 
 
 def edge_place(edge: Edge) -> Place:
-    """Return the place of an edge in the list."""
+    """Return the sort key of an edge in the list."""
     # The hash is needed because edges that follow from mentions all have the number 0.
     ends = (edge.source.name, edge.relation, edge.target.name)
     said = json.dumps([*ends, iso(edge.valid_from), iso(edge.recorded_at)]).encode()
@@ -37,7 +37,7 @@ def edge_place(edge: Edge) -> Place:
 def edges_after(
     store: Store, space: int, wanted: EdgeFilter, as_of: AsOf, after: Place, limit: int
 ) -> list[Edge]:
-    """Return at most `limit` edges after a place."""
+    """Return at most `limit` edges that pass a filter and come after a place, in order."""
     found: list[Edge] = []
     if after[0] == 0:
         found = store.edges.find(space, replace(wanted, beyond=after[1], limit=limit), as_of)

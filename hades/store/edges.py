@@ -56,7 +56,7 @@ e.row > :mark AND r.name <> :alike AND NOT EXISTS (
 
 
 def touching(row: str, direction: Direction) -> str:
-    """Return the SQL condition that an edge begins or ends at one of :nodes."""
+    """Return the SQL condition that edge `row` (a table alias) leaves or enters one of :nodes."""
     ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}[direction]
     return "(" + " OR ".join(f"{row}.{end} = ANY(:nodes)" for end in ends) + ")"
 
@@ -71,7 +71,7 @@ class Edges:
     # Reading
 
     def actor(self, space: int, edge: int) -> str | None:
-        """Return the actor who wrote the current version of an edge."""
+        """Return the actor who wrote the current belief about an edge, or None."""
         found: str | None = self._database.value(
             "SELECT a.name FROM edges e JOIN changes c ON c.number = e.change "
             "JOIN actors a ON a.id = c.actor "
@@ -124,7 +124,7 @@ class Edges:
         return self._database.row("SELECT 1 FROM edges WHERE space = ? LIMIT 1", space) is not None
 
     def get(self, space: int, edge: int) -> Edge:
-        """Return an edge as it is believed now."""
+        """Return an edge as it is believed now. Raise NotFound if there is none."""
         return self._edges(space, [self._current(space, edge)], NOW)[0]
 
     def beliefs(self, space: int, edge: int, as_of: AsOf) -> list[Edge]:
@@ -148,7 +148,10 @@ class Edges:
         return {edge.id: edge for edge in self._edges(space, rows, as_of)}
 
     def written(self, space: int, changes: Iterable[int]) -> list[Edge]:
-        """Return 10,000 beliefs at most that changes wrote or retired for their subjects."""
+        """Return the beliefs that changes recorded or retired, 10,000 at most.
+
+        Only edges that start at the subject of their change are included.
+        """
         rows = self._database.rows(
             f"{_SELECT} JOIN changes c ON c.subject = e.source AND c.at IN (e.recorded_at, "
             "e.retired_at) WHERE +e.space = ? AND c.number = ANY(?) ORDER BY e.row LIMIT 10000",
@@ -268,7 +271,7 @@ class Edges:
         return edge
 
     def revise(self, write: Write, edge: int, **changed: Any) -> None:
-        """Replace the belief about an edge. The old one stays as a retired row."""
+        """Replace the belief about an edge, with some columns changed. The old row is retired."""
         row = _EdgeRow._make(self._current(None, edge)[:-1])
         for name, value in changed.items():
             if name in ("valid_from", "valid_to") and value is not None:
@@ -289,7 +292,7 @@ class Edges:
             raise NotFound(f"There is no edge {edge} that is still believed.")
 
     def taken_back(self, space: int, relation: str, action: str) -> set[tuple[int, int]]:
-        """Return (source, target) of edges of a relation that any other action retired."""
+        """Return (source, target) of edges that are retired, by another action than `action`."""
         rows = self._database.rows(
             "SELECT e.source, e.target FROM edges e JOIN changes c ON c.number = e.change "
             "WHERE e.space = ?1 AND e.relation = (SELECT id FROM relations WHERE name = ?2) "

@@ -64,7 +64,7 @@ class Entities:
     # Finding by name
 
     def node(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
-        """Return the node of a name, or None: a topic without an entity, else an entity."""
+        """Return the node of a name, or None: of a topic without an entity, else of an entity."""
         row = self._topic(space, name)
         if row is not None and row[1] is None:
             return int(row[0]) << 3 | NodeKind.TOPIC
@@ -110,7 +110,7 @@ class Entities:
         return self.described([node])[node]
 
     def described(self, nodes: Collection[int]) -> dict[int, Node]:
-        """Return the kind and name of each node."""
+        """Return the kind and name of each topic or entity; a lost one is named "(… is gone)"."""
         names: dict[int, str] = {}
         for kind, table in ((NodeKind.TOPIC, "topics"), (NodeKind.ENTITY, "entities")):
             if ids := sorted({node >> 3 for node in nodes if node & 7 == kind}):
@@ -161,7 +161,7 @@ class Entities:
         return roots
 
     def names(self, entities: Sequence[int]) -> dict[int, str]:
-        """The names of entities, by id."""
+        """Return the names of entities, by id."""
         sql = "SELECT id, name FROM entities WHERE id = ANY(?)"
         return dict(self._database.rows(sql, list(entities)))
 
@@ -175,7 +175,7 @@ class Entities:
     ) -> list[Entity]:
         """Return entities by name, each with its aliases and the entities merged into it.
 
-        Start after the name and id `after`, and return at most `limit`.
+        Only names that match `glob` and follow (name, id) `after`, at most `limit`.
         """
         known = self._database.moment(as_of)[1]
         roots = self.roots(space, as_of)
@@ -249,7 +249,7 @@ class Entities:
     # Merging names
 
     def add_alias(self, write: Write, space: int, name: str, alias: str) -> None:
-        """Add another name to an entity."""
+        """Add another name to an entity. Raise Conflict if it names something else."""
         entity = self._entity(space, name)
         if self._find(space, alias) not in (None, entity):
             raise Conflict(f"{alias!r} already names another entity: merge the two instead.")
@@ -293,7 +293,7 @@ class Entities:
         write.subject = self.ensure(write, space, name, "concept")
 
     def set_kind(self, write: Write, space: int, name: str, kind: str) -> None:
-        """Set the kind of an entity. Cancel the write if it has that kind."""
+        """Set the kind of an entity. Cancel the write if it has that kind already."""
         entity = self._entity(space, name)
         done = self._database.run(
             "UPDATE entities SET kind = ?2 WHERE id = ?1 AND kind != ?2", entity, kind

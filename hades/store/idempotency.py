@@ -14,7 +14,7 @@ class Idempotency:
         self._database = database
 
     def get(self, space: int, by: str, key: str, since: int) -> tuple[bytes, str] | None:
-        """Return the digest of the request and its answer, if there is one since then."""
+        """Return the request's digest and the answer stored under a key after `since`, or None."""
         row = self._database.row(
             "SELECT n.request_digest, n.answer FROM idempotency n JOIN actors a ON a.id = n.actor "
             "WHERE n.space = ? AND a.name = ? AND n.key_digest = ? AND n.at > ?",
@@ -23,7 +23,7 @@ class Idempotency:
         return None if row is None else (row[0], row[1])
 
     def put(self, space: int, by: str, key: str, request: bytes, answer: str, at: int) -> None:
-        """Store an answer. Call it inside a transaction."""
+        """Store the answer to a request (a digest) under a key. Call it inside a transaction."""
         self._database.upsert(
             "idempotency",
             ("space", "actor", "key_digest"),
@@ -36,7 +36,7 @@ class Idempotency:
         )
 
     def drop(self, before: int) -> None:
-        """Delete the answers up to a time."""
+        """Delete the answers that were stored up to a time."""
         self._database.run("DELETE FROM idempotency WHERE at <= ?", before)
 
 

@@ -72,7 +72,7 @@ class Identity:
             self._keep(wanted, self._coreferences(_OF_SOURCES, wanted))
 
     def explained(self, space: int) -> dict[int, int]:
-        """Return all entities of a space that texts explain, each with its meaning."""
+        """Return, for each entity of a space that texts explain, the entity that it means."""
         targets = _targets(self._database.rows(_OF_SPACE, space, *self._moment))
         self._keep(targets, targets)
         meant = {entity: self.root_of(entity) for entity in targets}

@@ -52,7 +52,7 @@ LEFT JOIN states s ON s.id = {STATE_THEN} WHERE s.encoding IS NULL ORDER BY ends
 
 
 class TopicRow(NamedTuple):
-    """A topic with the state that holds at the moment."""
+    """A topic with the state that holds at a moment."""
 
     id: int
     name: str
@@ -72,7 +72,7 @@ class Links:
         self._database = database
 
     def topics(self, space: int, as_of: AsOf, limit: int) -> list[TopicRow]:
-        """Return the topics that hold at a moment, the last written first."""
+        """Return topics that hold at a moment, without summaries, the last written first."""
         rows = self._database.rows(_TOPICS, space=space, limit=limit, **self._at(as_of))
         return [TopicRow(*row) for row in rows]
 
@@ -81,7 +81,7 @@ class Links:
         return self._database.rows(_MENTIONS, topics=topics, **self._at(as_of))
 
     def edges(self, space: int, topics: list[int], as_of: AsOf) -> list[tuple[int, int]]:
-        """Return (source, target) of the edges that hold, written and derived."""
+        """Return (source, target) of edges that hold: all written ones, and those topics state."""
         return self._database.rows(_EDGES, space=space, topics=topics, **self._at(as_of))
 
     def vectors(

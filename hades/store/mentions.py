@@ -147,7 +147,7 @@ class Mentions:
         )
 
     def names(self, space: int, after: int = 0) -> list[tuple[int, int, str]]:
-        """Return (id, entity, key) of the names of a space, by id."""
+        """Return (id, entity, key) of the names in use in a space with ids above `after`, by id."""
         return self._database.rows(
             "SELECT n.id, n.entity, n.key FROM names n CROSS JOIN entities e ON e.id = n.entity "
             "WHERE e.space = ? AND n.id > ? AND n.retired_at IS NULL ORDER BY n.id",
@@ -155,7 +155,7 @@ class Mentions:
         )
 
     def going_by(self, space: int, keys: Sequence[str]) -> list[tuple[int, int, str]]:
-        """Return (id, entity, key) of the names of a space with one of these keys, by id."""
+        """Return (id, entity, key) of the names in use in a space with one of these keys, by id."""
         return self._database.rows(
             f"SELECT n.id, n.entity, n.key {_BY_KEYS} {_OF_KEYS} AND n.retired_at IS NULL "
             "ORDER BY n.id",
@@ -163,7 +163,7 @@ class Mentions:
         )
 
     def mentioned(self, space: int, keys: Sequence[str], known: int) -> list[tuple[int, int]]:
-        """Return (entity, chunk) of every mention of an entity that had one of these keys then."""
+        """Return (entity, chunk) of all mentions of entities with one of these keys when known."""
         return self._database.rows(
             f"SELECT DISTINCT m.entity, m.chunk {_BY_KEYS} "
             f"CROSS JOIN mentions m ON m.entity = e.id {_OF_KEYS} AND {believed('n', '?3')}",
@@ -181,7 +181,7 @@ class Mentions:
         return list(of_chunk.items())
 
     def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]:
-        """Return (key, entity) of every entity that had one of these keys then."""
+        """Return (key, entity) of every entity with one of these keys at a known time."""
         return self._database.rows(
             f"SELECT DISTINCT n.key, n.entity {_BY_KEYS} {_OF_KEYS} AND {believed('n', '?3')}",
             *(space, list(keys), known),
@@ -209,7 +209,7 @@ class Mentions:
         ]
 
     def are_distinct(self, entity: int, other: int, as_of: AsOf) -> bool:
-        """Return whether a chunk mentions two entities and neither is its title.
+        """Return whether some chunk at a moment mentions both, and neither is its title.
 
         A text may spell its own title in two ways.
         """
@@ -229,7 +229,7 @@ class Mentions:
         return row or (0, 0)
 
     def set_matched(self, space: int, chunk: int, name: int) -> None:
-        """Record that progress."""
+        """Record that all chunks up to an id were matched with all names up to an id."""
         self._database.upsert("matched", ("space",), space=space, chunk=chunk, name=name)
 
     def chunks_between(self, space: int, after: int, up_to: int, limit: int) -> list[int]:
@@ -248,9 +248,9 @@ class Mentions:
     # Mentions
 
     def put_mentions(self, write: Write, mentions: Iterable[tuple[int, int, bytes]]) -> int:
-        """Write (chunk, entity, positions) of mentions and return their number.
+        """Write (chunk, entity, positions) of mentions and return how many were given.
 
-        Chunks and entities purged since are skipped.
+        Those whose chunk or entity was purged since are skipped, but counted.
         """
         rows = [(*mention, write.change) for mention in mentions]
         self._database.run_many(

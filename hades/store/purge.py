@@ -46,7 +46,8 @@ def erase(
 ) -> dict[str, int]:
     """Erase the topic and the entity of a name. Return the number of erased rows by kind.
 
-    Entities that were merged with it have names of their own and stay.
+    Proposals, stored answers and summaries that contain the name are erased too. Entities that were
+    merged with it have names of their own and stay.
     """
     nodes = entities.own_nodes(space, name)
     gone = _erase_kept_texts(database, write, space, {name, *_names(database, nodes)})
@@ -71,7 +72,7 @@ def erase(
 
 
 def erase_space(database: Database, write: Write, space: int) -> None:
-    """Erase everything in a space."""
+    """Erase everything in a space, but not the space itself."""
     for (topic,) in database.rows("SELECT id FROM topics WHERE space = ?", space):
         _erase_topic(database, write, topic)
     for (entity,) in database.rows("SELECT id FROM entities WHERE space = ?", space):
@@ -110,7 +111,7 @@ def _erase_kept_texts(
 
 
 def _summaries(database: Database, space: int, topics: set[int], names: set[str]) -> set[int]:
-    """Return the summaries made from topics, at all levels, or containing one of the names."""
+    """Return the topics of summaries made from topics, at all levels, or with one of the names."""
     read = Topics(database).history
 
     def say(summary: str) -> bool:
@@ -133,7 +134,7 @@ def _summaries(database: Database, space: int, topics: set[int], names: set[str]
 
 
 def _says(value: Any, names: set[str]) -> bool:
-    """Return whether a string anywhere in a JSON value contains one of the names."""
+    """Return whether a string or key in a JSON value has one of the names as whole words."""
     if isinstance(value, str):
         return any(says(value, name) for name in names)
     if isinstance(value, dict):
@@ -223,7 +224,7 @@ def _erase_node(database: Database, write: Write, node: int) -> None:
 
 
 def _erase_edges(database: Database, write: Write, node: int) -> int:
-    """Erase the edges of a node, and entities known only by these edges. Return their number."""
+    """Erase the edges of a node, and entities known only by these. Return the edges' number."""
     return _erase_rows(
         *(database, write, node),
         database.rows(

@@ -53,8 +53,8 @@ class Rank(IntEnum):
 class Write:
     """A write under way: its change number and its known time in microseconds.
 
-    It is logged at its end, with its subject, a node. A write that would change nothing is
-    `cancelled`: then nothing is written.
+    It is logged at its end, with its subject, a node, unless `logged` is False. If `cancelled` is
+    set, because it would change nothing, everything that it wrote is undone.
     """
 
     change: int
@@ -102,7 +102,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class TopicFilter:
-    """Which topics are wanted; None matches all."""
+    """Which topics are wanted; None matches all. `since` and `until` limit when a state began."""
 
     glob: str | None = None
     tag: str | None = None

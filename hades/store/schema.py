@@ -331,7 +331,7 @@ STEPS: list[tuple[str, str]] = [("the tables of the first release", _TABLES)]
 
 
 def steps_done(place: str, migrations: Sequence[Sequence[object]]) -> int:
-    """Return how many steps a memory has seen, or refuse one whose steps are unknown here.
+    """Return how many steps were run in a memory. Raise Unavailable if they differ from ours.
 
     `migrations` are the numbers and names that the memory recorded, in order.
     """
@@ -351,7 +351,7 @@ def statements(script: str) -> list[str]:
 
 
 def columns_of(statement: str) -> tuple[str, dict[str, str]]:
-    """Return the table that a statement creates, and its columns with the type of each."""
+    """Return the table that a statement creates ("" if none), and the type of each column."""
     table = re.match(r"CREATE TABLE (\w+) \((.*)\)", statement, re.S)
     if table is None:
         return "", {}

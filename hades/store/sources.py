@@ -59,7 +59,7 @@ class Sources:
         )
 
     def rename(self, write: Write, space: int, topic: str, new: str) -> None:
-        """Rename a topic and all its states. The hashes contain the name, so make them again."""
+        """Rename a topic, and update its states' hashes, which contain the name."""
         if self._topics.exists(space, new):
             raise Conflict(f"The topic {new!r} exists already.")
         states = list(self._topics.history(space, topic, NOW))

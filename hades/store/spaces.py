@@ -78,7 +78,7 @@ class Spaces:
         self._database.look_again()
 
     def log(self, space: int, limit: int, before: int, *, upkeep: bool) -> Sequence[Change]:
-        """Return the last changes of a space before a number, newest first.
+        """Return the last `limit` changes of a space with numbers below `before`, newest first.
 
         Changes of the whole memory are included, UPKEEP actions only with `upkeep`.
         """

@@ -100,7 +100,7 @@ class States:
         self.archive = Archive(database)
 
     def state(self, space: int, topic: str, as_of: AsOf) -> State:
-        """Return the state of a topic as of a moment. Raise NotFound if there was none."""
+        """Return the state of a topic as of a moment. Raise NotFound if none, or forgotten."""
         row = self._latest(space, topic)[0] if as_of.is_now else None
         if not as_of.is_now or (row is not None and row.planned):
             valid, known = self._database.moment(as_of)
@@ -115,7 +115,7 @@ class States:
         return to_state(topic, row, self._content(topic, row), self._originals(row))
 
     def version(self, space: int, topic: str, version: int, as_of: AsOf) -> State:
-        """Return a version of a topic by its number."""
+        """Return a version known at a moment, else raise NotFound. Forgotten: without content."""
         known = self._database.moment(as_of)[1]
         topic_id = self.id(space, topic)
         row = self._row(_VERSIONS, topic=topic_id, first=version, last=version, known=known)
@@ -127,7 +127,7 @@ class States:
     def history(
         self, space: int, topic: str, as_of: AsOf, *, archived: bool = True
     ) -> Iterator[State]:
-        """Yield the states of a topic in the order they were recorded.
+        """Yield the states of a topic known at a moment, in the order they were recorded.
 
         Without `archived`, the archive is not read: states in it have an empty content.
         """
@@ -151,7 +151,7 @@ class States:
             yield self.version(space, state.topic, state.version, as_of) if is_archived else state
 
     def contents(self, states: Iterable[int], *, lost_ok: bool = False) -> dict[int, str]:
-        """Return the contents of states by row. Raise NotFound if a state does not exist.
+        """Return the contents of states by id. Raise NotFound if a state does not exist.
 
         With `lost_ok`, lost or damaged texts are left out and logged once. Indexes need this: they
         read all spaces, and a bad text in one space must not stop the others.

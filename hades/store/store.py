@@ -103,12 +103,12 @@ class Store:
         return self.database.files.with_name(self.database.files.name + ".index")
 
     def kept_tiers(self) -> list[Tier]:
-        """Return the caches of this process: decoded texts, and texts of the archive."""
+        """Return the size and use of this process's caches: decoded texts, and archived texts."""
         archive = self.topics.archive
         return [self.chunks.kept.tier("texts"), archive.kept.tier("archived texts")]
 
     def tiers(self) -> list[Tier]:
-        """Return these caches, the store itself, and its archive if there is one."""
+        """Return the same as `kept_tiers`, then the store itself, and its archive if any."""
         archive = self.topics.archive
         archived = archive.states()
         stored = self.database.value("SELECT count(*) FROM states") - archived
@@ -120,7 +120,7 @@ class Store:
         return tiers
 
     def purge(self, write: Write, space: int, name: str) -> dict[str, int]:
-        """Erase a topic or entity with everything derived from it. Return rows by kind."""
+        """Erase a topic or entity with all derived from it. Return the erased rows by kind."""
         self.chunks.kept.clear()
         self.topics.archive.kept.clear()
         return purge.erase(self.database, self.entities, write, space, name)
@@ -163,7 +163,7 @@ class Store:
     def load(
         self, write: Write, records: Iterable[dict[str, Any]], rename: str | None
     ) -> dict[str, int]:
-        """Load records of `dump`. Return their number by table."""
+        """Load records of `dump`, their space renamed if `rename`. Return their number by table."""
         loaded = dump.load(self.database, self.topics, write, records, rename)
         self.database.look_again()
         return loaded
@@ -176,7 +176,7 @@ class Store:
         copying.backup(self._file("backed up"), target, on_progress, self._bring_into)
 
     def restore(self, source: str, actor: str, on_progress: Progress | None = None) -> None:
-        """Restore a backup in one step, while others have the memory open."""
+        """Replace this memory by an undamaged backup in one step, while others have it open."""
         database = self._file("restored")
         if database.read_only:
             raise Denied(f"{database.place} is open for reading only.")
@@ -228,7 +228,7 @@ class Store:
         return PgVector(self.database, encoder)
 
     def excerpt(self, chunks: Sequence[int], nodes: Sequence[int]) -> Store:
-        """Return this store with a changefeed of these chunks and of the edges around nodes."""
+        """Return a copy of this store whose changefeed has only these chunks and nodes' edges."""
         excerpt = copy.copy(self)
         excerpt.changefeed = ExcerptFeed(self.database, chunks, nodes)
         return excerpt

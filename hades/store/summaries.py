@@ -30,7 +30,7 @@ ToldEdge = tuple[int, int, int | None]
 
 
 class StateOfPeriod(NamedTuple):
-    """A state that began in a period."""
+    """A version of a topic that began in the period of a summary."""
 
     id: int
     topic: str
@@ -43,7 +43,7 @@ class StateOfPeriod(NamedTuple):
 
 
 class StoredSummary(NamedTuple):
-    """A summary at a moment."""
+    """A summary as it was at a moment."""
 
     id: int
     topic: str
@@ -65,7 +65,7 @@ class Summaries:
         self._database = database
 
     def states(self, space: int, since: int, until: int, as_of: AsOf) -> list[StateOfPeriod]:
-        """Return the states of a space that began in a period, as known at a moment, by time."""
+        """Return states, no summaries, begun from `since` until before `until`, oldest first."""
         rows = self._database.rows(
             "SELECT s.id, t.name, s.version, s.valid_from, t.kind, "
             "CASE WHEN s.encoding IS NULL THEN 1 ELSE 0 END, coalesce(s.importance, ?4) "
@@ -77,7 +77,7 @@ class Summaries:
         return [StateOfPeriod._make(row) for row in rows]
 
     def told_by_day(self, space: int, as_of: AsOf) -> dict[int, set[ToldEdge]]:
-        """Return the written edges that began or ended on each day."""
+        """Return, by day, the written edges that began or ended then, without `similar_to`."""
         by_day = defaultdict[int, set[ToldEdge]](set)
         for edge in self._database.rows(
             "SELECT e.id, e.valid_from, e.valid_to FROM edges e "
@@ -128,6 +128,6 @@ class Summaries:
         return self._database.column(reached, space, topic, version, version)
 
     def holding(self, space: int, topic: str, version: int | None) -> list[str]:
-        """Return the summaries that cover a version of a topic, or any, the lowest level first."""
+        """Cite the summaries that cover a version of a topic (None: any), lowest level first."""
         reached = _REACHED.format("state", "summary", "> 0", _ROWS)
         return self._database.column(reached, space, topic, version or 1, version or FOREVER)

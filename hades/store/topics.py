@@ -144,7 +144,7 @@ class Topics(States):
         return {change: (topic, version) for change, topic, version in rows}
 
     def stamps(self, space: int, topics: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """Return, by topic, numbers that change with every write; the last: is a state planned."""
+        """Return, by topic, numbers that change with each write; the last is 1 if planned."""
         rows = self._database.rows(
             "SELECT name, id, versions, latest, planned FROM topics "
             "WHERE space = ? AND name = ANY(?)",
@@ -186,7 +186,8 @@ class Topics(States):
     def add(self, write: Write, space: int, topic: str, draft: Draft) -> tuple[State, bool]:
         """Append a state, unless it repeats the current one. Return it, and whether it is new.
 
-        A new state waits to be cut into chunks, embedded and linked.
+        A new state waits to be cut into chunks, embedded and linked. Raise Conflict if
+        `expect_version` is not the number of versions.
         """
         latest, topic_id, versions = self._latest(space, topic)
         if draft.expect_version is not None and draft.expect_version != versions:
@@ -260,7 +261,7 @@ class Topics(States):
         return to_state(topic, row, content or b""), True
 
     def set_kind(self, write: Write, space: int, topic: str, kind: str) -> bool:
-        """Set the kind of a topic and mark its chunks as changed. Return whether it is another."""
+        """Set the kind of a topic and mark its chunks as changed. Return whether it had another."""
         done = self._database.run(
             "UPDATE topics SET kind = ?1 WHERE space = ?2 AND name = ?3 AND kind <> ?1",
             *(kind, space, topic),

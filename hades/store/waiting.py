@@ -73,7 +73,7 @@ class Waiting:
         return self._database.column(_LACKING, state, encoder, limit)
 
     def already_cut(self, states: Sequence[Pending]) -> list[Pending]:
-        """Return those of the states that are cut into chunks and wait for names, in order."""
+        """Return those of the states that are cut by now and wait to be linked, as they wait."""
         rows = self._database.rows(
             f"SELECT state, outline FROM pending WHERE phase = {Phase.EDGES} AND state = ANY(?)",
             [pending.state for pending in states],

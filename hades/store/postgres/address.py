@@ -47,7 +47,7 @@ class ServerAddress:
 
     @property
     def files(self) -> Path:
-        """The path beside which its indexes, uploads and keys are on this machine.
+        """The path beside which its indexes, uploads and keys are here; makes the folder.
 
         Each database user has another path, because users may see different rows.
         """

@@ -58,7 +58,7 @@ def bound(sql: str, values: Sequence[Any], named: Mapping[str, Any]) -> Any:
 
 
 def defined(statement: str) -> str:
-    """Return the definition of a table or index. Texts sort by code points (COLLATE "C")."""
+    """Return a definition for PostgreSQL. Texts sort by code points (COLLATE "C")."""
     for pattern, form in _DEFINITIONS:
         statement = pattern.sub(form, statement)
     return statement

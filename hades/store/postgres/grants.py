@@ -238,7 +238,7 @@ def _written(table: str) -> str:
 
 
 def grant(address: ServerAddress, role: str, right: str, space: str | None) -> list[str]:
-    """Let a role read or write the whole memory, or one more space. Return its spaces.
+    """Let a role read or write the whole memory, or one more space. Return names of its spaces.
 
     `right` is "read", "write" or "none", which revokes all. A role limited to some spaces has
     the same right in all of them: another right raises Conflict.

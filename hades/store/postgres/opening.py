@@ -35,7 +35,7 @@ _MADE_MEANWHILE = (
 def open_server(
     place: str, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
 ) -> PostgresDatabase:
-    """Open the memory at an address. With `create`, make its tables if there are none."""
+    """Open the memory at an address; migrate an older one. With `create`, make it if missing."""
     address = read_server_address(place)
     with (
         translated(address.shown),

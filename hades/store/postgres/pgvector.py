@@ -73,7 +73,7 @@ class PgVector:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the index is made."""
+        """Whether the index is complete and can be used."""
         return bool(self._valid())
 
     def nearest(

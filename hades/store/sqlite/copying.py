@@ -32,7 +32,7 @@ def backup(
     """Copy the memory, as of one moment, to a new file while others read and write it.
 
     If `on_progress` raises, the copy stops and is removed. If texts are in the archive, `complete`
-    is called with the copy before it gets its name.
+    is called with the copy before it appears at `target`.
     """
     path = Path(target).expanduser()
     if path.exists():
@@ -53,7 +53,7 @@ def backup(
 def restore(
     database: SqliteDatabase, given: SqliteDatabase, actor: str, on_progress: Progress | None
 ) -> None:
-    """Restore a backup in one step, while others have the memory open."""
+    """Replace the content of `database` by that of `given` in one step, while others use it."""
     with database.transaction():
         owe(database, LEFTOVERS)
     with translated(database.path), draft_of(database.path) as draft:

@@ -64,7 +64,7 @@ def file_damage(database: Database) -> list[Problem]:
 
 
 def damaged_rows(database: Database) -> list[Problem]:
-    """Return rows that differ from their checksums."""
+    """Return a problem per row that differs from its checksum, or one if the tables differ."""
     if database.meta(SCHEMA) != schema_guard(database.rows(DEFINITIONS)):
         return [Problem("its tables differ from their definitions", database.place, _RESTORE)]
     problems = []

@@ -26,7 +26,7 @@ _HEADER_BYTES = 100
 def open_file(
     path: Path, *, create: bool, read_only: bool, busy_timeout_s: float, clock: Clock
 ) -> SqliteDatabase:
-    """Open the memory at `path`. With `create`, make it if there is none."""
+    """Open the memory at `path`; migrate an older one. With `create`, make it if missing."""
     if "\0" in str(path):
         raise InvalidInput("A path cannot hold a NUL character.")
     try:
@@ -73,7 +73,7 @@ def open_file(
 
 
 def _make_file(path: Path, clock: Clock) -> None:
-    """Make an empty memory in a draft, then give it its name in one step."""
+    """Make an empty memory in a draft, then link it to `path`, unless another process was first."""
     for left_over in (Path(f"{path}-wal"), Path(f"{path}-shm")):
         if left_over.exists():
             raise Conflict(
