@@ -245,7 +245,7 @@ class Indexes(Derived):
         return valid, min(known, FOREVER - 1)
 
     def of_topics(self, topics: Sequence[int]) -> Flags:
-        """Return which chunks belong to topics, by chunk number."""
+        """Return a mask over all chunks, by chunk number: True for those of `topics`."""
         return np.isin(self.chunks["topic"], np.array(list(topics), np.int64))
 
     def among(self, mask: Flags, chunks: Sequence[int]) -> list[bool]:

@@ -56,7 +56,7 @@ each of its `files`, and the number of passages and words that it took in (`leng
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """The words of a space, complete up to the change `seen`."""
+    """The open word index of one space; it contains every change up to number `seen`."""
 
     words: Words
     revision: _Revision

@@ -168,7 +168,10 @@ class Tables(Derived):
     def _catch_up_mentions(
         self, ids: Ints, on_progress: Progress | None
     ) -> Iterator[tuple[int, TableChanges]]:
-        """Read new mentions. Yield the number of rows and the changes of each batch."""
+        """Add new mentions to the tables. Yield the rows read and the changes of each batch.
+
+        `ids` are the known chunks; a mention in another chunk is skipped.
+        """
         after, new = (0, 0), 0
         while rows := self.store.changefeed.mentions(self.change, after, _BATCH_ROWS):
             yield len(rows), self._put_mentions(rows, ids)

@@ -258,7 +258,7 @@ class Phases:
         self.match()
 
     def introduce(self, waiting: Iterable[Sequence[Pending]]) -> None:
-        """Find the names and links that states introduce."""
+        """Store the names and links of waiting states, and advance these to the next phase."""
         introducer = Introducer(self._store, self._space)
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.EDGES)
         for batch in waiting:

@@ -271,7 +271,7 @@ class Focus:
 
 @lru_cache(maxsize=1_024)
 def _is_plain(question: str) -> bool:
-    """Return whether a question asks how one thing is now."""
+    """Return whether a question asks for the present state of one thing: no list, past or date."""
     any_day = datetime(2000, 1, 1, tzinfo=UTC)
     return (
         _intent(question)[0] in (Intent.LOOKUP, Intent.STATUS)

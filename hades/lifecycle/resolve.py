@@ -148,7 +148,11 @@ class EntityResolver:
     def _by_meaning(
         self, chosen: Sequence[NamedEntity]
     ) -> tuple[list[tuple[Likeness, int, int]], list[Edge]]:
-        """Return the edges to write, as (pair, source, target), and earlier edges to end."""
+        """Compare entities by the vectors of their names.
+
+        Return the `similar_to` edges to write, as (pair, source node, target node), and old ones to
+        end.
+        """
         encoder = self.encoder()
         known = self.store.chunks.vectors(encoder.model, [one.node for one in chosen])
         named = [one for one in chosen if one.node in known]

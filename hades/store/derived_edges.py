@@ -120,7 +120,10 @@ class DerivedEdges:
         self._chunks = chunks
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
-        """Return the derived edges that pass a filter, as of a moment, in order of reading."""
+        """Return the derived edges that pass a filter, as of a moment.
+
+        Stored edges come first, in the order of ingestion, then the edges `documents`.
+        """
         return [edge for _, edge in self.placed(space, wanted, as_of)]
 
     def placed(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[tuple[int, Edge]]:

@@ -71,7 +71,7 @@ class RelationAsked:
 
     @property
     def command(self) -> str:
-        """The command that lists all of the edges."""
+        """The `hades edges` command that lists all edges; NAME stands for one of several nodes."""
         stored = [relation for relation in self.relations if relation != NAMES]
         relation = f" --relation {stored[0]}" if len(stored) == 1 else ""
         name = next(iter(self.nodes.values())) if len(self.nodes) == 1 else "NAME"
@@ -252,7 +252,7 @@ def _named_at(text: str, symbol: str) -> tuple[int, int] | None:
 
 
 def related_facts(related: RelationAsked, query: QueryContext, limit: int) -> list[Fact]:
-    """Return the first edges in words, each with its place."""
+    """Return the best `limit` edges as facts; each text has the file and line of its edge."""
     edges = related.edges[:limit]
     ids = [chunk for chunk, _ in edges if chunk is not None]
     placed = query.store.chunks.find(ids, query.as_of)

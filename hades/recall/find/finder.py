@@ -142,8 +142,10 @@ class Finder:
         nodes: Sequence[int] = (),
         on_progress: Progress | None = None,
     ) -> Iterator[Indexes]:
-        """Yield the indexes as `caught_up` does; for a too large memory, those of an excerpt
-        around a question and some nodes."""
+        """Yield up-to-date indexes for a question; `moment` keeps the store's snapshot open.
+
+        If the memory is too large, they cover only an excerpt around the question and `nodes`.
+        """
         if not self.is_too_large():
             with self.caught_up(moment, scope.space, on_progress) as current:
                 yield current

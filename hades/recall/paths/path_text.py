@@ -33,7 +33,11 @@ _HEADINGS = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class PathArcs:
-    """The graph with weights for paths, 0 to 1; in walks a relation counts less than a mention."""
+    """The arcs of the graph with weights for paths, 0 to 1.
+
+    A stated relation counts fully and a mention half. In the graph itself, whose weights are for
+    walks, a relation counts less than a mention.
+    """
 
     graph: GraphView
     hub_demotion: float = 0.0

@@ -109,7 +109,10 @@ class _CandidateGraph:
         self.shared = self._shared(named, len(at))
 
     def _mentions_title(self, graph: GraphView, m: int) -> Floats32:
-        """Return a matrix: [i, j] is 1 if j mentions the title of i and has another title."""
+        """Return a matrix: [i, j] is 1 if j mentions the title of i and has another title.
+
+        Titles that are hubs do not count.
+        """
         usable = self.title >= 0
         usable[usable] = ~graph.hub[self.title[usable]]
         titles, place = np.unique(self.title[usable], return_inverse=True)
