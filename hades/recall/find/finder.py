@@ -53,7 +53,7 @@ class Scope:
     glob: str | None = None
     since: datetime | None = None
     until: datetime | None = None
-    """Only states that began to hold in this window."""
+    """Only states that began to hold from `since` until before `until`."""
     archived: bool = True
     """Whether texts in the archive are read."""
 
@@ -265,7 +265,7 @@ class Finder:
         as_of: AsOf,
         found: Mapping[str, Mapping[int, float]] = MappingProxyType({}),
     ) -> list[Hit]:
-        """Return chunks with their scores as hits, in the order given; `found` is by retriever."""
+        """Return the chunks of `scores` as hits; `found` maps each retriever to its own scores."""
         chunks = self._store.chunks.find(list(scores), as_of)
         return [
             Hit(
