@@ -80,7 +80,7 @@ def _named_encoding(raw: bytes) -> str:
 
 
 class _Page(HTMLParser):
-    """Collects text until a block ends, then writes it."""
+    """An HTML parser that collects the text of each block and writes it as Markdown."""
 
     def __init__(self, writer: MarkdownWriter) -> None:
         super().__init__(convert_charrefs=True)
