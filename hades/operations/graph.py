@@ -207,7 +207,7 @@ def _boost(given: str) -> tuple[str, float]:
 def _choice(
     relation: Iterable[str] | None, direction: Direction, least_weight: float
 ) -> EdgeChoice | None:
-    """Return which edges to follow; None for all edges and mentions."""
+    """Return the filter for the edges to follow; None for all edges and mentions."""
     from hades.recall.paths.edge_walk import EdgeChoice
 
     clean_direction(direction)
