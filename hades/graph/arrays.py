@@ -17,7 +17,7 @@ Deadline = Callable[[], bool]
 
 
 def spread(first: npt.NDArray[Any], counts: npt.NDArray[Any]) -> Ints:
-    """Return the integers of several ranges, joined; each starts at `first` and has `counts`."""
+    """Return several ranges, joined: range i has `counts[i]` integers, from `first[i]` on."""
     starts = np.repeat(first - (np.cumsum(counts) - counts), counts)
     places: Ints = starts + np.arange(len(starts))
     return places

@@ -30,7 +30,7 @@ _SAME = 12
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Limits that are never exceeded."""
+    """Limits of a search, which are never exceeded."""
 
     hops: int = 1
     fanout: int = 2

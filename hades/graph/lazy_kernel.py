@@ -20,7 +20,7 @@ class LazyKernel:
         self._thread: threading.Thread | None = None
 
     def is_ready(self) -> bool:
-        """Count a use and return whether the kernel is loaded."""
+        """Count a use, begin to load if there were enough, and return whether it is loaded."""
         self._wanted += 1
         if self._wanted < self._after and self._thread is None:
             return False

@@ -24,7 +24,7 @@ class Reached:
 def expand(
     graph: Neighbours, seeds: Ints, hops: int, limit: int, barred: Flags | None = None
 ) -> Reached:
-    """Return the seeds and the nodes within `hops` hops, at most `limit`; strong arcs first."""
+    """Return seeds and nodes within `hops` hops, `limit` in all; in a hop, strongest arcs first."""
     seeds = np.asarray(seeds, np.int64)
     if len(seeds) and not 0 <= seeds.min() <= seeds.max() < len(graph):
         raise InvalidInput(f"seeds are nodes from 0 to {len(graph) - 1}")

@@ -64,7 +64,7 @@ class Derived:
         return counts
 
     def _owned(self, name: str, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Return all rows of a table. A subclass leaves out rows whose chunk does not exist."""
+        """Return the rows to insert: here, all. A subclass leaves out rows of missing chunks."""
         return rows
 
     def _purged(self) -> Ints:

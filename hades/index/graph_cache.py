@@ -52,7 +52,7 @@ class GraphCache:
         return len(self._kept)
 
     def catch_up(self, indexes: Indexes, space: int, on_progress: Progress | None = None) -> None:
-        """Read the changes since the last call, and the words of a space."""
+        """Read later changes and the words of a space. After a change, drop graphs of the past."""
         changed = self.tables.catch_up(indexes.chunks, space, on_progress)
         if changed is None:
             return

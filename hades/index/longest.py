@@ -16,7 +16,7 @@ CAPITAL_SHARE = 0.5
 
 
 def counting(names: EntityNames, chunk: Ints, entity: Ints, place: Ints) -> Ints:
-    """Return which places count, as positions in `place`.
+    """Return which occurrences of names count, as indices into `place`.
 
     A place is `first word << 5 | number of words << 1 | capital`. A title of several words counts
     in upper and lower case. Every other name must begin with a capital. A name of one word that is
@@ -32,7 +32,7 @@ def counting(names: EntityNames, chunk: Ints, entity: Ints, place: Ints) -> Ints
 
 
 def longest(chunk: Ints, entity: Ints, place: Ints, titled: Flags) -> Ints:
-    """Return the positions in `place` of the longest names, among all or among titles alone."""
+    """Return the indices of the longest names, among all names or among titles alone."""
     kept = np.zeros(len(place), np.bool_)
     for chosen in (np.arange(len(place)), np.flatnonzero(titled)):
         first = _longest_first(chunk[chosen], entity[chosen], place[chosen], titled[chosen])
@@ -41,7 +41,7 @@ def longest(chunk: Ints, entity: Ints, place: Ints, titled: Flags) -> Ints:
 
 
 def _longest_first(chunk: Ints, entity: Ints, place: Ints, titled: Flags) -> Ints:
-    """Return the positions of the longest names, left to right, without names that they overlap."""
+    """Return the indices of the longest names, left to right, without names that they overlap."""
     if not len(chunk):
         return np.zeros(0, np.int64)
     start, length = place >> 5, place >> 1 & 15

@@ -27,7 +27,7 @@ def term_hash(term: str) -> int:
 
 
 class ChunkTerms:
-    """The stems of chunks, or of edges, by id."""
+    """The hashed stems of each chunk, or of each edge, found by its id."""
 
     def __init__(self) -> None:
         self._rows = Columns(_COLUMNS)

@@ -73,7 +73,7 @@ class Changefeed:
         return None
 
     def said(self, space: int, change: int, at_once: int) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield batches of presences after a change: id, chunk, topic, is it a note, four times."""
+        """Yield batches of presences after a change: id, chunk, topic, is a note, four times."""
         by = "INDEXED BY presences_change" if change else ""
         return self._database.batches(
             at_once,
@@ -87,7 +87,10 @@ class Changefeed:
     def mentions(
         self, change: int, after: tuple[int, int], limit: int
     ) -> list[tuple[int, int, int | None, bytes | None]]:
-        """Return (chunk, entity, introduces, positions) after a change; keys after `after`."""
+        """Return a page of (chunk, entity, introduces, positions) written after a change.
+
+        It begins after the key (chunk, entity) `after` and has `limit` rows at most.
+        """
         by = "INDEXED BY mentions_change" if change else ""
         return self._database.rows(
             f"SELECT chunk, entity, introduces, positions FROM mentions {by} "

@@ -63,7 +63,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def left_in(locked: Path, paths: list[Path], *, remove: bool) -> list[Path]:
-    """Return the paths that exist, after removing them if `remove`; [] if `locked` is locked."""
+    """Return those of the paths that exist, after removal if `remove`; [] if `locked` is locked."""
     try:
         lock = os.open(locked, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:

@@ -100,7 +100,7 @@ _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (byte
 
 
 def dump(database: Database, topics: Topics) -> Iterator[dict[str, Any]]:
-    """Yield every record, in the order of loading; Corrupt if damaged. Call it in a snapshot."""
+    """Yield every record, in the order of loading. Damage raises Corrupt. Call it in a snapshot."""
     if damaged := database.damage():
         raise Corrupt(f"{damaged[0].where} is damaged: run `hades check`; nothing was exported.")
     content: bytes | None = None

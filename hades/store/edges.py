@@ -56,7 +56,7 @@ e.row > :mark AND r.name <> :alike AND NOT EXISTS (
 
 
 def touching(row: str, direction: Direction) -> str:
-    """Return the SQL condition that edge `row` (a table alias) leaves or enters one of :nodes."""
+    """Return the SQL condition that edge `row` (an alias) leaves (out) or enters (in) :nodes."""
     ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}[direction]
     return "(" + " OR ".join(f"{row}.{end} = ANY(:nodes)" for end in ends) + ")"
 
@@ -292,7 +292,7 @@ class Edges:
             raise NotFound(f"There is no edge {edge} that is still believed.")
 
     def taken_back(self, space: int, relation: str, action: str) -> set[tuple[int, int]]:
-        """Return (source, target) of edges that are retired, by another action than `action`."""
+        """Return (source, target) of a relation's retired edges, unless `action` retired them."""
         rows = self._database.rows(
             "SELECT e.source, e.target FROM edges e JOIN changes c ON c.number = e.change "
             "WHERE e.space = ?1 AND e.relation = (SELECT id FROM relations WHERE name = ?2) "

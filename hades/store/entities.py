@@ -64,7 +64,7 @@ class Entities:
     # Finding by name
 
     def node(self, space: int, name: str, as_of: AsOf = NOW) -> int | None:
-        """Return the node of a name, or None: of a topic without an entity, else of an entity."""
+        """Return the node of a name: a topic, if that has no entity, else an entity; or None."""
         row = self._topic(space, name)
         if row is not None and row[1] is None:
             return int(row[0]) << 3 | NodeKind.TOPIC
@@ -175,7 +175,7 @@ class Entities:
     ) -> list[Entity]:
         """Return entities by name, each with its aliases and the entities merged into it.
 
-        Only names that match `glob` and follow (name, id) `after`, at most `limit`.
+        List only names that match `glob` and come after (name, id) `after`, at most `limit`.
         """
         known = self._database.moment(as_of)[1]
         roots = self.roots(space, as_of)

@@ -148,7 +148,7 @@ class ExcerptFeed(Changefeed):
         )
 
     def vectors(self, encoder: str, change: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
-        """Return (node, vector) of its chunks and edges as one batch."""
+        """Return an iterator of one batch: all (node, vector) of its chunks and edges."""
         if encoder not in self._vectors:
             self._vectors[encoder] = self._database.rows(
                 "SELECT v.node, v.vector FROM embeddings v JOIN encoders e ON e.id = v.encoder "

@@ -8,7 +8,7 @@ from hades.store.database import Database
 
 
 class Idempotency:
-    """Answers by space, actor and the key that the actor chose."""
+    """Stored answers to requests, keyed by space, actor and the actor's idempotency key."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -81,7 +81,7 @@ class Links:
         return self._database.rows(_MENTIONS, topics=topics, **self._at(as_of))
 
     def edges(self, space: int, topics: list[int], as_of: AsOf) -> list[tuple[int, int]]:
-        """Return (source, target) of edges that hold: all written ones, and those topics state."""
+        """Return (source, target) of edges that hold: all written ones and those of `topics`."""
         return self._database.rows(_EDGES, space=space, topics=topics, **self._at(as_of))
 
     def vectors(
@@ -92,7 +92,7 @@ class Links:
         return self._database.rows(_VECTORS, **wanted, **self._at(as_of))
 
     def to_gone(self, space: int, as_of: AsOf, limit: int) -> list[int]:
-        """Return edges that hold although a topic at one end was forgotten or has no state."""
+        """Return ids of edges that hold, though a topic at an end was forgotten or has no state."""
         return self._database.column(_GONE, space=space, limit=limit, **self._at(as_of))
 
     def _at(self, as_of: AsOf) -> dict[str, int]:

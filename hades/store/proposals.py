@@ -39,7 +39,7 @@ class Proposals:
         why: str = "",
         status: str = "waiting",
     ) -> int:
-        """Add a proposal and return its number; if not waiting, `by` has decided it as well."""
+        """Add a proposal and return its number. If `status` is not waiting, `by` has decided it."""
         actor, decided = self._database.actor_id(by), status != "waiting"
         return self._database.insert(
             "proposals",
@@ -72,7 +72,7 @@ class Proposals:
         limit: int | None = None,
         since: int = 0,
     ) -> list[Proposal]:
-        """Return proposals after a number, made since a time, by number; of any status if None."""
+        """Return proposals above the number `after`, made since a time; any status if None."""
         rows = self._database.rows(
             _SELECT + "WHERE p.space = ?1 AND (p.status = ?2 OR ?2 IS NULL) AND p.id > ?3 "
             "AND p.at >= ?5 ORDER BY p.id LIMIT ?4",

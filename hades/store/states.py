@@ -100,7 +100,7 @@ class States:
         self.archive = Archive(database)
 
     def state(self, space: int, topic: str, as_of: AsOf) -> State:
-        """Return the state of a topic as of a moment. Raise NotFound if none, or forgotten."""
+        """Return the state of a topic as of a moment. Raise NotFound if missing or forgotten."""
         row = self._latest(space, topic)[0] if as_of.is_now else None
         if not as_of.is_now or (row is not None and row.planned):
             valid, known = self._database.moment(as_of)
@@ -115,7 +115,7 @@ class States:
         return to_state(topic, row, self._content(topic, row), self._originals(row))
 
     def version(self, space: int, topic: str, version: int, as_of: AsOf) -> State:
-        """Return a version known at a moment, else raise NotFound. Forgotten: without content."""
+        """Return a version known at a moment, or raise NotFound. A forgotten one has no content."""
         known = self._database.moment(as_of)[1]
         topic_id = self.id(space, topic)
         row = self._row(_VERSIONS, topic=topic_id, first=version, last=version, known=known)
@@ -145,7 +145,7 @@ class States:
             yield to_state(topic, row, content or b"", self._originals(row))
 
     def whole(self, space: int, states: Iterable[State], as_of: AsOf) -> Iterator[State]:
-        """Yield the states of a history that was read without `archived`, with their contents."""
+        """Yield states that `history` read without `archived`; archived ones now have contents."""
         for state in states:
             is_archived = state.tier == "archive"
             yield self.version(space, state.topic, state.version, as_of) if is_archived else state

@@ -108,7 +108,7 @@ class Store:
         return [self.chunks.kept.tier("texts"), archive.kept.tier("archived texts")]
 
     def tiers(self) -> list[Tier]:
-        """Return the same as `kept_tiers`, then the store itself, and its archive if any."""
+        """Return the tiers of `kept_tiers`, the store itself, and its archive if there is one."""
         archive = self.topics.archive
         archived = archive.states()
         stored = self.database.value("SELECT count(*) FROM states") - archived
@@ -228,7 +228,7 @@ class Store:
         return PgVector(self.database, encoder)
 
     def excerpt(self, chunks: Sequence[int], nodes: Sequence[int]) -> Store:
-        """Return a copy of this store whose changefeed has only these chunks and nodes' edges."""
+        """Return a copy of this store; its changefeed has these chunks and edges around nodes."""
         excerpt = copy.copy(self)
         excerpt.changefeed = ExcerptFeed(self.database, chunks, nodes)
         return excerpt

@@ -43,7 +43,7 @@ class StateOfPeriod(NamedTuple):
 
 
 class StoredSummary(NamedTuple):
-    """A summary as it was at a moment."""
+    """The state of a summary that holds at a moment."""
 
     id: int
     topic: str
@@ -54,7 +54,7 @@ class StoredSummary(NamedTuple):
 
     @property
     def period(self) -> SummaryPeriod:
-        """The period that it summarises."""
+        """The period that this summary covers."""
         return SummaryPeriod.around(self.level, day_of(self.valid_from) - 1)
 
 
@@ -65,7 +65,7 @@ class Summaries:
         self._database = database
 
     def states(self, space: int, since: int, until: int, as_of: AsOf) -> list[StateOfPeriod]:
-        """Return states, no summaries, begun from `since` until before `until`, oldest first."""
+        """Return states, no summaries, that began from `since` until before `until`, by time."""
         rows = self._database.rows(
             "SELECT s.id, t.name, s.version, s.valid_from, t.kind, "
             "CASE WHEN s.encoding IS NULL THEN 1 ELSE 0 END, coalesce(s.importance, ?4) "
@@ -77,7 +77,7 @@ class Summaries:
         return [StateOfPeriod._make(row) for row in rows]
 
     def told_by_day(self, space: int, as_of: AsOf) -> dict[int, set[ToldEdge]]:
-        """Return, by day, the written edges that began or ended then, without `similar_to`."""
+        """Map each day to the written edges that began or ended on it, as believed at a moment."""
         by_day = defaultdict[int, set[ToldEdge]](set)
         for edge in self._database.rows(
             "SELECT e.id, e.valid_from, e.valid_to FROM edges e "

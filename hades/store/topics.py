@@ -113,7 +113,7 @@ class Topics(States):
     def current_notes(
         self, space: int, chunks: Sequence[int], since: int, recent: int
     ) -> dict[int, tuple[str, int, int, float, str | None]]:
-        """Return topic, version, start, confidence and author of current notes, by state.
+        """Map states of current notes to (topic, version, start, confidence, author).
 
         These are notes with one of the chunks, and notes among the newest `recent` states that were
         written after the change `since`.

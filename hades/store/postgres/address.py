@@ -47,9 +47,10 @@ class ServerAddress:
 
     @property
     def files(self) -> Path:
-        """The path beside which its indexes, uploads and keys are here; makes the folder.
+        """The path beside which its indexes, uploads and keys are on this machine.
 
-        Each database user has another path, because users may see different rows.
+        Reading it creates the folder. Each database user has another path, because users may see
+        different rows.
         """
         given = conninfo_to_dict(self.conninfo)
         names = [str(given.get(key, "")) for key in ("host", "hostaddr", "port", "dbname", "user")]

@@ -395,7 +395,7 @@ class PostgresDatabase(Database):
     # The database
 
     def write_clock(self) -> int:
-        """Return the time for a write. A role limited to some spaces gets at most the server's."""
+        """Return the time for a write; for a role limited to some spaces, at most the server's."""
         now = self.clock()
         return min(now, self.value(_SERVER_CLOCK)) if self.address.sees else now
 
