@@ -88,7 +88,7 @@ class Adjacency:
 
     @classmethod
     def undirected(cls, count: int, a: Any, b: Any, w: Any) -> Adjacency:
-        """Build a graph with an arc in both directions for every pair of `a` and `b`."""
+        """Build a graph with arcs of weight `w` in both directions between `a` and `b`."""
         a, b, w = np.asarray(a, np.int64), np.asarray(b, np.int64), np.asarray(w, np.float64)
         both = np.concatenate
         return cls.directed(count, both([a, b]), both([b, a]), both([w, w]))

@@ -69,7 +69,7 @@ class ArrayStore:
         self._name = name
 
     def load(self, revision: dict[str, Any], now: int) -> tuple[int, dict[str, Array]] | None:
-        """Return the change number and the arrays, or None if saved for another revision.
+        """Return change number and arrays saved for a revision (format, generation …), or None.
 
         Arrays of a later change than `now` are ignored: the memory was restored from a backup
         since. A damaged file is removed.

@@ -178,7 +178,7 @@ class Loader:
             database.run("DELETE FROM inverses")
 
     def take(self, record: dict[str, Any]) -> None:
-        """Load one record. Changes, purges and stored answers are skipped if numbers must shift."""
+        """Load one record. Skip changes, purges and stored answers unless all numbers stay."""
         row = dict(record)
         table = row.pop("table")
         if table not in _TABLES:

@@ -190,7 +190,7 @@ class Entities:
         return [*self._shown(rows, groups, roots, as_of)]
 
     def get(self, space: int, name: str, as_of: AsOf = NOW) -> Entity:
-        """Return the entity of a name, in the same form as `list`."""
+        """Return the entity of a name, in the same form as `list`, or raise NotFound."""
         entity = self._find(space, name, as_of)
         if entity is None:
             raise NotFound(f"There is no entity {name!r} in this space.")

@@ -69,7 +69,7 @@ _WHICH = {
 def hop(
     database: Database, chunks: Sequence[int], named: Sequence[int], limit: int, worth: float
 ) -> list[int]:
-    """Return other chunks that share names with these or `named` (weight `worth`), best first."""
+    """Return other chunks that mention names of these, or `named` (weight `worth`), best first."""
     return database.column(_HOP, list(chunks), list(named), limit, worth)
 
 

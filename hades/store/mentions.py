@@ -173,7 +173,7 @@ class Mentions:
     def find(
         self, entities: Sequence[int], valid: int, known: int, limit: int
     ) -> list[tuple[int, bytes]]:
-        """Return (chunk, positions) of chunks at a moment that mention one of these entities."""
+        """Return (chunk, joined positions) of chunks at a moment that mention these entities."""
         rows = self._database.rows(_MENTIONS, list(entities), valid, known, limit)
         of_chunk: dict[int, bytes] = {}
         for chunk, positions in rows:

@@ -30,7 +30,7 @@ class Sources:
         return dict(self._database.rows(sql, space, root))
 
     def forgotten(self, space: int, root: str) -> dict[str, bytes]:
-        """Return the topics of a root that a user forgot, with their fingerprints then.
+        """Return the topics of a root that a user forgot, with their last fingerprints.
 
         Topics that were forgotten because their source was removed are left out.
         """

@@ -62,14 +62,14 @@ class Spaces:
         return str(self._database.value("SELECT name FROM spaces WHERE id = ?", space))
 
     def create(self, write: Write, name: str) -> Space:
-        """Create an empty space."""
+        """Create an empty space. Raise Conflict if the name is taken."""
         if self._database.row("SELECT 1 FROM spaces WHERE name = ?", name):
             raise Conflict(f"The space {name!r} exists already.")
         write.space = self._database.insert("spaces", name=name, created_at=write.at)
         return Space(name, from_micros(write.at))
 
     def drop(self, write: Write, name: str) -> None:
-        """Erase a space with everything in it."""
+        """Erase a space with everything in it. The default space is refused."""
         space = self.id(name)
         if name == "default":
             raise InvalidInput("The default space cannot be dropped: purge its topics instead.")

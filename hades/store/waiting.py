@@ -64,7 +64,7 @@ class Waiting:
         return [Pending(*row) for row in rows]
 
     def are_many(self, space: int) -> bool:
-        """Return whether too many states of a space wait to sort them for every question."""
+        """Return whether so many states of a space wait that sorting them takes too long."""
         few = self._database.column(
             f"SELECT p.state {_WAITING} WHERE t.space = ? LIMIT ?", space, LOOKED_THROUGH_AT_MOST
         )
