@@ -48,7 +48,7 @@ def changed_by(
 
 
 def unrelate(store: Store, write: Write, edge: Edge, at: datetime, *, mistake: bool) -> None:
-    """End an edge at a moment; with `mistake`, retire it as never true."""
+    """End an edge at a moment after its start; with `mistake`, retire it as never true."""
     if mistake:
         store.edges.retire(write, edge.id)
     elif at <= edge.valid_from:
@@ -60,7 +60,7 @@ def unrelate(store: Store, write: Write, edge: Edge, at: datetime, *, mistake: b
 
 
 def end_edges_of(store: Store, write: Write, space: int, node: int, at: datetime) -> None:
-    """End every edge of a node that is forgotten from a moment on."""
+    """End every edge of a node that is forgotten at a moment; retire edges that begin later."""
     wanted = EdgeFilter(node=node, any_time=True, exact=True)
     for edge in store.edges.find(space, wanted, NOW):
         if edge.valid_to is None or edge.valid_to > at:
@@ -81,7 +81,10 @@ def change_fact(
     content: str | None,
     evidence: str,
 ) -> FactChange:
-    """Close edges that no longer hold and open their replacements.
+    """End the edges `closing` at a moment, and open their replacements.
+
+    A replacement leads to `to`, or to the same target. Its relation is `new_relation`, else the
+    inverse of `relation`, else `relation` if `to` is given. Otherwise the edges are only ended.
 
     With `content`, also write a new state of the subject. If `closing` is empty and `to` is given,
     only the new edge is opened.
@@ -133,7 +136,7 @@ def change_fact(
 def when_changed(
     store: Store, space: int, node: int, before: str, after: str | None, as_of: AsOf
 ) -> RelationChange:
-    """Return the last time one relation gave way to another; raise NotFound if it never did."""
+    """Return when `before` last ended and, if given, `after` followed; NotFound if never."""
     wanted = EdgeFilter(node=node, direction="out", any_time=True)
     edges = store.edges.find(space, wanted, as_of)
     by_id = {edge.id: edge for edge in edges}

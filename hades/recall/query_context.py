@@ -90,7 +90,7 @@ class QueryContext:
         return self.indexes.has_vectors or bool(np.isin(facts, own).any())
 
     def cosine(self, vector: Floats32, words: Floats | None = None) -> Floats:
-        """Return the similarity of each chunk to a vector.
+        """Return the similarity of each chunk to a vector, by chunk number.
 
         A chunk without a vector gets the lowest similarity. With `words` (BM25 by chunk number) it
         gets a value between the lowest and the highest, in proportion to its BM25.
@@ -105,7 +105,7 @@ class QueryContext:
         return near
 
     def words(self, question: str) -> Floats:
-        """Return the BM25 of each chunk, by chunk number."""
+        """Return the BM25 of each chunk, by chunk number; 0 beyond the best and the mask."""
         scores = np.zeros(len(self.mask))
         best = self.indexes.words.best(
             question,
@@ -123,5 +123,5 @@ class QueryContext:
         return np.where(self.mask, scores, 0.0)
 
     def lookup(self, keys: Sequence[str]) -> list[tuple[str, int]]:
-        """Return the entities that have one of these name keys at this moment, with the key."""
+        """Return (key, entity) for each entity with one of these name keys at this moment."""
         return self.store.mentions.named(self.space, keys, self.indexes.moment(self.as_of)[1])

@@ -34,7 +34,7 @@ class AskedQuestion:
     text: str
     intent: Intent
     evidence: str
-    """The words that decided the intent."""
+    """Why it has this intent, such as `it says “why”`."""
     mode: Mode
     space: str
     as_of: AsOf
@@ -42,7 +42,7 @@ class AskedQuestion:
 
 @dataclass(slots=True)
 class Stage:
-    """A stage that is running."""
+    """A stage that is running; it sets the counts of its report."""
 
     name: str
     ends: float
@@ -173,7 +173,7 @@ class Run:
         )
 
     def look_at(self, documents: list[int], stage: Stage) -> list[int]:
-        """Return the documents that may be read within `docs_max`; each is counted once."""
+        """Count documents as read, each once; return those within the plan's `docs_max`."""
         allowed = []
         for document in documents:
             if document not in self.seen:

@@ -27,7 +27,7 @@ _WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def is_english_question(question: str) -> bool:
-    """Return whether enough words of a question are English."""
+    """Return whether enough words of a question are frequent in English questions."""
     plain = _plain_words(question)
     known = sum(word in _QUESTION_WORDS for word in plain)
     others = sum(word in _OTHERS for word in plain)

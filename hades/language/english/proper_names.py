@@ -113,7 +113,7 @@ NAME_PHRASE = lazy_pattern(
 
 
 def is_name(key: str) -> bool:
-    """Return whether a name's key is worth storing."""
+    """Return whether a name's key is worth storing: not too long or short, not all stop words."""
     parts = key.split(" ")
     if len(parts) > WORDS_AT_MOST or sum(map(len, parts)) < CHARACTERS_AT_LEAST:
         return not key.isascii() and 2 <= len(key) <= WORDS_AT_MOST * 2

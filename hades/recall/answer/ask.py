@@ -94,7 +94,10 @@ _Reply = tuple[float, tuple[_Read, ...]]
 
 
 def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
-    """Return the best few sentences of a recall, each with the number of its passage."""
+    """Return the sentences of a recall that answer its question, or none, without a model.
+
+    Each has the number of its passage or fact. Without an encoder, only words are compared.
+    """
     if recall.intent is Intent.RELATION:
         edges = enumerate(recall.facts, start=1)
         found = (Sentence(fact.text, fact.score, number, "fact") for number, fact in edges)
@@ -160,7 +163,7 @@ def _in_order(read: Sequence[_Read]) -> list[_Read]:
 
 
 def _nearer(question: str, ranked: Sequence[_Read], encoder: Encoder) -> list[_Read]:
-    """Return the sentences, the best of them with their cosine with the question."""
+    """Return all sentences; the SENTENCES_ENCODED best get their cosine with the question."""
     best, rest = ranked[:SENTENCES_ENCODED], ranked[SENTENCES_ENCODED:]
     vectors = encoder.encode([question, *(sentence.text for sentence in best)])
     cosines = vectors[1:] @ vectors[0]

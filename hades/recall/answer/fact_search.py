@@ -47,7 +47,7 @@ CHANCE_AT_LEAST = 0.04
 
 
 def find_facts(stage: Stage, search: SearchQuery, encoder: Encoder, limit: int) -> list[Fact]:
-    """Find the facts a question may mean, best first."""
+    """Return at most `limit` told facts that a question may mean, likeliest first."""
     question, asked = search.text, search.time
     held = _held(search.query, asked) if limit else np.zeros(0, np.int64)
     if not len(held):
@@ -106,7 +106,7 @@ def _candidates(
 
 
 def _held(query: QueryContext, asked: TimeAsked) -> Ints:
-    """Return the ids of the facts of the time asked about."""
+    """Return the ids of the facts of the time asked about that pass the filter by topic."""
     rows = query.edges
     known = query.indexes.moment(query.as_of)[1]
     held = (rows["space"] == query.space) & (rows["recorded_at"] <= known)
@@ -118,7 +118,7 @@ def _held(query: QueryContext, asked: TimeAsked) -> Ints:
 
 
 def _said(stage: Stage, query: QueryContext, question: str, facts: Ints) -> dict[int, Edge]:
-    """Return those of the facts that share words with the question, best first, by id."""
+    """Return the facts, among these ids, that share most words with the question, best first."""
     if "words" not in stage.run.plan.retriever.retrievers or not len(facts):
         return {}
     has = query.fact_terms.having(facts, query.indexes.words.terms(question))
@@ -155,7 +155,7 @@ def _numbers_apart(read: Sequence[_NearFact], said: set[str]) -> list[_NearFact]
 
 
 def _near(query: QueryContext, vector: Floats32, held: Ints) -> dict[int, float]:
-    """Return those of the facts that are nearest in meaning, with their similarity, by id."""
+    """Return the ids, among `held`, of facts nearest in meaning, each with its similarity."""
     rows, facts = query.edges, query.indexes.facts
     all_ids = np.unique(facts.chunks)
     mask, own = (np.isin(all_ids, ids) for ids in (held, rows["id"][rows["space"] == query.space]))

@@ -48,7 +48,7 @@ LIKELY = 0.9
 def overview(
     run: Run, store: Store, scope: Scope, asked: AskedQuestion, usual: int
 ) -> Recall | None:
-    """Answer from summaries; None if the question wants none, or if there are none for it."""
+    """Return a recall made of summaries; None if the question wants none or none fits."""
     wanted, question = run.plan.level, asked.text
     narrowed = scope.tag or scope.kind or scope.glob  # a summary is of all topics
     asks_for_it = wanted or (wanted is None and asked.intent in (Intent.RECENT, Intent.OVERVIEW))
@@ -170,7 +170,7 @@ def _about(
 def _read(
     store: Store, scope: Scope, lines: Sequence[tuple[str, Cited]], stage: Stage
 ) -> tuple[list[Passage], list[Fact]]:
-    """Return the lines as passages that cite their originals, and as facts."""
+    """Return the lines that cite a state as passages, and those that cite an edge as facts."""
     passages, facts, lost = list[Passage](), list[Fact](), list[str]()
     for at, (text, (topic, number)) in enumerate(lines):
         with suppress(NotFound):  # the original was not known at the time asked about

@@ -116,7 +116,7 @@ def _meant(
 def find_related(
     run: Run, found: Found, ranking: Ranking, asked: RelationAsked
 ) -> tuple[RelationAsked, Ranking]:
-    """Find the edges asked for, and put the passages that state them first."""
+    """Return the request with the edges found, and the ranking with their passages first."""
     with run.stage("relation") as stage:
         related = _find(found.search.query, asked)
         stage.found = len(related.edges)
@@ -216,7 +216,7 @@ def _put_first(found: Found, ranking: Ranking, related: RelationAsked) -> Rankin
 def _naming(
     query: QueryContext, asked: RelationAsked, known: Collection[int | None]
 ) -> PlacedEdges:
-    """Return the places where code names a symbol without an edge to it, as edges `names`."""
+    """Return new edges `names` for chunks of code that name a symbol without an edge to it."""
     found: dict[int, Edge] = {}
     for node, name in asked.nodes.items():
         said = query.indexes.words.saying(name_key(symbol_tail(name)))

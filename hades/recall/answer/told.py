@@ -52,7 +52,8 @@ class _Unit:
 
 
 def from_notes(recall: Recall) -> Answer:
-    """Answer from notes and facts, best first."""
+    """Answer with notes and facts, best first or by time; empty if the question's names are not
+    in them."""
     terms = terms_of(recall.question)
     if not terms.weights and recall.wants is Wants.STATE:
         return Answer(recall.question, (), recall)  # a greeting asks for nothing
@@ -145,7 +146,7 @@ def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
 
 
 def _is_of_another_time(recall: Recall, passage: Passage) -> bool:
-    """Return whether nothing was noted at the time asked about and this does not mention it."""
+    """Return whether nothing was noted at the time asked about and a passage does not name it."""
     nothing = any(note.reason is Reason.NOTHING_NOTED for note in recall.reasons)
     when = said(recall.time.said) - UNITS if recall.time and nothing else None
     return when is not None and not (when and when <= said(passage.chunk.text))
@@ -186,7 +187,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _best(parts: Sequence[str], terms: QuestionTerms, most: int) -> str:
-    """Return the sentences with most of a question, and those beside them, in order."""
+    """Return up to `most` words: sentences with most of a question, or beside such, in order."""
     worth = [
         sum(weight for term, weight in terms.weights.items() if term in own)
         + terms.is_answered_in_kind(part)

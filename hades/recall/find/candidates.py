@@ -45,7 +45,7 @@ def choose_candidates(stage: Stage, found: Found) -> Candidates:
 
 
 def strongest(seeds: Seeds, walks: Walks) -> Ints:
-    """Return the passages with the highest sum of walk and prior, best first."""
+    """Return the STRONGEST passages: those with the highest sum of walk and prior, best first."""
     walked = walks.joined / max(1e-12, float(walks.joined.max(initial=0.0)))
     both = np.where(seeds.mask, walked + seeds.prior, -1.0)
     # The sums of the five best by prior bound the result from below, which saves sorting all.
@@ -106,7 +106,7 @@ def _current_versions(query: QueryContext, versions: NoteVersions, prior: Floats
 
 
 def _with_current(chosen: Sequence[int], current: Mapping[int, int]) -> list[int]:
-    """Put the current version of a note behind each earlier one, and drop the last candidates."""
+    """Insert the current version of a note after each earlier one; drop others to make room."""
     kept: dict[int, None] = {}
     for number in chosen:
         both = dict.fromkeys((number, current.get(number, number)))

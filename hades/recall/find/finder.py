@@ -178,7 +178,7 @@ class Finder:
             yield self.indexes
 
     def saying(self, space: int, names: Sequence[str]) -> set[int]:
-        """Return the chunks of a space, of any time, that contain one of these names."""
+        """Return the ids of chunks of a space, of any time, that contain one of these names."""
         with self._catching_up:
             self.indexes.catch_up(space)
             held = self.indexes.snapshot()
@@ -222,7 +222,7 @@ class Finder:
             return self._hits(found, as_of, limit)
 
     def topics(self, scope: Scope) -> list[int] | None:
-        """Return the topics that pass the filters; None without a filter."""
+        """Return the ids of the topics that pass the filters, sorted; None without a filter."""
         chosen: set[int] | None = None
         feed = self._store.changefeed
         if scope.tag is not None:
@@ -263,7 +263,8 @@ class Finder:
         as_of: AsOf,
         found: Mapping[str, Mapping[int, float]] = MappingProxyType({}),
     ) -> list[Hit]:
-        """Return chunks with their scores as hits, in the order given; `found` is by retriever."""
+        """Return the chunks of `scores` (by id) as hits, in order; `found` has each retriever's
+        scores."""
         chunks = self._store.chunks.find(list(scores), as_of)
         return [
             Hit(
@@ -297,7 +298,7 @@ def _to_one_scale(scores: dict[int, float]) -> dict[int, float]:
 
 
 def chosen_retrievers(retriever: str | Iterable[str] | None) -> tuple[RetrieverName, ...]:
-    """Return the chosen retrievers in fixed order; by default meaning and words."""
+    """Return the named retrievers in fixed order, or meaning and words; refuse unknown names."""
     if retriever is None:
         return ("meaning", "words")
     if not isinstance(retriever, str | Iterable):

@@ -50,7 +50,7 @@ def lent(graph: GraphView, scores: Floats) -> Floats:
 
 
 def _joined(graph: GraphView, square: Floats, chunks: Ints) -> Floats:
-    """Add to the squares of chunks a part of their neighbours' squares."""
+    """Return the squares of these chunks, plus a part of their neighbours' squares."""
     before, after = graph.previous[chunks], graph.next[chunks]
     near = _at(square, before) + _at(square, after)
     far = _at(square, _step(graph.previous, before)) + _at(square, _step(graph.next, after))
@@ -67,7 +67,7 @@ def _step(to: Ints, chunks: Ints) -> Ints:
 
 
 def best(scores: Floats, mask: Flags, limit: int, least: float = 0.0) -> Ints:
-    """Return the chunk numbers of the highest positive scores, best first; ties go to the older.
+    """Return the numbers of the best chunks with positive scores, best first, then older first.
 
     `least` saves work: it is a score that at least `limit` chunks are known to reach.
     """
@@ -79,7 +79,7 @@ def best(scores: Floats, mask: Flags, limit: int, least: float = 0.0) -> Ints:
 
 
 def nth_best(scores: Floats) -> float:
-    """Return the score a chunk must reach to be among a retriever's best."""
+    """Return the FOUND_BY_RETRIEVER-th best positive score; 0 if there are fewer."""
     positive = scores[scores > 0]
     if len(positive) < FOUND_BY_RETRIEVER:
         return 0.0

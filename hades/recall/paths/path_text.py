@@ -102,7 +102,7 @@ class PathWriter:
         return self._chunk(number).topic if self._is_chunk(number) else self.node(number).name
 
     def _step(self, numbers: Sequence[int], at: int) -> tuple[Step, Belief, int]:
-        """Return a step, its belief and its arcs: two if a passage is shown by its title."""
+        """Return a step, its belief, and its number of arcs: 2 if a chunk is shown by its title."""
         one, two = numbers[at], numbers[at + 1]
         if at + 2 < len(numbers) and self._is_chunk(two) and self._is_entity(numbers[at + 2]):
             three, title = numbers[at + 2], self._title(two)
@@ -221,7 +221,7 @@ def path_of(
 
 
 def step_along(edge: Edge, target: Node, *, forward: bool) -> Step:
-    """Return an edge as a step to one of its ends."""
+    """Return an edge as a step to `target`, one of its ends; `forward` if it is the edge's."""
     chunk = edge.provenance.chunk if edge.provenance else ""
     snippet = _shortened(edge.evidence)
     return Step(edge.relation, target, edge.weight, forward, snippet, chunk)

@@ -32,7 +32,7 @@ FOUND_NODES = 200
 
 
 def find_paths(run: Run, found: Found, ranked: Ints, passages: Sequence[int]) -> list[Path]:
-    """Find paths from the question to passages, best first, then those of the beam.
+    """Return paths from the question to passages, best first, then those of the beam.
 
     `ranked` are the candidates in whose graph paths are sought; both are chunk numbers.
     """
@@ -144,7 +144,7 @@ class Pathways:
         return len(nodes) == 2 and is_mention and graph.first_entity + graph.title_of[chunk] == name
 
     def _found_graph(self, passages: Ints) -> tuple[Ints, Adjacency]:
-        """The graph of what was found: its nodes, and their arcs among each other."""
+        """Return the node numbers of the small graph, sorted, and its arcs by position in them."""
         graph = self._graph
         chunks = np.union1d(self._ranked, passages)
         counts, targets, weights = PathArcs(graph).of(chunks)
@@ -172,7 +172,7 @@ class Pathways:
         return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight[inside][once])
 
     def _related_to(self, named: Ints) -> Ints:
-        """Return the entities and topics next to the names in the question, the strongest."""
+        """Return the strongest RELATED_AT_MOST entities and topics next to these entities."""
         graph = self._graph
         _, targets, weights = graph.adjacency.of(named)
         stated = (targets >= graph.first_entity) & ~graph.barred[targets]

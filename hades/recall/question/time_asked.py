@@ -74,7 +74,10 @@ class TimeAsked:
         return starts <= self.until
 
     def fits(self, starts: Ints, ends: Ints, first: Flags) -> Any:
-        """Return 1 for versions of notes that held at the time asked about, else 0."""
+        """Return 1 for versions of notes that fit the time asked about, else 0.
+
+        `first` says which are the first of their note.
+        """
         if self.wants_happenings or self.is_any:
             return np.ones(len(starts))
         if self.kind is TimeKind.ORIGIN:
@@ -84,7 +87,7 @@ class TimeAsked:
         return ((starts <= self.until) & (ends > self.since)).astype(float)
 
     def since_event(self, start: int) -> TimeAsked:
-        """Return this time as starting when its event was noted."""
+        """Return this time as the window that begins at `start`, when its event was noted."""
         words = self.words and replace(self.words, since=from_micros(start))
         return replace(self, since=start, kind=TimeKind.SINCE, words=words)
 

@@ -38,7 +38,7 @@ _LEAST = 1e-4
 
 
 def passage_features(found: Found, candidates: Candidates) -> Floats32:
-    """Read the features: one row a candidate, one column a feature, in the order of FEATURES."""
+    """Compute a row of features for each candidate, with the columns in the order of FEATURES."""
     query, at = found.search.query, candidates.numbers
     said = has_term, weight = found.search.terms_said(at)
     among = _CandidateGraph(query.graph, found.seeds.named, at)
@@ -126,7 +126,7 @@ class _CandidateGraph:
         return joined
 
     def _shared(self, named: Ints, m: int) -> Floats32:
-        """Return the weight of the names that two candidates share, without the question's."""
+        """Return a matrix: the weight of names that two candidates share and the question lacks."""
         asked = np.isin(self.entity, named)
         names, place, count = np.unique(
             self.entity[~asked], return_inverse=True, return_counts=True

@@ -37,7 +37,7 @@ passages then have 1 to 1.5 points more of the gold of four sets (2Wiki 97.4 →
 def rank_candidates(
     run: Run, found: Found, ranker: Ranker, limit: int, intent: Intent = Intent.LOOKUP
 ) -> Ranking:
-    """Rank the candidates and keep the `limit` best."""
+    """Choose candidates from all that was found, rank them, and return the `limit` best."""
     plan, query, recent = run.plan.reranker, found.search.query, intent is Intent.RECENT
     with run.stage("rank", plan.timeout_ms) as stage:
         candidates = choose_candidates(stage, found)

@@ -84,7 +84,7 @@ class Ranker:
         """One weight for each feature of a belief, and last a constant, by name in BELIEFS."""
 
     def rank(self, features: Table) -> Ranked:
-        """Score the candidates of one question."""
+        """Score the candidates of one question by the model for their kind (`kind_of`)."""
         kind = kind_of(features)
         scores = self.scores(features, kind)
         belief = "notes_belief" if kind == "notes" else "belief"
@@ -106,7 +106,7 @@ class Ranker:
         return np.asarray(1 / (1 + np.exp(-(x @ weights[:-1] + weights[-1]))), float)
 
     def scores(self, features: Table, kind: str) -> Floats:
-        """Return the scores of one model."""
+        """Return each candidate's score by the model `kind`."""
         columns = features[:, COLUMNS[kind]]
         return np.asarray(standardised(columns) @ self.weights[kind], float)
 
@@ -124,7 +124,7 @@ class Ranker:
 
     @classmethod
     def load(cls, path: Path) -> Ranker:
-        """Read what `save` wrote."""
+        """Read what `save` wrote; raise Corrupt if the file cannot be used."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             return cls(
@@ -152,7 +152,7 @@ def fused(prior: Floats, walked: Floats, belief: Floats, weights: FusionWeights)
 
 
 def kind_of(features: Table) -> str:
-    """Return which model ranks these candidates."""
+    """Return the model that ranks these candidates: `notes`, `turns`, `linked` or `plain`."""
     if features.shape[1] == len(NOTE_FEATURES):
         return "notes"
     if len(features) and float(features[:, _TURN].mean()) >= TURNS_SHARE:
@@ -163,13 +163,13 @@ def kind_of(features: Table) -> str:
 
 
 def standardised(features: Table) -> Table:
-    """Return each feature in deviations from its mean among the candidates."""
+    """Return each feature in standard deviations from its mean among the candidates."""
     spread: Table = (features - features.mean(0)) / (features.std(0) + SPREAD)
     return spread
 
 
 def belief_features(features: Table, scores: Floats, kind: str) -> Floats:
-    """Return the features of the candidates' probabilities."""
+    """Return, for each candidate, the features of the probability that it answers (BELIEFS)."""
     rank = log_ranks(scores)
     if kind == "notes":
         own = features[:, _NOTE_BELIEF_COLUMNS].T

@@ -103,7 +103,7 @@ def below_superseding(
 
 
 def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]:
-    """Return the sentences that no later version restates, by chunk number of the earlier one."""
+    """Return, by chunk number of an earlier version, its sentences that no later one restates."""
     held, clusters = {}, succession.clusters
     for row, own in enumerate(notes.vectors):
         after, sentences = notes.later_rows(row), notes.sentences(row)
