@@ -106,8 +106,8 @@ def draws(
 ) -> Iterator[Draw]:
     """Yield small memories of at most `notes` notes, as (events, questions).
 
-    They have QUESTIONS_ENOUGH questions in all, or there are DRAWS_AT_MOST of them. The whole set
-    is yielded if `notes` is None or not smaller than the set.
+    Stop when they have QUESTIONS_ENOUGH questions in all, or after DRAWS_AT_MOST draws. Yield only
+    the whole set if `notes` is None or not smaller than the set.
     """
     if notes is not None and notes < 1:
         raise InvalidInput(f"A memory has at least one note, not {notes}.")

@@ -131,7 +131,7 @@ def measure(
     on_progress: Progress | None = None,
     held_out: tuple[Ranker, Ranker] | None = None,
 ) -> Measured:
-    """Ask every question of each system, or of those named, and score the answers.
+    """Ask every question of each system, or of those named, and score the rankings.
 
     With `held_out`, a question is ranked by the ranker of its half: the first must not be trained
     on half 0, the second not on half 1.

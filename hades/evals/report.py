@@ -16,7 +16,7 @@ _UNKNOWN = "–"
 
 
 def write_report(measured: Measured | ByType, folder: Path) -> list[Path]:
-    """Write `NAME.md` and `NAME.json` into a folder, which is made; return their paths."""
+    """Write `NAME.md` and `NAME.json` into a folder, made if needed; return their paths."""
     page, data = (folder / f"{measured.dataset}.{kind}" for kind in ("md", "json"))
     try:
         folder.mkdir(parents=True, exist_ok=True)

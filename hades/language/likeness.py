@@ -36,7 +36,7 @@ def trigrams(key: str) -> frozenset[str]:
 
 
 def jaccard(one: str, other: str) -> float:
-    """Return the share of trigrams that two keys have in common."""
+    """Return the share of all trigrams of two keys that both have."""
     first, second = trigrams(one), trigrams(other)
     return len(first & second) / len(first | second)
 

@@ -46,7 +46,7 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def sentences(text: str, at_most: int | None = None) -> list[str]:
-    """Return the sentences of a text in order; with `at_most`, only the first are read."""
+    """Return the sentences of a text in order; with `at_most`, only this many from its start."""
     return [text[start:end] for start, end in islice(spans(text), at_most)]
 
 

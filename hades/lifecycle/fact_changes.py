@@ -42,7 +42,7 @@ def relate(
 def changed_by(
     store: Store, space: int, draft: EdgeDraft, starts: datetime, *, exclusive: bool
 ) -> list[Edge]:
-    """Return the edges that `relate` would end, extend or replace."""
+    """Return the edges that `relate` would end, extend or merge."""
     _, rivals, known = _settled(store, space, draft, starts, exclusive)
     return [*rivals, *known]
 

@@ -103,7 +103,7 @@ class Material:
 
     @property
     def is_news(self) -> bool:
-        """Whether the sources differ from those of the latest state, if that is a promotion."""
+        """Whether the latest state is not already a promotion of exactly these sources."""
         return (self.latest.promotion or {}).get("mark") != self.mark
 
 
@@ -339,7 +339,7 @@ def _with_end(sentence: str) -> str:
 def _outline(
     found: Material, paragraphs: list[Paragraph], changed: Changes, *, whole: bool
 ) -> bytes:
-    """Return the paragraphs of the new state to index, each as a block; with `whole`, all of them.
+    """Return, packed, the paragraphs of the new state to index as blocks; with `whole`, all.
 
     Otherwise these are the text of the last version, which so stays the same passage, and the
     reason if it ended something. Text of earlier versions is still found in those versions.

@@ -97,7 +97,7 @@ def _in_texts(pairs: TopicPairs, done: set[Hashable]) -> Iterator[Disagreement]:
 
 
 def _stale(pairs: TopicPairs, since: int) -> list[str]:
-    """Return a line for each topic not written or used since a time whose neighbour was written."""
+    """Return a line for each topic unwritten and unused since a time while a neighbour changed."""
     written = [max(topic.valid_from, topic.last_used or 0) for topic in pairs.topics]
     near = {pair for pair, cosine in pairs.cosine.items() if cosine >= LIKE_COSINE}
     lines = {}

@@ -59,7 +59,7 @@ class AnswerCache:
         ready: Callable[[], object],
         holds_until: Callable[[int], int],
     ) -> Recall:
-        """Return the kept answer, or make one and keep it.
+        """Return the kept answer; else make one, and keep it if it is complete and has no time.
 
         `ready` brings the memory up to date before an answer is made. `holds_until` returns until
         when an answer made at a moment holds while nothing is written.

@@ -157,7 +157,7 @@ class RecallEngine:
     def rank(
         self, scope: Scope, question: str, system: str, limit: int, on_progress: Progress | None
     ) -> list[Hit]:
-        """Return the passages in the order of one system, best first; time is hardly limited."""
+        """Return the `limit` best passages by one system, best first, with generous time limits."""
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
         with self.query_context(scope, on_progress, question) as query:

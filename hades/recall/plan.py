@@ -197,8 +197,8 @@ def make_plan(base: Plan, wanted: Plan | Mapping[str, Any]) -> tuple[Plan, tuple
 
 
 def sized(plan: Plan, tokens: int) -> dict[str, Any]:
-    """Return the values of a plan to change for a budget of tokens: a large one has room for more
-    passages and facts, a small one not for fewer."""
+    """Return the values of a plan to change for a budget of tokens. A large budget has room for
+    more passages and facts; a small one does not reduce them."""
     passages = max(plan.final_context, min(tokens // TOKENS_A_PASSAGE, PASSAGES_AT_MOST))
     return {
         "budget": {"tokens": tokens, "docs_max": max(plan.budget.docs_max, 2 * passages)},

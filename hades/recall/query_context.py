@@ -49,7 +49,7 @@ class QueryContext:
 
     @property
     def barred(self) -> Flags:
-        """The nodes that walks may not enter: hubs, and chunks that do not pass the filters."""
+        """A flag per node: whether walks may not enter it (hubs, chunks outside the mask)."""
         barred = self.graph.barred
         if self.mask is not self.graph.visible:
             barred = barred.copy()

@@ -141,7 +141,7 @@ class Run:
     def stage(
         self, name: str, timeout_ms: int | None = None, *, reads_all: bool = False
     ) -> Iterator[Stage]:
-        """Run a stage within its own time and the question's.
+        """Yield a stage limited to its own time and the question's; then add its report.
 
         With `reads_all`, statements are not limited: the stage may have to index the whole memory.
         """

@@ -135,7 +135,7 @@ def contradiction(
 
 
 def entails(old: str, new: str) -> bool:
-    """Return whether the new sentence repeats the old one: almost all its words, in its order."""
+    """Return whether the new sentence has only words of the old one, almost all, in its order."""
     one, other = _read(new), _read(old)
     if not one.row or (one.negated, one.plain) != (other.negated, other.plain):
         return False

@@ -51,6 +51,6 @@ def is_english(text: str) -> bool:
 
 
 def _plain_words(text: str) -> list[str]:
-    """Return the first word of a text and all that begin in lower case; others are names."""
+    """Return, in lower case, a text's first word and those without a capital; others are names."""
     found = _WORD.findall(text.replace("’", "'"))
     return [word.casefold() for at, word in enumerate(found) if not at or word[0].islower()]

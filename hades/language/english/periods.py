@@ -22,7 +22,7 @@ Span = tuple[datetime, datetime]
 
 
 class Period(NamedTuple):
-    """A span of time, and which word follows its words."""
+    """A span of time that some words of a question mean."""
 
     since: datetime
     until: datetime
@@ -99,7 +99,7 @@ def split_words(question: str) -> list[tuple[str, int, int]]:
 
 
 def read_period(words: QuestionWords, at: int) -> Period | None:
-    """Return the period whose words, with its article, begin at word number `at`; None if none."""
+    """Return the period that begins, with its article, at word number `at`; None without one."""
     for pattern, read, _ in RULES:
         if found := words.match(pattern, at):
             period = read(words, *found)

@@ -121,7 +121,7 @@ def is_name(key: str) -> bool:
 
 
 def extract_names(text: str) -> dict[str, str]:
-    """Return the names in a text, each once and with its kind, in order of appearance."""
+    """Return the names in a text, each once, and their kinds; phrases come before other names."""
     found: dict[str, str] = {}
     titles: list[str] = []
 

@@ -94,7 +94,7 @@ _Reply = tuple[float, tuple[_Read, ...]]
 
 
 def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
-    """Return the sentences of a recall that answer its question, or none, without a model.
+    """Return the sentences of a recall that answer its question; none if none is good enough.
 
     Each has the number of its passage or fact. Without an encoder, only words are compared.
     """

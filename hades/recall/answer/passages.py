@@ -200,7 +200,7 @@ def state_passage(
 
 
 def _retrievers(found: Found, number: int) -> tuple[str, ...]:
-    """Return the names of the retrievers that found a chunk; `graph` if only a walk did."""
+    """Return the names of the retrievers that found a chunk; a walk counts as `graph`."""
     seeds = found.seeds
     retrievers = [
         retriever

@@ -99,7 +99,7 @@ def from_summaries(recall: Recall) -> Answer:
 
 
 def sure_facts(recall: Recall) -> list[Sentence]:
-    """Return the facts that a question surely means, even among documents."""
+    """Return, as sentences, the facts that a question means with a belief of FACT_SURE or more."""
     units = (_fact(fact, number) for number, fact in enumerate(recall.facts, start=1))
     return [unit.sentence for unit in units if unit.belief >= FACT_SURE]
 

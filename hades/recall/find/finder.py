@@ -104,7 +104,7 @@ class Finder:
             index.build(on_progress)
 
     def _database_index(self) -> PgVector | None:
-        """Return the database's vector index; None if the arrays fit into `memory_mb`."""
+        """Return the database's vector index; None without one, or if arrays fit `memory_mb`."""
         if self._store.mentions.last_chunk() * excerpts.BYTES_A_CHUNK <= self._may_hold:
             return None
         return self._store.vector_index(self.encoder.model)

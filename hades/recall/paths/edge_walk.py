@@ -47,7 +47,7 @@ def neighbours(
 
 
 def direct(query: QueryContext, source: int, target: int) -> list[Path]:
-    """Return the edges between two nodes as paths of one step, strongest first; [] for a hub."""
+    """Return the edges between two nodes as one-step paths, strongest first; [] if from a hub."""
     start = query.store.entities.describe(source)
     if _degree(query, start) > EDGES_LOOKED_AT:
         return []

@@ -76,7 +76,7 @@ def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list
 
 
 def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
-    """Return at most `limit` nodes within `hops` of some, and the strongest edges among them."""
+    """Return at most `limit` nodes within `hops` of these, and the strongest edges among them."""
     graph, writer = query.graph, PathWriter(query)
     starts = {node: _numbers(query, node) for node in nodes}
     seeds = list(dict.fromkeys(number for numbers in starts.values() for number in numbers))

@@ -221,7 +221,7 @@ def path_of(
 
 
 def step_along(edge: Edge, target: Node, *, forward: bool) -> Step:
-    """Return an edge as a step to `target`, one of its ends; `forward` if it is the edge's."""
+    """Return an edge as a step to `target`, one of its ends; `forward` if along the edge."""
     chunk = edge.provenance.chunk if edge.provenance else ""
     snippet = _shortened(edge.evidence)
     return Step(edge.relation, target, edge.weight, forward, snippet, chunk)

@@ -97,7 +97,7 @@ def _rank_passages(
 
 
 def _with_gains(query: QueryContext, plan: Reranker, numbers: Ints, scores: Floats) -> Floats:
-    """Add the gain from uses and importance to the scores of the best passages."""
+    """Return the scores, those of the best passages with their gain from uses and importance."""
     if not plan.strength:
         return scores
     gained, now = scores.copy(), from_micros(query.valid)

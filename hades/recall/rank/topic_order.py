@@ -20,7 +20,7 @@ LITTLE = 1e-3
 
 
 def with_numbers_apart(notes: NoteCandidates, scores: Floats, terms: list[str]) -> Floats:
-    """Lower the scores of names with another number: bug 103 is below bug 102 if 102 is asked."""
+    """Return the scores, lower for names with another number: bug 103 if bug 102 is asked for."""
     asked = set(terms)
     names = [topic_name(placed.chunk.topic) for placed in notes.placed]
     is_named = [name.is_named_by_number(asked) for name in names]
