@@ -33,7 +33,7 @@ def answer(
     usual: int,
     related: RelationAsked | None = None,
 ) -> Recall:
-    """Make the result of a recall; beyond `usual` passages only those that are likely wanted.
+    """Make the result of a recall; passages beyond the first `usual` must be likely answers.
 
     With `related`, the facts are its edges; otherwise facts are searched.
     """
@@ -81,7 +81,7 @@ def make_recall(
     chances: Iterable[float],
     measured: Conveyance,
 ) -> Recall:
-    """Assemble a `Recall`; `chances` are the probabilities that each source has the answer."""
+    """Make the result of a recall; `chances` has the probability that each source answers."""
     moments = [belief.of_probability(chance) for chance in chances]
     return Recall(
         question=asked.text,
