@@ -201,7 +201,7 @@ def _passage_of(chunk: Chunk) -> str:
 
 
 def _turn_of(memory: Memory, eval_set: EvalSet) -> IdOf:
-    """Return a function from a chunk to a turn's id: the first turn to end after its start."""
+    """Return a function from a chunk to the id of the first turn that ends after it begins."""
     said = {str(row["id"]): row for _, row in read_rows(eval_set.corpus)}
     turns: dict[str, tuple[list[int], list[str]]] = {}
     for space in memory.spaces():

@@ -67,7 +67,7 @@ def _step(to: Ints, chunks: Ints) -> Ints:
 
 
 def best(scores: Floats, mask: Flags, limit: int, least: float = 0.0) -> Ints:
-    """Return the numbers of the best chunks with positive scores, best first, then older first.
+    """Return `limit` chunk numbers with the highest positive scores, best first; of equals, older.
 
     `least` saves work: it is a score that at least `limit` chunks are known to reach.
     """

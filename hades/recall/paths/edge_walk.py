@@ -38,7 +38,7 @@ Way = tuple[tuple[Edge, Step], ...]
 def neighbours(
     query: QueryContext, node: int, chosen: EdgeChoice, *, limit: int, hops: int
 ) -> list[Neighbour]:
-    """Return at most `limit` nodes within `hops` chosen edges, nearest first, by the best way."""
+    """Return at most `limit` nodes within `hops` chosen edges, nearest first, each with a path."""
     ways, _ = _walk(query, [node], chosen, limit + 1, hops)
     (start, _), *others = ways.items()
     return [
