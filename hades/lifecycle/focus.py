@@ -79,7 +79,7 @@ class _Loaded:
 
 
 class Focus:
-    """Topics held in memory to answer from; else the memory is asked. Threads may share it."""
+    """Topics held in this process to answer from; else it asks the memory. Threads may share it."""
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class Focus:
             return self._topics.get(topic) if is_here else None
 
     def _is_current(self) -> bool:
-        """Read changed topics again, return True; False inside a batch, which may be undone."""
+        """Read changed topics again and return True; do nothing inside a batch: return False."""
         if self._store.in_transaction:
             return False
         revision = self._store.changefeed.revision()
