@@ -162,7 +162,7 @@ def _take_passages(
 
 
 def _with_topic(row: Mapping[str, object]) -> dict[str, object]:
-    """Return a fact with the topic of its passage."""
+    """Return the row of a fact, with the topic of its passage in place of the passage's id."""
     return {**row, "chunk": f"{PREFIX}/{row['chunk']}"} if "chunk" in row else dict(row)
 
 

@@ -61,7 +61,7 @@ def ladder_table(measured: Measured, *, errors: bool = False) -> Table:
 
 
 def type_tables(measured: ByType) -> dict[str, Table]:
-    """Return, by size of memory or system, a row for each type of question, in per cent."""
+    """Return a table by size of memory or system: a row per type of question, in per cent."""
     return {
         name: [
             ["type", "n", *measured.columns],

@@ -31,7 +31,7 @@ RELEVANT = 0.01
 def choose_passages(
     run: Run, found: Found, ranking: Ranking, usual: int
 ) -> tuple[list[Passage], dict[str, int], float]:
-    """Read the best candidates, as many as the plan has room for.
+    """Return the best candidates as passages, as many as the plan has room for.
 
     Passages beyond the first `usual` ones must be likely answers. Also return the chunk
     number of each passage, by id, and the share of the question's words that they contain.

@@ -70,7 +70,7 @@ class PathWriter:
         self._names: dict[int, Node] = {}
 
     def path(self, numbers: Sequence[int], reliability: float) -> Path:
-        """Return a path of node numbers with its names, relations and snippets."""
+        """Return the path along these node numbers, with names, relations and snippets."""
         steps: list[Step] = []
         beliefs: list[Belief] = []
         at = 0

@@ -74,7 +74,7 @@ class Pathways:
         self._graph, self._named = found.search.query.graph, found.seeds.named
 
     def to(self, passages: Sequence[int]) -> list[Path]:
-        """Return the best paths to passages, best first."""
+        """Return the best paths from the question's names to these passages, best first."""
         plan, query = self._stage.run.plan, self._found.search.query
         chosen = np.array(passages, np.int64)
         nodes, adjacency = self._found_graph(chosen)

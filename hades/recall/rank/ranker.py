@@ -92,7 +92,7 @@ class Ranker:
         return Ranked(scores, chance, kind == "linked")
 
     def rank_by_fusion(self, found: Found, numbers: Ints, weights: FusionWeights) -> Ranked:
-        """Score candidates without the models, by the fusion of source document 004."""
+        """Score candidates without the models, by the weighted sum of prior, walk and belief."""
         prior, cosine = found.seeds.prior[numbers], found.seeds.cosine[numbers]
 
         def belief(scores: Floats) -> Floats:
