@@ -2,7 +2,7 @@
 
 The answer of the set, if it has one, is searched in the sentences by its words. Yes/no questions
 are left out, since no sentence contains their answer. Citations are compared with the gold
-passages. Then the question is asked again without the gold passages: an answer is now wrong.
+passages. Then the question is answered from the other passages only: any answer is now wrong.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _UNSAID_ANSWERS = ("", "yes", "no")
 def measure_answers(
     eval_set: EvalSet, opened: OpenSet, on_progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Ask every question of a set, once as it is and once without its gold passages.
+    """Ask every question of a set, with and without its gold passages; return the means.
 
     `docs/evaluation.md` explains the numbers; `held` and `reachable` are None if no question has an
     answer that can be searched for.
@@ -74,6 +74,6 @@ def _ask(question: Question, opened: OpenSet) -> dict[str, Any]:
 
 
 def _held(answers: Iterable[str], texts: Iterable[str]) -> bool | None:
-    """Return whether a text contains an answer; None if there is none to search for."""
+    """Return whether any text contains any answer; None if no answer but yes or no is given."""
     wanted = [one for one in answers if one.strip().casefold() not in _UNSAID_ANSWERS]
     return any(says(text, one) for text in texts for one in wanted) if wanted else None

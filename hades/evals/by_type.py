@@ -51,12 +51,12 @@ class ByType:
         return {name: self._rows(some) for name, some in self.outcomes.items()}
 
     def misses(self, of: str) -> list[Outcome]:
-        """Return the missed questions of a type, or of `all`."""
+        """Return the outcomes that are misses, from every table, of one type or of `all`."""
         every = (one for some in self.outcomes.values() for one in some)
         return [one for one in every if one.missed and of in (ALL, one.question.type)]
 
     def plain(self) -> dict[str, Any]:
-        """Return the tables as JSON values."""
+        """Return the set's name, its kind and the tables as JSON values, rounded."""
         tables = {
             name: {
                 of: {column: value and round(value, 4) for column, value in row.items()}

@@ -33,7 +33,7 @@ COLUMNS = {
     "sessions": ("any@5", "all@5"),
 }
 WORDS_READ = 60
-"""The words of `ask` in which the answer must be."""
+"""The answer must be within this many words from the start of the text of `ask`."""
 WORDS_READ_OF_MANY = 150
 """The same for questions that ask for a list of notes."""
 _MANY = ("list", "window")
@@ -57,7 +57,7 @@ def measure_everyday(
     encoder: str = "minilm",
     on_progress: Progress | None = None,
 ) -> ByType:
-    """Ask the questions of the whole set (None), or of small memories of these sizes in notes."""
+    """Replay a set in memories of each size in notes (None: the whole set); a table for each."""
     events = read_events(eval_set.corpus)
     tables = {}
     for size in sizes:
@@ -104,7 +104,11 @@ def _versions(ids: Iterable[str]) -> tuple[str, ...]:
 def draws(
     events: Sequence[SetEvent], questions: Sequence[Question], notes: int | None
 ) -> Iterator[Draw]:
-    """Yield small memories of at most `notes` notes until enough questions are asked."""
+    """Yield small memories of at most `notes` notes, as (events, questions).
+
+    Stop when they have QUESTIONS_ENOUGH questions in all, or after DRAWS_AT_MOST draws. Yield only
+    the whole set if `notes` is None or not smaller than the set.
+    """
     if notes is not None and notes < 1:
         raise InvalidInput(f"A memory has at least one note, not {notes}.")
     if notes is None or notes >= sum(1 for one in events if one.content):
@@ -161,7 +165,7 @@ def _topics(question: Question) -> set[str]:
 def measure_sessions(
     eval_set: EvalSet, *, encoder: str = "minilm", on_progress: Progress | None = None
 ) -> ByType:
-    """Write each question's history into a space of its own, and look for its gold there."""
+    """Write each question's history into its own space, and ask each system there for its gold."""
     texts = {
         str(row.get("session")): str(row.get("text", "")) for _, row in read_rows(eval_set.corpus)
     }

@@ -61,7 +61,7 @@ class Scores:
     """Expected calibration error; None if the system states no beliefs."""
 
     def plain(self) -> dict[str, float | None]:
-        """As it is printed in JSON."""
+        """Return the scores as JSON values, rounded and without the standard errors."""
         return {
             **{name: round(value, 4) for name, value in self.values.items()},
             "p50_ms": round(self.p50_ms, 2),
@@ -83,7 +83,7 @@ class Measured:
     """(question, gold) pairs whose gold is not in the corpus, so that no system can find it."""
 
     def plain(self) -> dict[str, Any]:
-        """As it is printed in JSON."""
+        """Return the result as JSON values, as it is printed."""
         made = self.index
         return {
             "dataset": self.dataset,
@@ -117,7 +117,7 @@ class Measured:
 
 
 def chosen_systems(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the named systems in the order of the ladder; all if none is named."""
+    """Return the named systems in ladder order, or all if none is named; refuse an unknown name."""
     asked = set(names)
     if unknown := sorted(asked - set(SYSTEMS)):
         raise InvalidInput(f"There is no system {unknown[0]!r}: {', '.join(SYSTEMS)}.")
@@ -131,7 +131,7 @@ def measure(
     on_progress: Progress | None = None,
     held_out: tuple[Ranker, Ranker] | None = None,
 ) -> Measured:
-    """Ask every question of every system, or of those named.
+    """Ask every question of each system, or of those named, and score the rankings.
 
     With `held_out`, a question is ranked by the ranker of its half: the first must not be trained
     on half 0, the second not on half 1.
@@ -149,7 +149,7 @@ def measure(
 
 
 def score(asked: Sequence[QuestionResult]) -> Scores:
-    """Return the scores of one system's results."""
+    """Return the mean scores of one system over the results of all questions."""
     each = {
         **{
             f"recall@{k}": [metrics.recall_at(k, one.ranking, one.gold) for one in asked]
@@ -170,7 +170,7 @@ def score(asked: Sequence[QuestionResult]) -> Scores:
 
 
 def ranking(hits: Iterable[Hit], id_of: IdOf) -> tuple[str, ...]:
-    """Return ids of the corpus, best first; chunks of one passage count once, at the best."""
+    """Return up to RANKS ids of the corpus, best first; each stands once, at its best chunk."""
     return tuple(dict.fromkeys(id_of(hit.chunk) for hit in hits))[:RANKS]
 
 

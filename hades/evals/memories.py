@@ -59,7 +59,7 @@ class OpenSet:
     """How many passages, or turns, the corpus has."""
 
     def view(self, question: Question) -> View:
-        """Return what a question may look at: the corpus, or its own conversation."""
+        """Return a view of what a question may look at: the corpus, or its own conversation."""
         return self.memory.in_space(space_of(question.conversation))
 
 
@@ -96,7 +96,7 @@ def open_set(
 
 
 def space_of(conversation: str | None) -> str:
-    """Return the name of a conversation's own space."""
+    """Return the name of a conversation's own space; the default space for None."""
     return DEFAULT_SPACE if conversation is None else f"conversation-{conversation}"
 
 
@@ -162,7 +162,7 @@ def _take_passages(
 
 
 def _with_topic(row: Mapping[str, object]) -> dict[str, object]:
-    """Return a fact with the topic of its passage."""
+    """Return the row of a fact, with the topic of its passage in place of the passage's id."""
     return {**row, "chunk": f"{PREFIX}/{row['chunk']}"} if "chunk" in row else dict(row)
 
 
@@ -201,7 +201,7 @@ def _passage_of(chunk: Chunk) -> str:
 
 
 def _turn_of(memory: Memory, eval_set: EvalSet) -> IdOf:
-    """Return a function from chunk to turn: the first turn whose words end after its start."""
+    """Return a function from a chunk to the id of the first turn that ends after it begins."""
     said = {str(row["id"]): row for _, row in read_rows(eval_set.corpus)}
     turns: dict[str, tuple[list[int], list[str]]] = {}
     for space in memory.spaces():

@@ -58,7 +58,7 @@ def expected_calibration_error(told: Iterable[tuple[float, bool]]) -> float | No
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """Return the standard error of the mean, by bootstrap."""
+    """Return the standard error of the mean, by bootstrap; 0 for fewer than two values."""
     if len(values) < 2:
         return 0.0
     chance = random.Random(0)
@@ -77,7 +77,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def timed(call: Callable[[], Result]) -> tuple[Result, float]:
-    """Return the result of a call, and its milliseconds."""
+    """Call a function; return its result, and how many milliseconds it took."""
     start = time.perf_counter()
     result = call()
     return result, 1000 * (time.perf_counter() - start)

@@ -50,7 +50,7 @@ class SetEvent:
 
 
 def read_events(path: Path) -> list[SetEvent]:
-    """Return the events of a file, in order."""
+    """Return the events of a JSON lines file, in its order; raise InvalidInput for a bad one."""
     events = []
     for where, row in read_rows(path):
         op = row.get("op")
@@ -75,7 +75,7 @@ def replay(
     encoder: str,
     on_progress: Progress | None = None,
 ) -> Iterator[tuple[Question, View]]:
-    """Yield every question with the memory at its moment, when only earlier events are written."""
+    """Yield the questions by time, each with a temporary memory of only the events up to then."""
     waiting, clock = deque(events), SimpleNamespace(now=0)
     questions = sorted(questions, key=lambda one: one.asked_at)
     with (
@@ -116,12 +116,12 @@ def _write(memory: Memory, event: SetEvent) -> None:
 
 
 def said(answer: Answer, words: int | None = None) -> str:
-    """Return the text of an answer, or its first words."""
+    """Return the text of an answer, or only its first `words` words."""
     return " ".join(" ".join(one.text for one in answer.sentences).split()[:words])
 
 
 def holds(text: str, answers: Iterable[str]) -> bool:
-    """Return whether a text contains one of the answers, ignoring case and punctuation.
+    """Return whether one of the answers is a substring of a text, ignoring case and punctuation.
 
     >>> holds("It runs on Rack-4.", ["rack 4", "rack 5"]), holds("", [])
     (True, False)

@@ -16,7 +16,7 @@ _UNKNOWN = "–"
 
 
 def write_report(measured: Measured | ByType, folder: Path) -> list[Path]:
-    """Write `NAME.md` and `NAME.json`."""
+    """Write `NAME.md` and `NAME.json` into a folder, made if needed; return their paths."""
     page, data = (folder / f"{measured.dataset}.{kind}" for kind in ("md", "json"))
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def to_markdown(measured: Measured | ByType) -> str:
 
 
 def ladder_table(measured: Measured, *, errors: bool = False) -> Table:
-    """Return a row for each system, with or without standard errors."""
+    """Return a table with a row for each system; `errors` adds the standard errors."""
 
     def row(name: str, scores: Scores) -> list[str]:
         values = [
@@ -61,7 +61,7 @@ def ladder_table(measured: Measured, *, errors: bool = False) -> Table:
 
 
 def type_tables(measured: ByType) -> dict[str, Table]:
-    """Return, by size of memory or system, a row for each type of question, in per cent."""
+    """Return a table by size of memory or system: a row per type of question, in per cent."""
     return {
         name: [
             ["type", "n", *measured.columns],

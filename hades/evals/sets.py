@@ -61,7 +61,7 @@ class Question:
 
     @property
     def fold(self) -> int:
-        """The half of the set, 0 or 1: train on one, report on the other."""
+        """Its half of the set, 0 or 1, by a hash of its id: train on one, report on the other."""
         return zlib.crc32(self.id.encode()) & 1
 
 
@@ -93,7 +93,7 @@ class EvalSet:
                 on_progress(doing, number, len(self.questions))
 
     def lost(self) -> list[tuple[str, str]]:
-        """Return (question, gold) ids whose gold is not in the corpus."""
+        """Return pairs of a question's id and one of its gold ids that is not in the corpus."""
         known = {
             (str(row.get("conversation")) if self.kind == "turns" else None, str(row.get("id")))
             for _, row in read_rows(self.corpus)
@@ -106,7 +106,7 @@ class EvalSet:
         ]
 
     def half(self, fold: int) -> EvalSet:
-        """Return the set with the questions of one half."""
+        """Return the set with only the questions whose `fold` is this one."""
         if fold not in (0, 1):
             raise InvalidInput(f"A fold is 0 or 1, not {fold}.")
         questions = tuple(one for one in self.questions if one.fold == fold)
@@ -115,14 +115,17 @@ class EvalSet:
         return replace(self, questions=questions)
 
     def first(self, limit: int) -> EvalSet:
-        """Return the set with the first questions only."""
+        """Return the set with only its first `limit` questions."""
         if limit < 1:
             raise InvalidInput(f"The limit is at least one question, not {limit}.")
         return replace(self, questions=self.questions[:limit])
 
 
 def load_set(folder: str | Path, questions: str | Path | None = None) -> EvalSet:
-    """Load the set in a folder, with its own questions or those of another file."""
+    """Load the set in a folder, with its own questions or those of another file.
+
+    Questions without gold are left out, except in sets whose questions have a time.
+    """
     folder = Path(folder).expanduser().resolve()
     if not folder.is_dir():
         raise InvalidInput(f"There is no folder {folder} with a question set.")
@@ -150,7 +153,7 @@ def kind_of(folder: Path) -> str | None:
 
 
 def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each row of a JSON lines file, with its place for messages."""
+    """Yield (`FILE, line N`, row) for each row of a JSON lines file; skip empty lines."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -166,7 +169,7 @@ def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def moment(where: str, row: Mapping[str, Any], name: str) -> int:
-    """Return the time in a field of a row, in microseconds since 1970."""
+    """Return the time in field `name`, in microseconds since 1970; without one, InvalidInput."""
     try:
         return to_micros(parse_time(str(row[name]), 0))
     except (KeyError, InvalidInput) as error:
@@ -174,7 +177,7 @@ def moment(where: str, row: Mapping[str, Any], name: str) -> int:
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """Return a field of a row as texts: a list, a single text, or nothing."""
+    """Return the value of a field, a list or a single text, as a tuple without empty texts."""
     some = value if isinstance(value, list) else [value]
     return tuple(str(one) for one in some if one not in (None, ""))
 

@@ -106,7 +106,7 @@ def _asked(
 
 
 def fit_ranker(questions: Sequence[TrainingQuestion]) -> Ranker:
-    """Learn weights and beliefs from questions whose answers are known."""
+    """Return a ranker with weights and beliefs learned from these questions."""
     weights = {
         kind: _fit_ranking([one for one in questions if one.kind == kind], kind) for kind in COLUMNS
     }

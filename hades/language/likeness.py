@@ -36,7 +36,7 @@ def trigrams(key: str) -> frozenset[str]:
 
 
 def jaccard(one: str, other: str) -> float:
-    """Return the share of trigrams that two keys have in common."""
+    """Return the share of all trigrams of two keys that both have."""
     first, second = trigrams(one), trigrams(other)
     return len(first & second) / len(first | second)
 
@@ -54,7 +54,8 @@ def numbers(key: str) -> list[str]:
 
 
 def candidates(keys: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the positions of keys that differ in one letter or space, or in two swapped."""
+    """Return pairs of positions of keys that differ in one character or in its place. Keys with
+    numbers in them are left out."""
     met: dict[str, list[int]] = {}
     for place, key in enumerate(keys):
         if not numbers(key):

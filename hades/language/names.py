@@ -62,7 +62,7 @@ def says(text: str, name: str) -> bool:
 
 
 def exact_key(name: str) -> str:
-    """Return the key of a name that counts letter by letter; no `name_key` looks like it."""
+    """Return a name in back ticks: a key that counts letter by letter, unlike any `name_key`."""
     return f"`{name}`"
 
 

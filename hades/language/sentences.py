@@ -46,7 +46,7 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def sentences(text: str, at_most: int | None = None) -> list[str]:
-    """Return the sentences of a text in order; with `at_most`, only the first are read."""
+    """Return the sentences of a text in order; with `at_most`, only this many from its start."""
     return [text[start:end] for start, end in islice(spans(text), at_most)]
 
 
@@ -60,7 +60,7 @@ NOTE_SENTENCES_AT_MOST = 16
 
 @lru_cache(maxsize=4_096)
 def note_sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a note; () for a note of one sentence."""
+    """Return the first NOTE_SENTENCES_AT_MOST sentences of a note; () if it has only one."""
     found = sentences(text, NOTE_SENTENCES_AT_MOST)
     return tuple(found) if len(found) > 1 else ()
 
@@ -74,7 +74,7 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _ends(text: str, point: int, end: int, marks: str) -> bool:
-    """Return whether a mark ends a sentence, by the word before it and the letter after it."""
+    """Return whether text[point:end] ends a sentence, by the word before and the letter after."""
     after = _NEXT.match(text, end)
     if after is None:
         return True

@@ -68,7 +68,7 @@ PLACE_BITS_BELOW = 5
 
 
 def characters_at(text: str, packed: bytes) -> list[int]:
-    """Return the characters at which packed places begin, each once, in order."""
+    """Return the character positions at which packed mentions begin, each once, sorted."""
     if not packed:
         return []
     places = word_places(text)

@@ -74,7 +74,7 @@ class Consolidator:
     def run(
         self, since: datetime | None, until: datetime | None, levels: Iterable[int]
     ) -> Consolidation:
-        """Make the summaries of the periods that lie between two times and are over."""
+        """Make or renew the summaries, of these levels, of past periods between two times."""
         now = from_micros(self.store.now())
         first, last = since or datetime.min.replace(tzinfo=UTC), min(until or now, now)
         with self.store.snapshot():
@@ -128,7 +128,7 @@ class Consolidator:
         return rows
 
     def _make(self, period: SummaryPeriod) -> SummaryMade | None:
-        """Write the summary of a period; return None if its sources did not change."""
+        """Write the summary of a period, unless in a dry run; None if its sources are the same."""
         states = [item for day in period.days for item in self._days.get(day, ())]
         edges = set[ToldEdge]().union(*(self._told.get(day, ()) for day in period.days))
         made_of = self._made_of(period)
@@ -170,7 +170,7 @@ class Consolidator:
     def _by_model(
         self, sources: Sequence[summary_lines.Line], limit: int
     ) -> tuple[list[summary_lines.Line], str]:
-        """Return the model's lines that passed the check, and why others are missing (or "")."""
+        """Return the model's supported lines, [] if too few are, and why others are missing."""
         assert self.model is not None
         texts = [line.text for line in sources]
         reply = cited_sentences(self.model, TASK, texts, max_tokens=limit, dry_run=self.dry_run)

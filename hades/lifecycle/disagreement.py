@@ -40,6 +40,7 @@ def edge_disagreements(
     """Yield pairs of edges with the same source and exclusive relation but different targets.
 
     A relation is exclusive if its name says so, or if one of these edges replaced an ended one.
+    Edges that review decided (`done`, from `decided`) are left out.
     """
     by_subject: dict[tuple[str, str], dict[int, Edge]] = defaultdict(dict)
     for edge in edges:
@@ -56,7 +57,7 @@ def edge_disagreements(
 def sentence_disagreements(
     own: Iterable[Side], others: Iterable[Side], done: set[Hashable]
 ) -> Iterator[Disagreement]:
-    """Yield pairs of sentences of two topics that give different values or deny each other."""
+    """Yield pairs (one of `own`, one of `others`) that contradict each other, unless `done`."""
     for one, other in product(own, others):
         topics = one.source.rpartition("@")[0], other.source.rpartition("@")[0]
         otherwise = contradiction(one.text, other.text, *topics) is not None

@@ -42,13 +42,13 @@ def relate(
 def changed_by(
     store: Store, space: int, draft: EdgeDraft, starts: datetime, *, exclusive: bool
 ) -> list[Edge]:
-    """Return the edges that `relate` would end, extend or replace."""
+    """Return the edges that `relate` would end, extend or merge."""
     _, rivals, known = _settled(store, space, draft, starts, exclusive)
     return [*rivals, *known]
 
 
 def unrelate(store: Store, write: Write, edge: Edge, at: datetime, *, mistake: bool) -> None:
-    """End an edge at a moment; with `mistake`, retire it as never true."""
+    """End an edge at a moment after its start; with `mistake`, retire it as never true."""
     if mistake:
         store.edges.retire(write, edge.id)
     elif at <= edge.valid_from:
@@ -60,7 +60,7 @@ def unrelate(store: Store, write: Write, edge: Edge, at: datetime, *, mistake: b
 
 
 def end_edges_of(store: Store, write: Write, space: int, node: int, at: datetime) -> None:
-    """End every edge of a node that is forgotten from a moment on."""
+    """End every edge of a node that is forgotten at a moment; retire edges that begin later."""
     wanted = EdgeFilter(node=node, any_time=True, exact=True)
     for edge in store.edges.find(space, wanted, NOW):
         if edge.valid_to is None or edge.valid_to > at:
@@ -81,7 +81,10 @@ def change_fact(
     content: str | None,
     evidence: str,
 ) -> FactChange:
-    """Close edges that no longer hold and open their replacements.
+    """End the edges `closing` at a moment, and open their replacements.
+
+    A replacement leads to `to`, or to the same target. Its relation is `new_relation`, else the
+    inverse of `relation`, else `relation` if `to` is given. Otherwise the edges are only ended.
 
     With `content`, also write a new state of the subject. If `closing` is empty and `to` is given,
     only the new edge is opened.

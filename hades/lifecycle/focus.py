@@ -73,13 +73,13 @@ class _Loaded:
     latest: State | None
     """The current state; None if a later one is planned, or if the topic was forgotten."""
     said: frozenset[str]
-    """The terms of the latest state and of the topic's name."""
+    """The terms of the latest state and the topic's name; empty if that is None or a promotion."""
     name: frozenset[str]
     """The terms of the topic's name."""
 
 
 class Focus:
-    """The topics that the caller works on. Threads may share it."""
+    """Topics held in this process to answer from; else it asks the memory. Threads may share it."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Focus:
     # Asking
 
     def get(self, topic: str, version: int | None = None) -> State:
-        """Return the state of a topic, as `Memory.get` does."""
+        """Return the state of a topic, as `Memory.get` does; a topic not held here is loaded."""
         kept = self._kept(topic)
         states = kept.states if kept else {}
         state = kept.latest if kept and version is None else states.get(version or 0)
@@ -215,13 +215,13 @@ class Focus:
     # Loading
 
     def _kept(self, topic: str) -> _Loaded | None:
-        """Return a topic as it is now, if it is loaded."""
+        """Return a topic as it is now; None if it is not loaded, or inside a batch."""
         with self._lock:
             is_here = isinstance(topic, str) and self._is_current()
             return self._topics.get(topic) if is_here else None
 
     def _is_current(self) -> bool:
-        """Read changed topics again; return False inside a batch, whose writes may be undone."""
+        """Read changed topics again and return True; do nothing inside a batch: return False."""
         if self._store.in_transaction:
             return False
         revision = self._store.changefeed.revision()

@@ -60,7 +60,7 @@ class ModelReader:
         self.usage: Usage | None = None
 
     def read(self, state: State, *, dry_run: bool) -> list[ProseFact]:
-        """Return the facts of a state that pass the checks; a dry run only estimates the usage."""
+        """Return the facts in a state that pass the checks; [] in a dry run (estimates usage)."""
         facts = []
         for start, part in _parts(state.content):
             shown = f"A note on {shown_name(state.topic)}:\n{indented(part)}"
@@ -91,7 +91,7 @@ class ModelReader:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
-    """Split a text into parts of whole sentences, each with its start; cut a too long sentence."""
+    """Yield (start, part) of a text, in whole sentences; the end of a too long one is dropped."""
     first = last = 0
     for start, end in spans(text):
         if last > first and end - first > PART_CHARACTERS:

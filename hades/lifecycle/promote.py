@@ -103,12 +103,12 @@ class Material:
 
     @property
     def is_news(self) -> bool:
-        """Whether the sources differ from those of the latest state, if that is a promotion."""
+        """Whether the latest state is not already a promotion of exactly these sources."""
         return (self.latest.promotion or {}).get("mark") != self.mark
 
 
 def gather(store: Store, space: int, topic: str, reason: str) -> Material:
-    """Read the sources of a topic's promotion, as they are now."""
+    """Read the sources of a topic's promotion, as they are now; refuse a text that is too long."""
     latest = store.topics.state(space, topic, NOW)
     now = from_micros(store.now())
     written: deque[State] = deque(maxlen=TRACE_VERSIONS)
@@ -159,7 +159,7 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
 
 
 def ask_model(found: Material, name: str, *, dry_run: bool) -> tuple[CheckedReply, list[Paragraph]]:
-    """Return a model's reply and its sentences that the sources support; in a dry run, its cost."""
+    """Return a model's reply, and its supported sentences; a dry run only estimates the cost."""
     edges = [(f"{statement(one)}.", f"edge {one.id}") for one in found.edges]
     given = *_paragraphs(found.trace[-1], *found.compared()), *edges
     texts, cites = zip(*given, (found.reason, GIVEN), strict=True)
@@ -179,7 +179,7 @@ class Promoter:
     found: Material
 
     def run(self, reply: CheckedReply, by_model: list[Paragraph], *, dry_run: bool) -> Promotion:
-        """Settle edges and conflicts, and write the new state."""
+        """Settle edges and conflicts, and write the new state; the caller undoes a dry run."""
         found, store, space = self.found, self.store, self.space
         last = max((one.id for one in store.proposals.find(space)), default=0)
         holds, changed = found.compared()
@@ -246,7 +246,7 @@ class Promoter:
         ]
 
     def _settle_edges(self) -> tuple[list[Edge], list[Edge]]:
-        """Close the edges to obstacles that are gone, and open their inverses."""
+        """Close the edges to obstacles that are gone, and open their inverses; return both."""
         closed: list[Edge] = []
         opened: list[Edge] = []
         for edge in self.found.closing:
@@ -263,8 +263,8 @@ class Promoter:
         return closed, opened
 
     def _settle_conflicts(self, conflicts: list[Disagreement]) -> list[Edge]:
-        """End the edge that a rule decides against. A conflict without a rule waits for review; so
-        does a told edge that lost to an extracted one."""
+        """End and return the edges that a rule decides against. A conflict without a rule waits for
+        review; so does a told edge that lost to an extracted one."""
         told = {f"edge {edge.id}": edge for edge in self.found.edges}
         closed = []
         for conflict in conflicts:
@@ -339,7 +339,7 @@ def _with_end(sentence: str) -> str:
 def _outline(
     found: Material, paragraphs: list[Paragraph], changed: Changes, *, whole: bool
 ) -> bytes:
-    """Return the paragraphs of the new state to index, each as a block; with `whole`, all of them.
+    """Return, packed, the paragraphs of the new state to index as blocks; with `whole`, all.
 
     Otherwise these are the text of the last version, which so stays the same passage, and the
     reason if it ended something. Text of earlier versions is still found in those versions.

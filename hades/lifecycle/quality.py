@@ -27,7 +27,7 @@ OLD_DAYS = 180
 
 
 def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> QualityReport:
-    """Return the problems of a space as it is now."""
+    """Return the problems of a space called `name`; `pairs` has its topics, compared."""
     now = store.now()
     moment = from_micros(now)
     told = store.edges.find(space, EdgeFilter(any_time=True, limit=EDGES_AT_MOST), NOW)
@@ -74,7 +74,7 @@ def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> Qu
 
 
 def _orphans(pairs: TopicPairs, edges: Sequence[Edge]) -> list[str]:
-    """Return topics without an edge that share no name with others and resemble none."""
+    """Return names of topics without an edge that share no name with others and resemble none."""
     ends = {end.name for edge in edges for end in (edge.source, edge.target)}
     linked = {at for pair in (*pairs.signs, *pairs.joined) for at in pair}
     return [
@@ -97,7 +97,7 @@ def _in_texts(pairs: TopicPairs, done: set[Hashable]) -> Iterator[Disagreement]:
 
 
 def _stale(pairs: TopicPairs, since: int) -> list[str]:
-    """Return topics neither written nor used since a time that have a neighbour written since."""
+    """Return a line for each topic unwritten and unused since a time while a neighbour changed."""
     written = [max(topic.valid_from, topic.last_used or 0) for topic in pairs.topics]
     near = {pair for pair, cosine in pairs.cosine.items() if cosine >= LIKE_COSINE}
     lines = {}
@@ -112,7 +112,7 @@ def _stale(pairs: TopicPairs, since: int) -> list[str]:
 
 
 def _duplicates(pairs: TopicPairs) -> list[str]:
-    """Return pairs of notes with nearly the same words and the same numbers.
+    """Return lines `ONE = OTHER` for notes with nearly the same words and the same numbers.
 
     Notes with different numbers are separate entries of one kind, such as rotas or bills.
     """

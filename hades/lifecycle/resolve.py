@@ -49,7 +49,7 @@ class EntityResolver:
     dry_run: bool
 
     def run(self) -> Resolution:
-        """Merge names spelled nearly alike, then join names near in meaning."""
+        """Merge names spelled nearly alike, join names near in meaning; a dry run only reports."""
         named = self._named()
         merged, left = self._by_spelling(named)
         if not self.dry_run:
@@ -128,7 +128,7 @@ class EntityResolver:
     # Meaning
 
     def _embed(self, chosen: Sequence[NamedEntity]) -> int:
-        """Give names a vector, committing each batch so that a stopped run can be continued."""
+        """Store the missing vectors of names, a commit per batch; return how many were missing."""
         encoder = self.encoder()
         known = self.store.chunks.vectors(encoder.model, [entity.node for entity in chosen])
         missing = [entity for entity in chosen if entity.node not in known]

@@ -127,7 +127,7 @@ def relation_key(edge: Edge) -> str:
 
 
 def affected(store: Store, space: int, name: str) -> list[Edge]:
-    """Return the edges that lead to a changed node: they may have changed with it."""
+    """Return the edges into a node of this name, which may change with it; [] without a node."""
     node = store.entities.node(space, name) if name else None
     if node is None:
         return []
@@ -147,7 +147,7 @@ def _waits(
 
 
 def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
-    """Yield the ends of edges to a topic as an obstacle, if its note says that it is settled."""
+    """Yield findings that end the edges to an obstacle, if its note says that it is settled."""
     word = settled(state.topic, state.content)
     if not word or (node := store.entities.node(space, state.topic)) is None:
         return
@@ -160,7 +160,7 @@ def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
 
 
 def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]:
-    """Yield the changes of edges that facts in a note replace or deny."""
+    """Yield findings that end or replace the edges that facts in a note replace or deny."""
     for fact in facts_in(state.content) if sentences_of(state.content) else ():
         if fact.valid_to is not None or not (fact.exclusive or fact.negated):
             continue
@@ -263,7 +263,7 @@ def _may_write(store: Store, space: int, finding: _Finding, actor: str) -> bool:
 
 
 def _written(store: Store, write: Write, space: int, finding: _Finding) -> bool:
-    """Write a change; return False if it is not allowed, as when two rivals begin together."""
+    """Write a change; return False if it is invalid, as when two rivals begin together."""
     fields, node = finding.fields, store.entities.ensure
     try:
         if finding.kind == "unrelate":

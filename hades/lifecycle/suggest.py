@@ -41,7 +41,7 @@ Pair = tuple[int, int]
 
 
 class TopicPairs:
-    """The topics of a space, and the signs for each pair of them, by position in `topics`."""
+    """The topics of a space, and signs that two are related, by their positions in `topics`."""
 
     def __init__(
         self, store: Store, space: int, as_of: AsOf, encoder: Encoder, on_progress: Progress
@@ -61,7 +61,7 @@ class TopicPairs:
             look()
 
     def suggestions(self, topic: int | None, limit: int) -> list[Suggestion]:
-        """Return the best pairs that no edge joins, of one topic or of all, with their commands."""
+        """Return the best `limit` pairs that no edge joins, of one topic (by id) or of all."""
         at = None if topic is None else self.place.get(topic, -1)
         scored = []
         for pair, signs in self.signs.items():

@@ -179,7 +179,7 @@ def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
 
 
 def composed(head: str, lines: Iterable[Line], limit: int) -> str:
-    """Return the text of a summary: a head, and its lines by section, within `limit` tokens."""
+    """Return a summary: head, then lines by section; the last are dropped to fit `limit` tokens."""
     kept = list(lines)
     while True:
         parts = [cut_words(head, limit)]

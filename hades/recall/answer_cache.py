@@ -59,7 +59,7 @@ class AnswerCache:
         ready: Callable[[], object],
         holds_until: Callable[[int], int],
     ) -> Recall:
-        """Return the cached answer, or make one and cache it.
+        """Return the cached answer, or make one and cache it, unless it is incomplete or timed.
 
         `ready` brings the memory up to date before an answer is made. `holds_until` returns until
         when an answer made at a moment holds while nothing is written.
@@ -121,7 +121,7 @@ class AnswerCache:
         return answer
 
     def _drop_before(self, revision: tuple[str, int]) -> None:
-        """Drop the answers of an earlier revision."""
+        """Drop all answers kept here if the memory changed: if this is another revision."""
         if revision != self._revision:
             self._revision = revision
             self.kept.clear()
@@ -145,7 +145,7 @@ class SharedAnswers:
         self._off_until = 0.0
 
     def get(self, generation: str, key: str) -> bytes | None:
-        """Return the value of a key if its signature is valid."""
+        """Return the value of a key; None if it is absent, wrongly signed, or Redis fails."""
         name = _prefix(generation) + key
         value = self._call(lambda: self._redis.getrange(name, 0, BYTES_AT_MOST + 32))
         if not isinstance(value, bytes) or not value:
@@ -156,7 +156,7 @@ class SharedAnswers:
         return None
 
     def put(self, generation: str, key: str, value: bytes) -> None:
-        """Keep a value for KEPT_S seconds."""
+        """Keep a value in Redis for KEPT_S seconds; a failure is only logged."""
         name = _prefix(generation) + key
         signed = self._signed(name, value) + value
         self._call(lambda: self._redis.set(name, signed, ex=KEPT_S))
@@ -206,7 +206,7 @@ def _opened(url: str, secret: str) -> SharedAnswers | None:
 
 
 def forget_shared(store: Store) -> bool:
-    """Delete the answers of a memory in Redis, if one is used; return whether that worked."""
+    """Delete the answers of a memory in Redis, if it is used; return False if that failed."""
     url = load_settings().redis_url
     shared = None if url is None else _opened(url, "")  # deleting needs no secret
     return shared is None or shared.forget(store.changefeed.revision()[0])

@@ -156,7 +156,7 @@ class RecallEngine:
     def rank(
         self, scope: Scope, question: str, system: str, limit: int, on_progress: Progress | None
     ) -> list[Hit]:
-        """Return the passages in the order of one system, best first, without limits of time."""
+        """Return the `limit` best passages by one system, best first, with generous time limits."""
         if system not in SYSTEMS:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
         with self.query_context(scope, on_progress, question) as query:
@@ -172,7 +172,7 @@ class RecallEngine:
             )
 
     def examine(self, scope: Scope, question: str) -> tuple[list[Chunk], Table]:
-        """Return the candidates for a question and their features, to train a ranker."""
+        """Return the candidates for a question, and a row of features for each, for training."""
         with self.query_context(scope, None, question) as query:
             _, ranking = self._ranked(scope, query, question, read_intent(question)[0])
             ids = query.graph.chunks[ranking.numbers].tolist()
@@ -184,7 +184,7 @@ class RecallEngine:
     def _ranked(
         self, scope: Scope, query: QueryContext, question: str, intent: Intent = Intent.LOOKUP
     ) -> tuple[Found, Ranking]:
-        """Find and rank all candidates, without limits of time."""
+        """Find and rank all candidates, with generous limits of time."""
         text, run = question[:QUESTION_CHARACTERS_AT_MOST], Run(UNHURRIED)
         encoding = start_encoding(run, self.finder.encoder, text)
         found = self.find(run, query, text, self.time(run, scope, query, text), encoding)
@@ -250,7 +250,7 @@ class RecallEngine:
         question: str = "",
         nodes: Sequence[int] = (),
     ) -> Iterator[QueryContext]:
-        """Open the memory at the moment of a question, narrowed to the chunks it may show.
+        """Yield the memory at the moment of a question, narrowed to the chunks it may show.
 
         The store and the indexes do not change inside. Of a memory too large to hold, only the part
         around the question and the nodes is loaded.

@@ -166,7 +166,10 @@ def plan_for(
     *,
     many: bool,
 ) -> tuple[Plan, tuple[Diagnostic, ...], int]:
-    """Return the plan, its diagnostics, and how many passages such a question usually gets."""
+    """Return the plan, its diagnostics, and how many passages such a question usually gets.
+
+    `plan` and `budget` (in tokens) are the caller's. With `many`, more passages are usual.
+    """
     chosen, diagnostics = _usual_plan(intent, mode)
     if many:
         chosen, diagnostics = make_plan(chosen, {"final_context": PLANNING_PASSAGES})
@@ -198,7 +201,8 @@ def make_plan(base: Plan, wanted: Plan | Mapping[str, Any]) -> tuple[Plan, tuple
 
 
 def sized(plan: Plan, tokens: int) -> dict[str, Any]:
-    """Return the changes of a plan for a budget of tokens: a larger one has room for more."""
+    """Return the values of a plan to change for a budget of tokens. A large budget has room for
+    more passages and facts; a small one does not reduce them."""
     passages = max(plan.final_context, min(tokens // TOKENS_A_PASSAGE, PASSAGES_AT_MOST))
     return {
         "budget": {"tokens": tokens, "docs_max": max(plan.budget.docs_max, 2 * passages)},
@@ -223,7 +227,7 @@ _BOUNDS = {"less_than_equal": "le", "greater_than_equal": "ge"}
 
 
 def _clamp(data: dict[str, Any], problem: dict[str, Any], diagnostics: list[Diagnostic]) -> None:
-    """Clamp a value that is out of range; any other problem is an error."""
+    """Clamp a value of `data` that is out of range; any other problem raises InvalidInput."""
     where = [str(part) for part in problem["loc"]]
     name = ".".join(where)
     if problem["type"] == "extra_forbidden":

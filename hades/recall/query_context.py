@@ -49,7 +49,7 @@ class QueryContext:
 
     @property
     def barred(self) -> Flags:
-        """The nodes that walks may not enter: hubs, and chunks that do not pass the filters."""
+        """A flag per node: whether walks may not enter it (hubs, chunks outside the mask)."""
         barred = self.graph.barred
         if self.mask is not self.graph.visible:
             barred = barred.copy()
@@ -105,7 +105,7 @@ class QueryContext:
         return near
 
     def words(self, question: str) -> Floats:
-        """Return the BM25 of all chunks for a question, by chunk number; 0 outside the mask."""
+        """Return the BM25 of all chunks, by number; 0 outside the mask and beyond the best."""
         scores = np.zeros(len(self.mask))
         best = self.indexes.words.best(
             question,
@@ -123,5 +123,5 @@ class QueryContext:
         return np.where(self.mask, scores, 0.0)
 
     def lookup(self, keys: Sequence[str]) -> list[tuple[str, int]]:
-        """Return the entities that have one of these name keys at this moment, with the key."""
+        """Return (key, entity) for each entity with one of these name keys at this moment."""
         return self.store.mentions.named(self.space, keys, self.indexes.moment(self.as_of)[1])

@@ -34,7 +34,7 @@ class AskedQuestion:
     text: str
     intent: Intent
     evidence: str
-    """The words that decided the intent."""
+    """Why it has this intent, such as `it says “why”`."""
     mode: Mode
     space: str
     as_of: AsOf
@@ -42,7 +42,7 @@ class AskedQuestion:
 
 @dataclass(slots=True)
 class Stage:
-    """A stage that is running."""
+    """A stage that is running; it sets the counts of its report."""
 
     name: str
     ends: float
@@ -141,7 +141,7 @@ class Run:
     def stage(
         self, name: str, timeout_ms: int | None = None, *, reads_all: bool = False
     ) -> Iterator[Stage]:
-        """Run a stage within its own time and the question's.
+        """Yield a stage limited to its own time and the question's; then add its report.
 
         With `reads_all`, statements are not limited: the stage may have to index the whole memory.
         """
@@ -173,7 +173,7 @@ class Run:
         )
 
     def look_at(self, documents: list[int], stage: Stage) -> list[int]:
-        """Return the documents that may be read within `docs_max`; each is counted once."""
+        """Count documents as read, each once; return those within the plan's `docs_max`."""
         allowed = []
         for document in documents:
             if document not in self.seen:

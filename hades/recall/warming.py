@@ -25,7 +25,7 @@ def load_kernels() -> None:
 def timed(
     parts: Mapping[str, Callable[[], object]], on_progress: Progress | None
 ) -> dict[str, float]:
-    """Run parts one after another, and return the seconds that each took."""
+    """Run parts one after another, and return the seconds that each took, by name."""
     spent = {}
     for done, (name, part) in enumerate(parts.items()):
         if on_progress is not None:

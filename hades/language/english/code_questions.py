@@ -63,7 +63,7 @@ _PARTS = {
 
 
 class RelationRule(NamedTuple):
-    """A rule that recognises questions for one relation."""
+    """A rule that recognises questions for edges into (`in`) or out of (`out`) a named thing."""
 
     relation: str
     direction: Literal["in", "out"]

@@ -117,7 +117,9 @@ class _Compared:
 def contradiction(
     new: str, old: str, new_topic: str = "", old_topic: str = ""
 ) -> Contradiction | None:
-    """Return how a sentence contradicts an older one of another topic; None if it does not.
+    """Return how a sentence contradicts an older one; None if it does not.
+
+    The names of their topics help to decide whether both are about the same thing.
 
     >>> contradiction("The rent in Gera is now 950 euros.", "The rent in Gera is 900 euros.")
     Contradiction(before='900', after='950')
@@ -133,7 +135,7 @@ def contradiction(
 
 
 def entails(old: str, new: str) -> bool:
-    """Return whether the old sentence has all words of the new one, in the same order."""
+    """Return whether the new sentence has only words of the old one, almost all, in its order."""
     one, other = _read(new), _read(old)
     if not one.row or (one.negated, one.plain) != (other.negated, other.plain):
         return False
@@ -147,8 +149,8 @@ def is_statement(sentence: str) -> bool:
 
 
 def required_words(sentence: str) -> tuple[str, ...]:
-    """Return word stems, in lower case, that a text must contain to contradict or repeat this
-    sentence, so that most texts can be skipped. The longest, which are rare, come first."""
+    """Return word stems, in lower case, all of which a text must contain to contradict or repeat
+    this sentence. With them most texts can be skipped. The longest, which are rare, come first."""
     read = _read(sentence)
     wanted = read.subject if read.states else frozenset(read.row) - _SPELT
     return tuple(sorted(wanted, key=len)[::-1])
@@ -195,7 +197,7 @@ def _other_value(one: _Compared, other: _Compared) -> Contradiction | None:
 
 @lru_cache(maxsize=16_384)
 def _read(sentence: str) -> _Compared:
-    """Split a sentence at its verb and collect its values; a long one stays a single word."""
+    """Split a sentence, if not too long, at its verb; collect its numbers, dates and names."""
     if len(sentence) > SENTENCE_CHARACTERS_AT_MOST:
         return _Compared((sentence.casefold(),))
     spelt = _SIGNS.sub(lambda sign: f" {_MARKS.get(sign[0], 'minus')} ", sentence.casefold())
@@ -264,7 +266,7 @@ def _key(value: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def values(sentence: str) -> dict[str, set[str]]:
-    """Return the amounts and the days in a sentence."""
+    """Return the values in a sentence: `day` has the days, `amount` numbers, hours and codes."""
     found: dict[str, set[str]] = {"amount": set(), "day": set()}
     for token in _TOKENS.finditer(sentence[:SENTENCE_CHARACTERS_AT_MOST]):
         if token.lastgroup in ("date", "day", "time", "number", "code"):

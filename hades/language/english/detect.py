@@ -27,7 +27,7 @@ _WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def is_english_question(question: str) -> bool:
-    """Return whether enough words of a question are English."""
+    """Return whether enough words of a question are frequent in English questions."""
     plain = _plain_words(question)
     known = sum(word in _QUESTION_WORDS for word in plain)
     others = sum(word in _OTHERS for word in plain)
@@ -51,6 +51,6 @@ def is_english(text: str) -> bool:
 
 
 def _plain_words(text: str) -> list[str]:
-    """Return the first word of a text and all that begin in lower case; others are names."""
+    """Return, in lower case, a text's first word and those without a capital; others are names."""
     found = _WORD.findall(text.replace("’", "'"))
     return [word.casefold() for at, word in enumerate(found) if not at or word[0].islower()]

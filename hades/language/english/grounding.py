@@ -77,13 +77,15 @@ class _Said:
     values: frozenset[str]
     names: frozenset[str]
     plain: frozenset[str]
-    """All words as they stand, in lower case."""
+    """All words, and pairs of neighbouring words, as written but in lower case."""
     beside: frozenset[tuple[str, str]]
     """Words without endings that stand side by side, apart from small words between them."""
 
 
 def check_sentences(text: str, sources: Mapping[int, str]) -> list[CheckedSentence]:
     """Check each sentence of a text against the sources that it cites: `[1]`, `[2, F1]`.
+
+    `sources` has the texts by number; that of `[F1]` is -1. All sentences with words are returned.
 
     The work grows with the length of the text times that of the sources.
     """
@@ -109,7 +111,7 @@ def _cited(sentence: str) -> tuple[int, ...]:
 
 
 def _fault(sentence: str, cited: tuple[int, ...], read: Mapping[int, list[_Said]]) -> str:
-    """Return why a sentence is not supported; "" if it is."""
+    """Return why a sentence is not supported by the sources that it cites; "" if it is."""
     if not cited:
         absent = _NOTHING_FOUND.match(_NOT.sub(" not", sentence)) and not _TURN.search(sentence)
         return "" if absent else "cites nothing"
@@ -153,7 +155,7 @@ def _contradiction(said: _Said, near: list[_Said]) -> str:
 
 
 def _exchanged(said: _Said, near: list[_Said]) -> str:
-    """Return which word replaces another: the red paint, where the source has the blue paint."""
+    """Return a message if a word replaces another of the source ("red paint" for "blue paint")."""
     known = set[str]().union(*(part.roots for part in near))
     places: dict[tuple[int, str], set[str]] = {}
     for pair in {pair for part in near for pair in part.beside}:

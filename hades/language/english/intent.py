@@ -115,7 +115,7 @@ _STARTS_WHOSE = lazy_pattern(r"^(?:of |for |by )?(?:who|whose|which|that|where)"
 
 
 def read_intent(question: str) -> tuple[Intent, str]:
-    """Return the kind of a question, and the words that decided it."""
+    """Return the kind of a question, and the reason in a phrase: `it says “why”`."""
     asked = _read(question)
     if not is_english_question(asked):
         return Intent.LOOKUP, "no English rule applies"
@@ -130,7 +130,7 @@ def read_intent(question: str) -> tuple[Intent, str]:
 
 
 def _read(question: str) -> str:
-    """Return the part that rules read; their time grows with the square of its length."""
+    """Return the beginning of a question; the time of the rules grows with its length squared."""
     return " ".join(question[:CHARACTERS_READ].split())
 
 
@@ -191,7 +191,7 @@ _PLANNING = lazy_pattern(
 
 
 def choose_mode(question: str) -> Mode:
-    """Return how much a question wants: brainstorming most, planning more, others little."""
+    """Return how much a question wants: most for brainstorming, less for planning, else little."""
     asked = _read(question)
     asked = asked[:1].lower() + asked[1:]
     if _BRAINSTORM.search(asked):

@@ -11,7 +11,7 @@ from hades.language.patterns import lazy_pattern
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text as a set."""
+    """Return the words of a text, which are separated by white space, as a set."""
     return frozenset(text.split())
 
 
@@ -122,7 +122,7 @@ over      a later sentence says that an earlier state ended
 
 
 def changes(use: str) -> str:
-    """Return the source of a pattern for the verbs of change that a rule uses."""
+    """Return the source of a pattern for the verbs of change with this use, as in `_CHANGES`."""
     verbs = " ".join(verbs for uses, verbs in _CHANGES.items() if use in uses.split())
     return verbs.replace(" ", "|").replace("_", " ")
 

@@ -45,7 +45,8 @@ _HAS_YEAR = lazy_pattern(r"(?<!\d)\d{4}(?!\d)")
 def parse_time(when: TimeLike, now: int, *, ahead: bool = False) -> datetime:
     """Return the moment that a time means; for a period (`2024-03`, `last March`), its start.
 
-    A weekday or a month without a year is the latest that has begun; with `ahead`, the next.
+    A weekday or a month without a year is the latest that has begun; with `ahead`, the next. A text
+    that is not a time, or is ambiguous, raises InvalidInput.
 
     >>> parse_time("2024-03", now=0).isoformat()
     '2024-03-01T00:00:00+00:00'
@@ -77,7 +78,7 @@ def parse_time(when: TimeLike, now: int, *, ahead: bool = False) -> datetime:
 
 
 def _refused_slashes(when: str, one: int, other: int, year: int) -> InvalidInput:
-    """Return why a date with slashes is refused: the order of day and month is not agreed."""
+    """Return the error for a date with slashes, whose order of day and month is not agreed."""
     year = year if year > 99 else 2000 + year
     meant = set()
     for month, day in ((one, other), (other, one)):
@@ -113,7 +114,7 @@ class SpelledTime(NamedTuple):
 
 
 def spelled_time(text: str) -> SpelledTime | None:
-    """Parse a day of a year in digits or words, with or without a time of day around it.
+    """Parse, in lower case, a day of a year with or without a time of day; None if it is not one.
 
     >>> spelled_time("1:56 pm on 8 may 2023").at.isoformat()
     '2023-05-08T13:56:00+00:00'
@@ -129,12 +130,12 @@ def spelled_time(text: str) -> SpelledTime | None:
 
 
 def _fixed(text: str) -> datetime | None:
-    """Parse a time that does not depend on now."""
+    """Parse a time that does not depend on now; return None if it is not one."""
     return _iso(text) or _partial(text) or _month_words(text)
 
 
 def _first_instant(text: str, now: int, *, ahead: bool) -> datetime | None:
-    """Return the start of a period as in questions (`last March`)."""
+    """Return the start of a period as in questions (`last March`); None if it is not one."""
     words = tuple(word for word, _, _ in split_words(text))
     period = read_period(QuestionWords(words, from_micros(now), ahead), 0)
     return period.since if period and period.end == len(words) else None

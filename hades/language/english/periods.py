@@ -22,7 +22,7 @@ Span = tuple[datetime, datetime]
 
 
 class Period(NamedTuple):
-    """A span, and the place after its words."""
+    """A span of time that some words of a question mean."""
 
     since: datetime
     until: datetime
@@ -99,7 +99,7 @@ def split_words(question: str) -> list[tuple[str, int, int]]:
 
 
 def read_period(words: QuestionWords, at: int) -> Period | None:
-    """Return the period that begins at a word, which may be its article."""
+    """Return the period that begins, with its article, at word number `at`; None without one."""
     for pattern, read, _ in RULES:
         if found := words.match(pattern, at):
             period = read(words, *found)
@@ -207,7 +207,7 @@ def _part(whole: Span, found: re.Match[str]) -> Span | None:
 
 
 def _share(whole: Span, part: int, parts: int) -> Span:
-    """Return one of some equal parts, in whole months if these can be divided, else in days."""
+    """Return part number `part`, from 0, of `parts` equal ones: in whole months, else in days."""
     since, until = whole
     months, rest = divmod((until.year - since.year) * 12 + until.month - since.month, parts)
     if since.day == until.day == 1 and months and not rest:

@@ -113,7 +113,7 @@ NAME_PHRASE = lazy_pattern(
 
 
 def is_name(key: str) -> bool:
-    """Return whether a name's key is worth storing."""
+    """Return whether a name's key is worth storing: not too long or short, not all stop words."""
     parts = key.split(" ")
     if len(parts) > WORDS_AT_MOST or sum(map(len, parts)) < CHARACTERS_AT_LEAST:
         return not key.isascii() and 2 <= len(key) <= WORDS_AT_MOST * 2
@@ -121,7 +121,7 @@ def is_name(key: str) -> bool:
 
 
 def extract_names(text: str) -> dict[str, str]:
-    """Return the names in a text, each once and with its kind, in order of appearance."""
+    """Return the names in a text, each once, and their kinds; phrases come before other names."""
     found: dict[str, str] = {}
     titles: list[str] = []
 

@@ -46,7 +46,7 @@ def said_words(text: str) -> frozenset[str]:
 
 
 def share_words(one: str, other: str) -> float:
-    """Return the share of their words that two sentences have in common."""
+    """Return the share of all words of two sentences, without stop words, that both have."""
     first, second = said_words(one), said_words(other)
     return len(first & second) / max(1, len(first | second))
 

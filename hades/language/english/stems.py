@@ -15,7 +15,7 @@ _DOUBLED = ("bb", "dd", "gg", "mm", "nn", "pp", "rr", "tt")
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Return a word without its ending, so that `rejected` and `rejecting` are equal."""
+    """Return a word, in lower case, without its ending: `rejected` and `rejecting` are equal."""
     plain = word.casefold()
     for ending in _ENDINGS:
         if plain.endswith(ending) and len(plain) - len(ending) >= _STEM_CHARACTERS_AT_LEAST:

@@ -106,7 +106,7 @@ _ABOUT_ALL = word_set(
 
 
 def topical_stems(question: str) -> frozenset[str]:
-    """Return the stems of what a question for a summary is about; empty: all that happened."""
+    """Return the stems of what a summary is asked about; empty if it is about everything."""
     plain = {stem(word) for word in words(question) if word.casefold() not in STOP_WORDS}
     return frozenset(plain - {stem(word) for word in _ABOUT_ALL})
 
@@ -123,7 +123,7 @@ class QuestionName:
     words: tuple[str, ...]
 
     def stands_in(self, told: Collection[str]) -> bool:
-        """Return whether a text with these words names it.
+        """Return whether a text names it; `told` has the text's terms.
 
         It must have the last word, as for a person, or more than half of the words: `Ann Lee` does
         not name Ann Smith.
@@ -154,14 +154,18 @@ class QuestionTerms:
         )
 
     def only_repeated_by(self, told: frozenset[str]) -> bool:
-        """Return whether a text only repeats the question; a full repetition is news to yes/no."""
+        """Return whether a text with these terms only repeats the question. A text with all terms
+        of a yes/no question answers it, and does not count."""
         return told <= self.said and not (self.asks_whether and told == self.said)
 
 
 def unsaid_names(
     names: Sequence[QuestionName], told: Sequence[Collection[str]], passages: Sequence[Passage]
 ) -> list[str]:
-    """Return the names of a question that no text found, given as stems, contains."""
+    """Return the names of a question that none of the texts found contains.
+
+    `told` has the terms of each text. If all names are missing but an alias was found, return [].
+    """
     missing = [name.text for name in names if not any(map(name.stands_in, told))]
     # A passage was found by an alias of the name, so the thing is known.
     by_alias = any("names" in passage.retrievers for passage in passages)

@@ -129,7 +129,7 @@ def read_time(question: str, now: datetime) -> TimeWords | None:
 
 
 def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
-    """Return what a question asks for, given the time that was read in it."""
+    """Return whether a question asks for a date, for what happened in `time`, or for a state."""
     if time:
         question = question.replace(time.said, " ", 1)
     asked = " ".join(word for word, _, _ in split_words(question[:CHARACTERS_READ])).rstrip(" ?.!")

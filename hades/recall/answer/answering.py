@@ -33,7 +33,10 @@ def answer(
     usual: int,
     related: RelationAsked | None = None,
 ) -> Recall:
-    """Make the result of a recall; passages beyond the first `usual` must be likely answers."""
+    """Make the result of a recall; passages beyond the first `usual` must be likely answers.
+
+    With `related`, the facts are its edges; otherwise facts are searched.
+    """
     plan, search = run.plan, found.search
     offered, numbers, covered = choose_passages(run, found, ranking, usual)
     paths = find_paths(run, found, ranking.numbers, list(numbers.values()))

@@ -94,7 +94,10 @@ _Reply = tuple[float, tuple[_Read, ...]]
 
 
 def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
-    """Return the best few sentences of a recall, each with the number of its passage."""
+    """Return the sentences of a recall that answer its question; none if none is good enough.
+
+    Each has the number of its passage or fact. Without an encoder, only words are compared.
+    """
     if recall.intent is Intent.RELATION:
         edges = enumerate(recall.facts, start=1)
         found = (Sentence(fact.text, fact.score, number, "fact") for number, fact in edges)

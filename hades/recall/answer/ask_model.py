@@ -31,7 +31,7 @@ def answer_by_model(
 ) -> Answer:
     """Return a model's answer from a recall; if unusable, the extracted answer with the reason.
 
-    `keep` marks unsupported sentences instead of dropping them.
+    `keep` marks unsupported sentences instead of dropping them. A dry run only estimates usage.
     """
     recall = extracted.recall
     if not recall.passages and not recall.facts and not dry_run:

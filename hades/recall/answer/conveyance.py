@@ -23,9 +23,10 @@ def conveyance(
 def conveyed(
     run: Run, packed: Packed, coverage: tuple[float, float], chosen: list[Passage], others: int
 ) -> Conveyance:
-    """Measure a packed context; `chosen` passages and `others` (paths, facts) were offered.
+    """Compute the conveyance of a recall, C = (W·R·H / T)·Ctx^α (see `Conveyance`).
 
-    `coverage` has two values: of the packed and of the chosen passages.
+    `chosen` are the passages, and `others` the number of paths and facts, that the packer could
+    choose from. `coverage` is how far the packed and the chosen passages cover the question.
     """
     steps = [step for path in packed.paths for step in path.steps]
     joined = {s.chunk for s in steps} | {node.name for path in packed.paths for node in path.nodes}

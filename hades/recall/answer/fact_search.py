@@ -47,7 +47,7 @@ CHANCE_AT_LEAST = 0.04
 
 
 def find_facts(stage: Stage, search: SearchQuery, encoder: Encoder, limit: int) -> list[Fact]:
-    """Find the facts a question may mean, best first."""
+    """Return at most `limit` told facts that a question may mean, likeliest first."""
     question, asked = search.text, search.time
     held = _held(search.query, asked) if limit else np.zeros(0, np.int64)
     if not len(held):

@@ -48,7 +48,7 @@ LIKELY = 0.9
 def overview(
     run: Run, store: Store, scope: Scope, asked: AskedQuestion, usual: int
 ) -> Recall | None:
-    """Answer from summaries; None if the question wants none, or if there are none for it."""
+    """Return a recall made of summaries; None if the question wants none or none fits."""
     wanted, question = run.plan.level, asked.text
     narrowed = scope.tag or scope.kind or scope.glob  # a summary is of all topics
     asks_for_it = wanted or (wanted is None and asked.intent in (Intent.RECENT, Intent.OVERVIEW))

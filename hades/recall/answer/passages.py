@@ -31,7 +31,7 @@ RELEVANT = 0.01
 def choose_passages(
     run: Run, found: Found, ranking: Ranking, usual: int
 ) -> tuple[list[Passage], dict[str, int], float]:
-    """Read the best candidates, as many as the plan has room for.
+    """Return the best candidates as passages, as many as the plan has room for.
 
     Passages beyond the first `usual` ones must be likely answers. Also return the chunk
     number of each passage, by id, and the share of the question's words that they contain.
@@ -59,7 +59,7 @@ def choose_passages(
 
 
 def coverage_of(search: SearchQuery, numbers: Ints) -> float:
-    """Return the share of the question's words, by weight, that passages contain."""
+    """Return the share of the question's words, by weight, that these chunks contain together."""
     query, terms = search.query, search.terms
     if not terms or not len(numbers):
         return 0.0
@@ -97,7 +97,7 @@ def _chosen(
 
 
 def _read(query: QueryContext, ids: Sequence[int], at_once: int) -> Iterator[PlacedChunk | None]:
-    """Read chunks in order, a few at a time, because most are never needed."""
+    """Yield chunks in order, None for a missing one; read in batches, since few are needed."""
     for first in range(0, len(ids), at_once):
         part = ids[first : first + at_once]
         placed = query.store.chunks.find(part, query.as_of)
@@ -200,7 +200,7 @@ def state_passage(
 
 
 def _retrievers(found: Found, number: int) -> tuple[str, ...]:
-    """Return which retrievers found a passage."""
+    """Return the names of the retrievers that found a chunk; a walk counts as `graph`."""
     seeds = found.seeds
     retrievers = [
         retriever
@@ -229,7 +229,7 @@ def _note_what_is_missing(stage: Stage, query: QueryContext, passages: Sequence[
 def _with_entities(
     query: QueryContext, passages: Sequence[Passage], numbers: Ints
 ) -> list[Passage]:
-    """Return the passages with the names that each mentions, the rarest first."""
+    """Return copies of the passages, each with the rarest names that it mentions, rarest first."""
     graph, entities = query.graph, list[list[int]]()
     for number in numbers.tolist():
         _, near, _ = graph.adjacency.of(np.array([number]))

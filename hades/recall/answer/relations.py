@@ -116,7 +116,7 @@ def _meant(
 def find_related(
     run: Run, found: Found, ranking: Ranking, asked: RelationAsked
 ) -> tuple[RelationAsked, Ranking]:
-    """Find the edges asked for, and put the passages that state them first."""
+    """Return the request with the edges found, and the ranking with their passages first."""
     with run.stage("relation") as stage:
         related = _find(found.search.query, asked)
         stage.found = len(related.edges)

@@ -52,7 +52,8 @@ class _Unit:
 
 
 def from_notes(recall: Recall) -> Answer:
-    """Answer from notes and facts, best first."""
+    """Answer with notes and facts, best first or by time; empty if the question's names are not
+    in them."""
     terms = terms_of(recall.question)
     if not terms.weights and recall.wants is Wants.STATE:
         return Answer(recall.question, (), recall)  # a greeting asks for nothing
@@ -98,7 +99,7 @@ def from_summaries(recall: Recall) -> Answer:
 
 
 def sure_facts(recall: Recall) -> list[Sentence]:
-    """Return the facts that a question surely means, even among documents."""
+    """Return, as sentences, the facts that a question means with a belief of FACT_SURE or more."""
     units = (_fact(fact, number) for number, fact in enumerate(recall.facts, start=1))
     return [unit.sentence for unit in units if unit.belief >= FACT_SURE]
 

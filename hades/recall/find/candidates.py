@@ -45,7 +45,7 @@ def choose_candidates(stage: Stage, found: Found) -> Candidates:
 
 
 def strongest(seeds: Seeds, walks: Walks) -> Ints:
-    """Return the passages with the highest sum of walk and prior, best first."""
+    """Return the STRONGEST passages: those with the highest sum of walk and prior, best first."""
     walked = walks.joined / max(1e-12, float(walks.joined.max(initial=0.0)))
     both = np.where(seeds.mask, walked + seeds.prior, -1.0)
     # The sums of the five best by prior bound the result from below, which saves sorting all.

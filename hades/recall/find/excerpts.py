@@ -41,7 +41,7 @@ def gather(
     nodes: Sequence[int],
     topics: Sequence[int] | None,
 ) -> Store:
-    """Return the part of a memory around a question, its name `keys` and some nodes."""
+    """Return a small store: the part of a memory around a question, its name `keys` and nodes."""
     valid, known = store.moment(as_of)
     known = min(known, FOREVER - 1)  # an open end is later
     near: list[int] = []

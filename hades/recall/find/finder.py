@@ -104,7 +104,7 @@ class Finder:
             index.build(on_progress)
 
     def _database_index(self) -> PgVector | None:
-        """Return the database's vector index; None if the arrays fit into `memory_mb`."""
+        """Return the database's vector index; None without one, or if arrays fit `memory_mb`."""
         if self._store.mentions.last_chunk() * excerpts.BYTES_A_CHUNK <= self._may_hold:
             return None
         return self._store.vector_index(self.encoder.model)
@@ -180,7 +180,7 @@ class Finder:
             yield self.indexes
 
     def saying(self, space: int, names: Sequence[str]) -> set[int]:
-        """Return the chunks of a space, of any time, that contain one of these names."""
+        """Return the ids of chunks of a space, of any time, that contain one of these names."""
         with self._catching_up:
             self.indexes.catch_up(space)
             held = self.indexes.snapshot()
@@ -224,7 +224,7 @@ class Finder:
             return self._hits(found, as_of, limit)
 
     def topics(self, scope: Scope) -> list[int] | None:
-        """Return the topics that pass the filters; None without a filter."""
+        """Return the ids of the topics that pass the filters, sorted; None without a filter."""
         chosen: set[int] | None = None
         feed = self._store.changefeed
         if scope.tag is not None:
@@ -299,7 +299,7 @@ def _to_one_scale(scores: dict[int, float]) -> dict[int, float]:
 
 
 def chosen_retrievers(retriever: str | Iterable[str] | None) -> tuple[RetrieverName, ...]:
-    """Return the chosen retrievers in fixed order; by default meaning and words."""
+    """Return the named retrievers in fixed order, or meaning and words; refuse unknown names."""
     if retriever is None:
         return ("meaning", "words")
     if not isinstance(retriever, str | Iterable):

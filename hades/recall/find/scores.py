@@ -67,7 +67,7 @@ def _step(to: Ints, chunks: Ints) -> Ints:
 
 
 def best(scores: Floats, mask: Flags, limit: int, least: float = 0.0) -> Ints:
-    """Return the chunk numbers of the highest positive scores, best first; ties go to the older.
+    """Return `limit` chunk numbers with the highest positive scores, best first; of equals, older.
 
     `least` saves work: it is a score that at least `limit` chunks are known to reach.
     """
@@ -79,7 +79,7 @@ def best(scores: Floats, mask: Flags, limit: int, least: float = 0.0) -> Ints:
 
 
 def nth_best(scores: Floats) -> float:
-    """Return the score a chunk must reach to be among a retriever's best."""
+    """Return the FOUND_BY_RETRIEVER-th best positive score; 0 if there are fewer."""
     positive = scores[scores > 0]
     if len(positive) < FOUND_BY_RETRIEVER:
         return 0.0

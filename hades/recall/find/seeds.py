@@ -51,7 +51,7 @@ def start_encoding(run: Run, encoder: Encoder, question: str) -> Encoding | None
 def find_seeds(
     run: Run, query: QueryContext, encoding: Encoding | None, question: str, time: TimeAsked
 ) -> tuple[SearchQuery, Seeds]:
-    """Score all passages by the retrievers, and join meaning and words to the prior."""
+    """Score all passages by the retrievers; return the question with its vector, and the scores."""
     plan, graph, mask = run.plan.retriever, query.graph, query.mask
     nothing = np.zeros(len(mask))
     with run.stage("seeds", plan.timeout_ms) as stage:

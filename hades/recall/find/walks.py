@@ -24,7 +24,7 @@ EPSILON = 1e-5
 
 
 def start_walks(stage: Stage, search: SearchQuery, seeds: Seeds) -> Callable[[], Walks]:
-    """Begin the walks in the background; the function returned waits for them."""
+    """Begin the walks in the background; the function returned waits for them (all 0 if none)."""
     plan, graph, nothing = stage.run.plan.graph, search.query.graph, np.zeros(len(seeds.mask))
     if not plan.walk:
         stage.note(Reason.SWITCHED_OFF)

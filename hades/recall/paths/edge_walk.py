@@ -38,7 +38,7 @@ Way = tuple[tuple[Edge, Step], ...]
 def neighbours(
     query: QueryContext, node: int, chosen: EdgeChoice, *, limit: int, hops: int
 ) -> list[Neighbour]:
-    """Return the nodes that the chosen edges lead to, nearest first, by the strongest way."""
+    """Return at most `limit` nodes within `hops` chosen edges, nearest first, each with a path."""
     ways, _ = _walk(query, [node], chosen, limit + 1, hops)
     (start, _), *others = ways.items()
     return [
@@ -47,7 +47,7 @@ def neighbours(
 
 
 def direct(query: QueryContext, source: int, target: int) -> list[Path]:
-    """Return the edges between two nodes as paths of one step, strongest first."""
+    """Return the edges between two nodes as one-step paths, strongest first; [] if from a hub."""
     start = query.store.entities.describe(source)
     if _degree(query, start) > EDGES_LOOKED_AT:
         return []
@@ -60,7 +60,7 @@ def direct(query: QueryContext, source: int, target: int) -> list[Path]:
 def subgraph(
     query: QueryContext, nodes: Sequence[int], chosen: EdgeChoice, *, limit: int, hops: int
 ) -> Subgraph:
-    """Return the nodes that the chosen edges lead to, and all chosen edges among them."""
+    """Return at most `limit` nodes within `hops` chosen edges, and the chosen edges among them."""
     ways, left_out = _walk(query, nodes, chosen, limit, hops)
     drawn = [
         SubgraphEdge(node, step.relation, step.target, step.weight, step.snippet, step.chunk)

@@ -60,7 +60,7 @@ def paths(
 
 
 def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list[Neighbour]:
-    """Return the nodes around a node, nearest first, by the strongest arcs."""
+    """Return at most `limit` nodes within `hops`, nearest first, each with the strongest path."""
     start = _numbers(query, node)
     if not start:
         return []
@@ -76,7 +76,7 @@ def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list
 
 
 def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
-    """Return the nodes around some nodes, nearest first, and the edges among all of them."""
+    """Return at most `limit` nodes within `hops` of these, and the strongest edges among them."""
     graph, writer = query.graph, PathWriter(query)
     starts = {node: _numbers(query, node) for node in nodes}
     seeds = list(dict.fromkeys(number for numbers in starts.values() for number in numbers))
@@ -172,7 +172,7 @@ def _numbers(query: QueryContext, node: int) -> list[int]:
 
 
 def _barred(query: QueryContext, ends: set[int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return the nodes that no path may pass: hubs, unless they are an end."""
+    """Return a flag per node: whether no path may pass it, as for hubs that are not an end."""
     barred = query.graph.barred.copy()
     barred[list(ends)] = False
     return barred

@@ -70,7 +70,7 @@ class PathWriter:
         self._names: dict[int, Node] = {}
 
     def path(self, numbers: Sequence[int], reliability: float) -> Path:
-        """Return a path of node numbers with its names, relations and snippets."""
+        """Return the path along these node numbers, with names, relations and snippets."""
         steps: list[Step] = []
         beliefs: list[Belief] = []
         at = 0
@@ -224,7 +224,7 @@ def path_of(
 
 
 def step_along(edge: Edge, target: Node, *, forward: bool) -> Step:
-    """Return an edge as a step to one of its ends."""
+    """Return an edge as a step to `target`, one of its ends; `forward` if along the edge."""
     chunk = edge.provenance.chunk if edge.provenance else ""
     snippet = _shortened(edge.evidence)
     return Step(edge.relation, target, edge.weight, forward, snippet, chunk)

@@ -32,7 +32,7 @@ FOUND_NODES = 200
 
 
 def find_paths(run: Run, found: Found, ranked: Ints, passages: Sequence[int]) -> list[Path]:
-    """Find paths from the question to passages, best first, then those of the beam.
+    """Return paths from the question to passages, best first, then those of the beam.
 
     `ranked` are the candidates in whose graph paths are sought; both are chunk numbers.
     """
@@ -74,7 +74,7 @@ class Pathways:
         self._graph, self._named = found.search.query.graph, found.seeds.named
 
     def to(self, passages: Sequence[int]) -> list[Path]:
-        """Return the best paths to passages, best first."""
+        """Return the best paths from the question's names to these passages, best first."""
         plan, query = self._stage.run.plan, self._found.search.query
         chosen = np.array(passages, np.int64)
         nodes, adjacency = self._found_graph(chosen)
@@ -172,7 +172,7 @@ class Pathways:
         return nodes, Adjacency.undirected(len(nodes), one[once], two[once], weight[inside][once])
 
     def _related_to(self, named: Ints) -> Ints:
-        """Return the entities and topics next to the names in the question, the strongest."""
+        """Return the strongest RELATED_AT_MOST entities and topics next to these entities."""
         graph = self._graph
         _, targets, weights = graph.adjacency.of(named)
         stated = (targets >= graph.first_entity) & ~graph.barred[targets]

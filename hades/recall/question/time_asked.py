@@ -74,7 +74,7 @@ class TimeAsked:
         return starts <= self.until
 
     def fits(self, starts: Ints, ends: Ints, first: Flags) -> Any:
-        """Return 1 for versions of notes that held at the time asked about, else 0."""
+        """Return 1 for versions of notes that fit the time asked about; `first` marks the first."""
         if self.wants_happenings or self.is_any:
             return np.ones(len(starts))
         if self.kind is TimeKind.ORIGIN:

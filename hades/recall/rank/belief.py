@@ -92,7 +92,7 @@ def interval(moments: Moments) -> Interval:
 
 @lru_cache(maxsize=4_096)
 def _middle(a: float, b: float) -> tuple[float, float]:
-    """Return the ends of the middle of Beta(a, b), without its tails."""
+    """Return the ends of the middle 90 % of Beta(a, b)."""
     if a + b > LARGE_SHAPE:
         mean = a / (a + b)
         reach = 1.6449 * math.sqrt(mean * (1 - mean) / (a + b + 1))
@@ -101,7 +101,7 @@ def _middle(a: float, b: float) -> tuple[float, float]:
 
 
 def _quantile(share: float, a: float, b: float) -> float:
-    """Return the quantile of Beta(a, b) by Newton's method, with bisection as a safeguard."""
+    """Return the value that a `share` of Beta(a, b) is below, by Newton's method and bisection."""
     log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
     low, high = 0.0, 1.0
     mean = a / (a + b)

@@ -50,7 +50,7 @@ def is_log_of_changes(topic: str) -> bool:
 
 
 def code_signs(query: QueryContext, question: str, numbers: Ints) -> Floats | None:
-    """Return the gain or loss of each candidate; None if none of them is code."""
+    """Return what to add to the score of each candidate; None if none of them is code."""
     sources = query.store.chunks.sources(query.graph.chunks[numbers].tolist())
     if not any(kind == "code" for _, kind, _ in sources.values()):
         return None

@@ -38,7 +38,7 @@ _LEAST = 1e-4
 
 
 def passage_features(found: Found, candidates: Candidates) -> Floats32:
-    """Read the features: one row a candidate, one column a feature, in the order of FEATURES."""
+    """Compute a row of features for each candidate, with the columns in the order of FEATURES."""
     query, at = found.search.query, candidates.numbers
     said = has_term, weight = found.search.terms_said(at)
     among = _CandidateGraph(query.graph, found.seeds.named, at)

@@ -50,13 +50,13 @@ class NoteCandidates:
         return [self.rows[number] for number in self.later[row].tolist() if number in self.rows]
 
     def sentences(self, row: int) -> Sequence[str]:
-        """Return the sentences of a version; if there are none, its whole text."""
+        """Return the sentences of a version; its whole text if it is one sentence."""
         text = self.placed[row].chunk.text
         return note_sentences(text) or (text,)
 
 
 def read_notes(query: QueryContext, candidates: Candidates) -> NoteCandidates:
-    """Read the candidates, which are all notes, from the store."""
+    """Read the candidates, which are all notes, from the store, without those that are gone."""
     ids = query.graph.chunks[candidates.numbers].tolist()
     placed = query.store.chunks.find(ids, query.as_of)
     is_placed = np.array([chunk in placed for chunk in ids], np.bool_)

@@ -31,7 +31,7 @@ SURELY = 30.0
 def note_features(
     found: Found, candidates: Candidates, notes: NoteCandidates, succession: Succession
 ) -> Floats32:
-    """Read the features: one row a candidate, in the order of NOTE_FEATURES.
+    """Compute a row of features for each note, with the columns in the order of NOTE_FEATURES.
 
     Each is from 0 to 1 within a question.
     """

@@ -34,7 +34,7 @@ CONFIDENCE_LEAST = 0.05
 def rank_notes(
     found: Found, candidates: Candidates, ranker: Ranker, plan: Reranker, *, recent: bool
 ) -> Ranking:
-    """Rank versions of notes."""
+    """Rank the candidates, which are versions of notes; `recent` prefers the newer ones."""
     search, recency = found.search, None
     query, notes = search.query, read_notes(search.query, candidates)
     succession = find_succession(notes, search)

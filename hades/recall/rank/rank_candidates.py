@@ -37,7 +37,7 @@ passages then have 1 to 1.5 points more of the gold of four sets (2Wiki 97.4 →
 def rank_candidates(
     run: Run, found: Found, ranker: Ranker, limit: int, intent: Intent = Intent.LOOKUP
 ) -> Ranking:
-    """Rank the candidates and keep the `limit` best."""
+    """Choose candidates from all that was found, rank them, and return the `limit` best."""
     plan, query, recent = run.plan.reranker, found.search.query, intent is Intent.RECENT
     with run.stage("rank", plan.timeout_ms) as stage:
         candidates = choose_candidates(stage, found)
@@ -97,7 +97,7 @@ def _rank_passages(
 
 
 def _with_gains(query: QueryContext, plan: Reranker, numbers: Ints, scores: Floats) -> Floats:
-    """Add the gain from uses and importance to the scores of the best passages."""
+    """Return the scores, those of the best passages with their gain from uses and importance."""
     if not plan.strength:
         return scores
     gained, now = scores.copy(), from_micros(query.valid)

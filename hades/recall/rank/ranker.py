@@ -84,7 +84,7 @@ class Ranker:
         """One weight for each feature of a belief, and last a constant, by name in BELIEFS."""
 
     def rank(self, features: Table) -> Ranked:
-        """Score the candidates of one question."""
+        """Score the candidates of one question by the model for their kind (`kind_of`)."""
         kind = kind_of(features)
         scores = self.scores(features, kind)
         belief = "notes_belief" if kind == "notes" else "belief"
@@ -92,7 +92,7 @@ class Ranker:
         return Ranked(scores, chance, kind == "linked")
 
     def rank_by_fusion(self, found: Found, numbers: Ints, weights: FusionWeights) -> Ranked:
-        """Score candidates without the models, by the fusion of source document 004."""
+        """Score candidates without the models, by the weighted sum of prior, walk and belief."""
         prior, cosine = found.seeds.prior[numbers], found.seeds.cosine[numbers]
 
         def belief(scores: Floats) -> Floats:
@@ -106,7 +106,7 @@ class Ranker:
         return np.asarray(1 / (1 + np.exp(-(x @ weights[:-1] + weights[-1]))), float)
 
     def scores(self, features: Table, kind: str) -> Floats:
-        """Return the scores of one model."""
+        """Return each candidate's score by the model `kind`."""
         columns = features[:, COLUMNS[kind]]
         return np.asarray(standardised(columns) @ self.weights[kind], float)
 
@@ -163,13 +163,13 @@ def kind_of(features: Table) -> str:
 
 
 def standardised(features: Table) -> Table:
-    """Return each feature in deviations from its mean among the candidates."""
+    """Return each feature in standard deviations from its mean among the candidates."""
     spread: Table = (features - features.mean(0)) / (features.std(0) + SPREAD)
     return spread
 
 
 def belief_features(features: Table, scores: Floats, kind: str) -> Floats:
-    """Return the features of the candidates' probabilities."""
+    """Return, for each candidate, the features of the probability that it answers (BELIEFS)."""
     rank = log_ranks(scores)
     if kind == "notes":
         own = features[:, _NOTE_BELIEF_COLUMNS].T

@@ -81,7 +81,7 @@ def merge(passages: Ranking, notes: Ranking) -> Ranking:
 
 
 def never_rising(values: Floats) -> Floats:
-    """Raise values so that a better-ranked candidate never shows a lower one."""
+    """Return the values, raised so that a better-ranked candidate never has a lower one."""
     return np.maximum.accumulate(values[::-1])[::-1]
 
 
