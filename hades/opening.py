@@ -43,8 +43,8 @@ def open(
     An address opens the memory of a server: `http://host:8674`, `https://…` or
     `unix:///run/hades/rw.sock`. `key` identifies you there (over HTTP; default: HADES_KEY),
     `timeout_s` is how long to wait for an answer (60), and `retries` how often a call is repeated
-    if the server is busy or cannot be reached (4). They are refused for a file; for a server,
-    `actor`, `encoder`, `extractor` and `clock` are refused, because it determines them.
+    if the server is busy or cannot be reached (4). These three are refused for a file. For a
+    server, `actor`, `encoder`, `extractor` and `clock` are refused, because it determines them.
     """
     if path is None:
         given: dict[str, Any] = {"space": space, "actor": actor, "key": key}
