@@ -190,7 +190,7 @@ class Operation:
         return get_type_hints(self.function, localns=_LATER, include_extras=True)
 
     def arguments(self, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Return named values as arguments of the function; a list becomes `*names`."""
+        """Return named values as positional and named arguments; a list becomes `*names`."""
         named, before = dict(given), list[str]()
         for parameter in self.parameters:
             if parameter.is_list:
@@ -210,7 +210,7 @@ operation = Operation
 
 
 def _mended(function: Function) -> Function:
-    """Call the function again if it fails and an index was found damaged, which rebuilds it."""
+    """Wrap a function: if it fails and an index proves damaged, call it again to rebuild that."""
 
     @wraps(function)
     def mended(view: Any, *args: Any, **named: Any) -> Any:

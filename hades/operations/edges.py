@@ -87,7 +87,7 @@ def edges(
 
 @operation("GET", "/edges/{edge}", command="edge", timed=True)
 def edge(view: View, edge: EdgeNumber) -> list[Edge]:
-    """Show everything believed about one edge, oldest first."""
+    """List all recorded versions of one edge, oldest first."""
     clean_number(edge, "edge")
     return view._store.edges.beliefs(view._space_id, edge, view.as_of)
 
@@ -99,7 +99,10 @@ def when_changed(
     before: Annotated[str, Param("The relation that ended.", example="rejected_because")],
     after: Annotated[str | None, Param("The relation that began.")] = None,
 ) -> RelationChange:
-    """Show when one relation last gave way to another."""
+    """Show when a fact of a relation last ended, and what replaced it.
+
+    With `after`, only if a fact of that relation did. Raise NotFound if none ended.
+    """
     for relation in (before, after):
         if relation is not None:
             clean_name(relation, "relation")
@@ -112,7 +115,7 @@ def when_changed(
 
 @operation("GET", "/inverses", command="inverses")
 def inverses(view: View) -> dict[str, str]:
-    """List the relations that take over when a fact changes.
+    """List each relation with its inverse, which `change_fact` opens.
 
     They are the same in all spaces.
     """
@@ -136,7 +139,7 @@ def relate(
 ) -> Edge:
     """Store a fact: source, relation, target.
 
-    It holds from `valid_from` on, by default from now. A name that is not a topic becomes an
+    It holds from `valid_from` on, by default from now. A name that is not known yet becomes an
     entity of that `kind`. The weight is 1 unless given. Storing a fact again updates its weight
     and evidence and extends its time. An `exclusive` relation has one target at a time: the new
     fact ends the old one.
@@ -176,10 +179,10 @@ def unrelate(
     at: When = None,
     mistake: Annotated[bool, Param("Say that it was never true.", flag="--mistake")] = False,
 ) -> list[Edge]:
-    """End a fact, by its names or by its number.
+    """End a fact, by its names or by its number (as `source`).
 
-    It ends now, or at the time `at`. `mistake=True` says that it was never true: from now on it
-    is shown at no time.
+    Without `target`, all facts of that source and relation end. They end now, or at the time `at`.
+    `mistake=True` says that they were never true: from now on they are shown at no time.
     """
     ends = memory._time(at)
     store, space = memory._store, memory._space_id
@@ -274,7 +277,7 @@ def set_inverse(
     relation: Relation,
     inverse: Annotated[str, Param("The relation that takes over.", example="viable_after_fix")],
 ) -> dict[str, str]:
-    """Set the relation that takes over when a fact changes.
+    """Set the inverse of a relation, which `change_fact` opens.
 
     It applies to all spaces.
     """

@@ -56,7 +56,7 @@ def drop_space(memory: Memory, name: str) -> None:
 
 @operation("GET", "/stats", command="stats")
 def stats(view: View) -> dict[str, int]:
-    """Show how much this space holds, and the file size."""
+    """Show counts of what this space holds, and the file size."""
     with view._store.snapshot():
         view._require_space()
         return view._store.spaces.stats(view._space_id)
@@ -123,7 +123,7 @@ def pending(view: View) -> int:
 
 @operation("GET", "/unembedded")
 def unembedded(view: View) -> int:
-    """Return how many passages of this space have no vector yet; words and names find them."""
+    """Return how many passages of this space have no vector yet: only words and names find them."""
     view._require_space()
     return view._store.chunks.unembedded_count(view._finder.encoder.model, view._space_id)
 
@@ -204,7 +204,7 @@ def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dic
 
 
 def backup(memory: Memory, path: str | Path, on_progress: Progress | None = None) -> None:
-    """Copy the whole memory to a new file while others read and write it."""
+    """Copy the whole memory to a new file while others use it; raise InvalidInput if it exists."""
     memory._store.backup(str(path), on_progress)
 
 

@@ -296,13 +296,13 @@ def _decided(memory: Memory, proposal: int, action: str, status: str, why: str) 
 
 
 def apply_change(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
-    """Apply a proposed change. `sure` becomes the confidence of a remembered note."""
+    """Apply a proposed change of a `kind` of `_METHODS`. A note gets the confidence `sure`."""
     more = {"confidence": sure} if kind == "remember" else {}
     getattr(memory, _METHODS[kind][0])(**fields, **more)
 
 
 def _fixed(memory: Memory, time: TimeLike | None) -> str | None:
-    """Return a time as it is stored: `yesterday` means the day before the proposal."""
+    """Return a time in ISO form, resolved now: `yesterday` is the day before the proposal."""
     moment = memory._time(time)
     return None if moment is None else iso(moment)
 
