@@ -70,7 +70,7 @@ def index_share(store: Store, space: int, phases: Phases, encoder: Encoder, lock
 
 
 class Background:
-    """Indexes the waiting states and facts of all spaces, alternating between queues."""
+    """A background run that indexes the waiting states and facts of all spaces, queue by queue."""
 
     def __init__(
         self,
