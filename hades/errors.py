@@ -36,7 +36,7 @@ class Refused(Conflict):
     def __init__(
         self, message: str, fields: Mapping[str, Any] | None = None, why: str = ""
     ) -> None:
-        """`fields` are the arguments of the refused `remember`; None if they need no listing."""
+        """`fields` are the refused arguments of `remember`, to list for review; None: listed."""
         super().__init__(message)
         self.fields, self.why = fields, why
 

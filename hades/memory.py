@@ -269,7 +269,7 @@ class View:
         )
 
     def _vectors_missing(self) -> int:
-        """Count the space's passages and facts without a vector, each to EMBEDDED_AT_ONCE + 1."""
+        """Count the space's passages and facts without vectors, up to EMBEDDED_AT_ONCE + 1 each."""
         store, model, most = self._store, self._finder.encoder.model, EMBEDDED_AT_ONCE + 1
         passages = store.chunks.unembedded(
             model, store.chunks.embedded(model), most, self._space_id
@@ -285,7 +285,7 @@ class View:
         )
 
     def _index_share(self) -> None:
-        """Index the few states and facts that a question waits for; `_index_in_turns` the rest."""
+        """Index the few states and facts that a question waits for (`_index_in_turns`: all)."""
         from hades.ingest.sharing import index_share
 
         if not self._store.read_only and self._is_behind():

@@ -245,10 +245,7 @@ def cores() -> int:
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings: defaults, overridden by the file, then by the environment.
-
-    Raise InvalidInput if a value is wrong.
-    """
+    """Return the settings, checked: the environment overrides the file, the file the defaults."""
     environment = os.environ if environment is None else environment
     path, named = _config_path(environment)
     values = _read(path) if path.exists() or named else {}

@@ -240,7 +240,7 @@ def register(
 
 @contextmanager
 def edge(*, as_json: bool) -> Iterator[None]:
-    """Turn a HadesError into one sentence on standard error and exit code 2."""
+    """Turn a HadesError or a full disk into one line on standard error and exit code 2."""
     try:
         yield
     except HadesError as error:

@@ -104,10 +104,7 @@ class RemoteView(View):
         download_export(self._connection, self._space, self._as_of(), path, format)
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Look for damage; each problem says how to repair it. Needs the admin socket.
-
-        `on_progress` is not called.
-        """
+        """List damage and how to repair it. Needs the admin socket; `on_progress` is not called."""
         page = self._connection.json(HttpCall("POST", path_of("admin", "check"), patient=True))
         return rebuild(list[Problem], page["items"])
 

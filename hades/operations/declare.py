@@ -210,7 +210,7 @@ operation = Operation
 
 
 def _mended(function: Function) -> Function:
-    """Wrap a function: if it fails and an index proves damaged, call it again to rebuild that."""
+    """Wrap a function: if it fails and an index proves damaged, call it again with a new index."""
 
     @wraps(function)
     def mended(view: Any, *args: Any, **named: Any) -> Any:

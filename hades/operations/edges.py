@@ -101,7 +101,7 @@ def when_changed(
 ) -> RelationChange:
     """Show when a fact of a relation last ended, and what replaced it.
 
-    With `after`, only if a fact of that relation did. Raise NotFound if none ended.
+    With `after`, only a change to that relation counts. Raise NotFound if there is none.
     """
     for relation in (before, after):
         if relation is not None:
@@ -115,7 +115,7 @@ def when_changed(
 
 @operation("GET", "/inverses", command="inverses")
 def inverses(view: View) -> dict[str, str]:
-    """List each relation with its inverse, which `change_fact` opens.
+    """List each relation and the one that replaces it in `change_fact`.
 
     They are the same in all spaces.
     """
@@ -139,8 +139,8 @@ def relate(
 ) -> Edge:
     """Store a fact: source, relation, target.
 
-    It holds from `valid_from` on, by default from now. A name that is not known yet becomes an
-    entity of that `kind`. The weight is 1 unless given. Storing a fact again updates its weight
+    It holds from `valid_from` on, by default from now. A name that is neither topic nor entity
+    becomes an entity of that `kind`. The weight is 1 unless given. Storing it again updates weight
     and evidence and extends its time. An `exclusive` relation has one target at a time: the new
     fact ends the old one.
     """
@@ -277,7 +277,7 @@ def set_inverse(
     relation: Relation,
     inverse: Annotated[str, Param("The relation that takes over.", example="viable_after_fix")],
 ) -> dict[str, str]:
-    """Set the inverse of a relation, which `change_fact` opens.
+    """Set the relation that replaces another one in `change_fact`.
 
     It applies to all spaces.
     """

@@ -67,7 +67,7 @@ class Pool:
         return await self.finished(self.submit(who, run), timeout_s)
 
     async def finished(self, job: Future[Result], timeout_s: float | None) -> Result:
-        """Wait for a submitted call. At the timeout raise Overloaded if it waits, else TimedOut."""
+        """Wait for a submitted call; at the timeout raise TimedOut, or Overloaded if not begun."""
         try:
             async with asyncio.timeout(timeout_s) as limit:
                 return await asyncio.wrap_future(job)

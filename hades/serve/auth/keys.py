@@ -91,10 +91,7 @@ class Keys:
         self._used: dict[str, datetime] = {}
 
     def create(self, name: str, role: Role, spaces: Iterable[str] | None = None) -> tuple[Key, str]:
-        """Store a new key; return it and its token, which cannot be shown again.
-
-        Raise Conflict if the name is taken.
-        """
+        """Store a new key (Conflict if its name is taken); return it and its token, shown once."""
         clean_name(name, "key")
         chosen = None if spaces is None else tuple(sorted({clean_name(s, "space") for s in spaces}))
         id = secrets.token_hex(4)
@@ -183,7 +180,7 @@ class Keys:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Wait for the lock of a folder, and hold it inside; others must lock the folder too."""
+    """Wait for a folder's lock, and hold it in the context; it stops only others that lock."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:

@@ -74,7 +74,7 @@ class Listener:
 
 
 def listen_unix(path: Path, kind: ListenerKind, group: str | None = None) -> Listener:
-    """Listen on a new unix socket with exactly the mode of its kind, which belongs to `group`."""
+    """Listen on a new unix socket with exactly the mode of its kind, and with this group."""
     place = str(path.absolute())
     if len(os.fsencode(place)) > PATH_BYTES_AT_MOST:
         raise InvalidInput(f"{place} is too long for a socket: at most {PATH_BYTES_AT_MOST} bytes.")

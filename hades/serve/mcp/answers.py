@@ -54,10 +54,7 @@ FACT = ("id", "source", "relation", "target", "valid_from", "valid_to", "evidenc
 
 
 def reply(text: str, **values: Any) -> CallToolResult:
-    """Return a tool's answer within the limit: `left_out` counts items cut from lists.
-
-    Values that are None are omitted.
-    """
+    """Return a tool's answer, cut to the limit (`left_out` counts list items); None is omitted."""
     if len(text) > ANSWER_CHARACTERS_AT_MOST:
         text = text[: ANSWER_CHARACTERS_AT_MOST - len(CUT)] + CUT
     shown = {name: value for name, value in plain(values).items() if value is not None}
