@@ -30,7 +30,7 @@ def entities(
     after: Annotated[tuple[str, int] | None, Param("Only entities after this name and id.")] = None,
     limit: PageLimit = None,
 ) -> list[Entity]:
-    """List entities with their aliases and merged names.
+    """List entities, sorted by name, with their aliases.
 
     `limit` and `after` (name and id of the last one seen) page through a long list.
     """

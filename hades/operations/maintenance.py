@@ -33,19 +33,19 @@ _ASK = "ask a question: it is built again"
 
 
 def spaces(view: View) -> list[Space]:
-    """List the spaces of the memory."""
+    """List the spaces of the memory, sorted by name."""
     return view._store.spaces.list()
 
 
 def create_space(memory: Memory, name: str) -> Space:
-    """Create an empty space."""
+    """Create an empty space; raise Conflict if it exists."""
     clean_name(name, "space")
     with memory._store.write(memory._actor, "create_space") as write:
         return memory._store.spaces.create(write, name)
 
 
 def drop_space(memory: Memory, name: str) -> None:
-    """Erase a space with everything in it."""
+    """Erase a space with everything in it; raise InvalidInput for the default space."""
     with memory._store.write(memory._actor, "drop_space") as write:
         memory._store.spaces.drop(write, name)
     memory._finish_owed()

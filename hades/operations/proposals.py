@@ -90,9 +90,9 @@ def proposals(
 ) -> list[Proposal]:
     """List proposed changes: waiting, applied or rejected.
 
-    `refused` lists what the write gate kept out, `all` everything. Proposals come oldest first,
-    as they are now, whatever the time of the view. `after` and `limit` page through a long list;
-    `since` leaves out earlier ones.
+    By default those that wait; `refused` lists what the write gate kept out, `all` everything.
+    Proposals come oldest first, as they are now, whatever the time of the view. `after` and
+    `limit` page through a long list; `since` leaves out earlier ones.
     """
     if status not in STATUSES:
         raise InvalidInput(f"There is no status {status!r}: {', '.join(STATUSES)}.")
@@ -229,7 +229,7 @@ def reject(
         ),
     ] = "",
 ) -> Proposal:
-    """Reject a change that waits, with a reason."""
+    """Reject a change that waits; raise Conflict if it does not."""
     clean_content(why)
     with memory.batch():
         _waiting(memory, proposal)

@@ -212,8 +212,8 @@ def examine(view: View, question: str) -> tuple[list[Chunk], Any]:
 def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
     """Load kernels, encoder and indexes; return the seconds of each.
 
-    Kernels are compiled once per machine. Encoder and indexes are loaded for this process. A
-    server does this before it answers.
+    Kernels are compiled once per machine. Encoder and indexes are loaded for this process. New
+    states are indexed first. A server does this when it starts.
     """
     from hades.recall.warming import load_kernels, timed
 

@@ -117,7 +117,7 @@ def topics(
     after: Annotated[str | None, Param("Only names after this one.", flag="--after")] = None,
     limit: PageLimit = None,
 ) -> list[Topic]:
-    """List topics by name.
+    """List topics, sorted by name.
 
     `glob` (such as `design/*`), `tag` and `kind` choose topics; `since` and `until` bound the time
     from which the state is true; `after` and `limit` page through a long list.
@@ -182,15 +182,15 @@ def remember(
 ) -> State:
     """Store what is known about a topic as a new version.
 
-    Tags, metadata and importance carry over from the last state unless given. The text is true
-    since `valid_from` (default: now). With `expect_version`, raise Conflict if another writer was
-    first (0: the topic must be new). A new version of a `note` adds to it: what the old version
-    says still holds and is found. A new version of a `document` or `conversation` replaces it. A
-    topic is a note by default. If a note says that its topic is fixed, done or gone, ending what
-    it blocked is proposed (`proposals`). If it contradicts an edge or another note, that change is
-    proposed too. Facts extracted from notes of the same author change at once if the change is at
-    least as sure as `apply_from`. With `gate`, small talk, text that your current notes already
-    say and output of HADES are Refused and listed for review.
+    Tags, metadata and importance carry over from the last state unless given. The same state again
+    adds no version. The text is true since `valid_from` (default: now). With `expect_version`,
+    raise Conflict if another writer was first (0: the topic must be new). A new version of a `note`
+    adds to it: what the old version says still holds and is found. A new version of a `document` or
+    `conversation` replaces it. A topic is a note by default. If a note says that its topic is
+    fixed, done or gone, ending what it blocked is proposed (`proposals`). If it contradicts an edge
+    or another note, that change is proposed too. Facts extracted from notes of the same author
+    change at once if the change is at least as sure as `apply_from`. With `gate`, small talk, text
+    that your current notes already say and output of HADES are Refused and listed for review.
     """
     draft = Draft(
         content=clean_content(content),

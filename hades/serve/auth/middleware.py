@@ -82,7 +82,7 @@ class AuthMiddleware:
             await self._app(scope, body, send)
 
     def _identify(self, scope: Scope) -> None:
-        """Put the caller into the scope; raise HTTPException without one (health pages: no)."""
+        """Put the caller into the scope; raise HTTPException without one (not at health pages)."""
         kind: ListenerKind | None = scope.get("hades.listener")
         if kind is None:
             raise HTTPException(403, "This request came by a socket that is not the server's.")

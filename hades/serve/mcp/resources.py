@@ -69,7 +69,7 @@ def read_uri(uri: str) -> tuple[str, str, int | None]:
 
 
 async def listed(call: AgentCall, cursor: str | None) -> types.ListResourcesResult:
-    """Return a page of the topics in all spaces that the caller may use, by name.
+    """Return a page of the topics in all spaces that the caller may use, sorted by name.
 
     The cursor is the URI of the last resource of the previous page.
     """
