@@ -102,7 +102,7 @@ class View:
         self._store = store
         self._encoder = encoder
         self._engines = {} if engines is None else engines
-        """By encoder; shared by all views of a memory, and made at first use."""
+        """The engines by encoder; shared by all views of a memory, and made at first use."""
         self._space = clean_name(space, "space")
         self._space_id = store.spaces.id(space)
         self.as_of = as_of

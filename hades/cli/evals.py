@@ -25,7 +25,7 @@ OPTIONS_OF = {
     "facts": ("show",),
     "sessions": ("show",),
 }
-"""Options that only some kinds of sets have."""
+"""The options that are allowed for each kind of set, besides those for all kinds."""
 
 
 @command(app, "eval", of_memory=False)

@@ -48,7 +48,7 @@ STYLES = {
     "added": "green",
     "removed": "red",
 }
-"""The colours of a line's style."""
+"""The rich style for each style of a line."""
 
 
 def clean(text: str) -> str:

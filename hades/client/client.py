@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_RETRIES = 4
-"""With growing pauses they take 1.5 s, in which a server can restart."""
+"""With growing pauses the retries take 1.5 s in all, in which a server can restart."""
 PAGE = 1_000
 """Items of a long list that are fetched by one request."""
 

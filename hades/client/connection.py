@@ -257,7 +257,7 @@ _BY_STATUS: dict[int, type[errors.HadesError]] = {
     **dict.fromkeys((409, 412), errors.Conflict),
     404: errors.NotFound,
 }
-"""For answers without a known code, such as those of a proxy; others are Unavailable."""
+"""The exceptions for answers without a known code, such as a proxy's; else Unavailable."""
 
 
 def refusal(problem: Mapping[str, Any], status: int) -> errors.HadesError:

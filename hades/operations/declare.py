@@ -57,7 +57,7 @@ class Param:
     json: bool = False
     """Whether the command line takes the value as JSON."""
     calls_model: bool = False
-    """Whether giving it calls a language model, which takes long and may cost money."""
+    """Whether a value for it calls a language model, which takes long and may cost money."""
     local: bool = False
     """Whether a server refuses the value, because it names a path of the server's machine."""
 

@@ -99,7 +99,7 @@ def when_changed(
     before: Annotated[str, Param("The relation that ended.", example="rejected_because")],
     after: Annotated[str | None, Param("The relation that began.")] = None,
 ) -> RelationChange:
-    """Show when a fact of a relation last ended, and what replaced it.
+    """Show when a relation last ended, and what replaced it.
 
     With `after`, only a change to that relation counts. Raise NotFound if there is none.
     """
@@ -115,9 +115,9 @@ def when_changed(
 
 @operation("GET", "/inverses", command="inverses")
 def inverses(view: View) -> dict[str, str]:
-    """List each relation and the one that replaces it in `change_fact`.
+    """List the relations that replace others when a fact changes.
 
-    They are the same in all spaces.
+    The result maps each relation to its replacement. They are the same in all spaces.
     """
     return view._store.edges.inverses()
 
@@ -277,7 +277,7 @@ def set_inverse(
     relation: Relation,
     inverse: Annotated[str, Param("The relation that takes over.", example="viable_after_fix")],
 ) -> dict[str, str]:
-    """Set the relation that replaces another one in `change_fact`.
+    """Set the relation that replaces another when a fact changes.
 
     It applies to all spaces.
     """

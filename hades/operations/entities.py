@@ -53,7 +53,7 @@ def entity(view: View, name: EntityName) -> Entity:
 
 @operation("GET", "/related/{name}", command="related", asks=True)
 def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
-    """List names that are mentioned together with a name, most often first."""
+    """List names mentioned together with a name, most often first."""
     clean_number(limit, "limit")
     view._bring_up_to_date(None)
     with view._store.snapshot():
@@ -64,7 +64,7 @@ def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
 
 @operation("GET", "/mentions/{name}", command="mentions", asks=True)
 def mentions(view: View, name: Name, limit: Most = 100) -> list[Mentioned]:
-    """List the passages that mention an entity, with line and positions."""
+    """List the passages that mention an entity, and where."""
     clean_number(limit, "limit")
     view._bring_up_to_date(None)
     store = view._store

@@ -106,7 +106,7 @@ def archive(
 
 @operation("GET", "/tiers", command="tiers", whole_memory=True)
 def tiers(view: View) -> list[Tier]:
-    """Show where answers and texts are kept, and how full each tier is.
+    """Show where answers and texts are kept, and how full.
 
     Each tier has its size, its limit, and its hits and misses. `where` is its location or, if the
     tier is absent, the reason. This call loads no data.
