@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """The public names, loaded at first use: importing hades itself costs nothing."""
+    """Return a public name from `hades.api`, which is loaded now: `import hades` alone is fast."""
     if name == "__all__" or not name.startswith("_"):
         api = importlib.import_module("hades.api")
         if name == "__all__" or name in api.__all__:

@@ -1,9 +1,9 @@
-"""What can go wrong, as a tree.
+"""The exceptions of HADES, as a tree.
 
 HadesError
 ├── NotFound       the space, topic, version or edge asked for is not there
 ├── Conflict       somebody changed it first, or it exists already
-│   └── Refused    the write gate: it says nothing new; nothing was written
+│   └── Refused    the write gate: a text says nothing new; it was not remembered
 ├── InvalidInput   the call itself is wrong; nothing was written
 ├── Denied         not allowed: a read-only view, file or key
 ├── Unavailable    cannot be done right now: busy, full disk, too new a file
@@ -19,7 +19,7 @@ from typing import Any
 
 
 class HadesError(Exception):
-    """The root: catch this to catch everything HADES raises on purpose."""
+    """The base class of everything that HADES raises on purpose."""
 
 
 class NotFound(HadesError):
@@ -27,16 +27,16 @@ class NotFound(HadesError):
 
 
 class Conflict(HadesError):
-    """Somebody changed it first, or it exists already."""
+    """Another writer changed it first, or it exists already."""
 
 
 class Refused(Conflict):
-    """It says nothing new, and the write gate was on; it is listed, and can be kept after all."""
+    """The write gate did not store a text that says nothing new; `approve` stores it after all."""
 
     def __init__(
         self, message: str, fields: Mapping[str, Any] | None = None, why: str = ""
     ) -> None:
-        """With what was to be remembered, and why it was not, where it still is to be listed."""
+        """`fields` are the refused arguments of `remember`, to list for review; None: listed."""
         super().__init__(message)
         self.fields, self.why = fields, why
 

@@ -1,8 +1,8 @@
 """Memory: the list of all operations, in two classes: `View` reads one space as of one moment,
 `Memory` also writes.
 
-Each line names a function of `hades/operations/`, where it is declared and documented. The command
-line, the servers and the client call nothing else. The underscored members are what these
+Each line in them names a function of `hades/operations/`, where it is declared and documented. The
+command line, the servers and the client call nothing else. The underscored members are what these
 functions share.
 """
 
@@ -102,7 +102,7 @@ class View:
         self._store = store
         self._encoder = encoder
         self._engines = {} if engines is None else engines
-        """By encoder; shared by all views of a memory, and made at first use."""
+        """The engines by encoder; shared by all views of a memory, and made at first use."""
         self._space = clean_name(space, "space")
         self._space_id = store.spaces.id(space)
         self.as_of = as_of
@@ -124,7 +124,7 @@ class View:
 
     @property
     def unembedded(self) -> int:
-        """How many passages of this space have no vector yet; words and names find them."""
+        """How many passages of this space have no vector yet: only words and names find them."""
         return op.maintenance.unembedded(self)
 
     def at(
@@ -134,7 +134,7 @@ class View:
         valid: TimeLike | None = None,
         known: TimeLike | None = None,
     ) -> View:
-        """Return the same space as of another time.
+        """Return a read-only view of the same space as of another time.
 
         `at("2024-03")` is how the world was then, by all we know today; `at(known="2024-03")` is
         what we knew then; `at(valid=…, known=…)` combines both.
@@ -143,11 +143,11 @@ class View:
         return View(self._store, self._space, moment, self._encoder, self._engines)
 
     def in_space(self, name: str) -> View:
-        """Return another space as of the same moment."""
+        """Return a view of another space as of the same moment; raise NotFound if it is missing."""
         return View(self._store, name, self.as_of, self._encoder, self._engines)
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Let all reads inside see one moment, even if others write meanwhile."""
+        """Return a context in which all reads see one moment, even if others write meanwhile."""
         return self._store.snapshot()
 
     # For the operations
@@ -166,7 +166,7 @@ class View:
         return AsOf(self._time(valid), self._time(known))
 
     def _require_space(self) -> None:
-        """Raise NotFound if the space was dropped meanwhile, so that no empty answer is given."""
+        """Raise NotFound if the space was dropped, also if one of its name was created since."""
         if self._store.spaces.id(self._space) != self._space_id:
             raise NotFound(
                 f"The space {self._space!r} was dropped and created again: open it again."
@@ -181,7 +181,7 @@ class View:
         return node
 
     def _meant_node(self, name: str) -> int:
-        """Return the node that a reader means by a name.
+        """Return the node that a user means by a name; raise NotFound if none or several fit.
 
         The name may also be the end of a symbol's name or of a file's path, or an arXiv id.
         """
@@ -231,7 +231,7 @@ class View:
         since: TimeLike | None = None,
         until: TimeLike | None = None,
     ) -> Scope:
-        """Return what a question may look at; raise InvalidInput if an argument is wrong."""
+        """Return the scope of a question: space, moment and filters, which are checked here."""
         from hades.recall.find.finder import Scope
 
         for pattern in (tag, glob):
@@ -244,14 +244,14 @@ class View:
     def _ready(
         self, question: str, on_progress: Progress | None, *, degrades: bool = False
     ) -> None:
-        """Check the question, then index new states."""
+        """Raise InvalidInput if the question is empty, then index new states."""
         clean_content(question)
         if not question.strip():
             raise InvalidInput("Ask something: the question is empty.")
         self._bring_up_to_date(on_progress, degrades=degrades)
 
     def _bring_up_to_date(self, on_progress: Progress | None, *, degrades: bool = False) -> None:
-        """Index new states; with `degrades`, go on without them if the encoder is unavailable."""
+        """Index new states; raise InvalidInput inside a batch. `degrades`: ignore Unavailable."""
         if self._store.in_transaction:
             raise InvalidInput("Search before or after a batch or snapshot, not inside it.")
         self._require_space()
@@ -269,7 +269,7 @@ class View:
         )
 
     def _vectors_missing(self) -> int:
-        """Count passages and facts here without a vector, each up to EMBEDDED_AT_ONCE + 1."""
+        """Count the space's passages and facts without vectors, up to EMBEDDED_AT_ONCE + 1 each."""
         store, model, most = self._store, self._finder.encoder.model, EMBEDDED_AT_ONCE + 1
         passages = store.chunks.unembedded(
             model, store.chunks.embedded(model), most, self._space_id
@@ -285,7 +285,7 @@ class View:
         )
 
     def _index_share(self) -> None:
-        """Index what a question must wait for; `_index_in_turns` does the rest."""
+        """Index the few states and facts that a question waits for (`_index_in_turns`: all)."""
         from hades.ingest.sharing import index_share
 
         if not self._store.read_only and self._is_behind():
@@ -307,9 +307,9 @@ class View:
         ).run()
 
     def _index_pending(self, on_progress: Progress | None, *, for_question: bool = True) -> None:
-        """Cut, link and embed new states, unless the memory is open for reading only.
+        """Cut, link and embed the space's new states; do nothing if open for reading only.
 
-        A question computes only a few vectors; its answer reports what is left.
+        With `for_question`, compute few vectors (the answer reports the rest); else compute all.
         """
         if self._store.read_only:
             return
@@ -401,19 +401,19 @@ class Memory(View):
         self.close()
 
     def close(self) -> None:
-        """Close the file or the connection."""
+        """Close the file or the connection, unless this memory came from `in_space`."""
         if self._owner:
             for engine in self._engines.values():
                 engine.finder.finish()
             self._store.close()
 
     def in_space(self, name: str, *, actor: str | None = None) -> Memory:
-        """Return another space of the memory; its writes are by `actor`, if given."""
+        """Return this memory in another space; its writes are by `actor` (default: the same)."""
         of = self._store, name, actor or self._actor
         return Memory(*of, encoder=self._encoder, engines=self._engines, owner=False)
 
     def batch(self) -> AbstractContextManager[None]:
-        """Make all writes inside one commit: much faster, and all or nothing.
+        """Return a context that makes all writes inside it one commit: faster, all or nothing.
 
         >>> with memory.batch():                                # doctest: +SKIP
         ...     for name, text in notes: memory.remember(name, text)
@@ -429,7 +429,10 @@ class Memory(View):
             yield write
 
     def _finish_owed(self) -> bool:
-        """Do what an erasure or restore left to do; return whether nothing is left."""
+        """Do the work that an erasure or restore left; return whether none is left.
+
+        Inside a batch, do it when the batch ends, and return False.
+        """
         if self._store.in_transaction:
             self._store.afterwards(self._finish_owed)
             return False
@@ -437,7 +440,7 @@ class Memory(View):
         return not self._store.owed()
 
     def _drop_indexes(self) -> bool:
-        """Drop all indexes, which may contain what was purged; return whether all are gone."""
+        """Drop indexes and kept answers, which may contain purged text; return if all are gone."""
         gone = True
         if self._store.index_folder.exists():
             from hades.index.array_store import drop_files
@@ -454,11 +457,11 @@ class Memory(View):
         return gone
 
     def _patient(self, seconds: float) -> AbstractContextManager[None]:
-        """Let writes of this thread inside wait this long for other writers."""
+        """Return a context in which this thread's writes wait up to this long for other writers."""
         return self._store.patient(seconds)
 
     def _follow_encoder(self, *, only_default: bool = False) -> None:
-        """Use the encoder that the memory remembers, which may have changed since opening."""
+        """Use the encoder that the memory stores. `only_default`: keep one that was chosen."""
         if not only_default or self._encoder == DEFAULT_ENCODER:
             self._encoder = self._store.meta("encoder") or self._encoder
 

@@ -32,7 +32,8 @@ def open(
 ) -> Memory:
     """Open a memory, and create it if there is none: `hades.open("~/notes.hades")`.
 
-    Without a path, open the user's own memory, with the settings for all that is not given.
+    With `create=False` or `read_only=True`, raise NotFound instead of creating it. Without a path,
+    open the user's own memory, with the settings for all that is not given.
     `space` is the space to work in (default: `default`), `actor` the author in the change log
     (your login name). `busy_timeout_s` is how long a write waits for another process (10).
     `encoder` computes vectors (the built-in `minilm`), `extractor` finds names in texts from now
@@ -42,8 +43,8 @@ def open(
     An address opens the memory of a server: `http://host:8674`, `https://…` or
     `unix:///run/hades/rw.sock`. `key` identifies you there (over HTTP; default: HADES_KEY),
     `timeout_s` is how long to wait for an answer (60), and `retries` how often a call is repeated
-    if the server is busy or cannot be reached (4). The server chooses encoder, extractor and
-    clock.
+    if the server is busy or cannot be reached (4). These three are refused for a file. For a
+    server, `actor`, `encoder`, `extractor` and `clock` are refused, because it determines them.
     """
     if path is None:
         given: dict[str, Any] = {"space": space, "actor": actor, "key": key}
@@ -91,7 +92,7 @@ def open(
 def open_with_settings(
     path: str | Path | None = None, *, read_only: bool = False, **given: Any
 ) -> Memory:
-    """Open a memory as `open` does, with the settings for all that is not given."""
+    """Open a memory as `open` does; the settings supply the path and options that are not given."""
     from hades.settings import load_settings
 
     settings = load_settings()

@@ -49,7 +49,7 @@ class ModelSetting(BaseModel):
     context_tokens: int = Field(8192, ge=256)
 
     def read_key(self) -> str | None:
-        """Return its key, if it has one."""
+        """Return the model's key from the environment; None if it has none."""
         return os.environ.get(self.key_variable or "", "").strip() or None
 
 
@@ -209,7 +209,7 @@ class Settings(BaseModel):
         return self
 
     def all_models(self) -> tuple[ModelSetting, ...]:
-        """Return the language models in the order in which they are called."""
+        """Return the language models in the order in which they are tried; `model` comes first."""
         if self.model is None:
             return self.models
         url, _, name = self.model.removeprefix("openai:").partition("#")
@@ -223,7 +223,7 @@ class Settings(BaseModel):
         return Path(platformdirs.user_cache_dir("hades", appauthor=False))
 
     def ready_path(self) -> Path | str:
-        """Return the memory file or address to use; create the folder of the default file."""
+        """Return the memory file or address of the settings; create the default file's folder."""
         if self.path is not None:
             elsewhere = is_address(self.path) or is_server(self.path)
             return self.path if elsewhere else Path(self.path)
@@ -239,13 +239,13 @@ class Settings(BaseModel):
 
 @cache
 def cores() -> int:
-    """Return how many processor cores this process may use, by settings that are read once."""
+    """Return how many processor cores this process may use; the settings are read only once."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return load_settings().threads or usable or 1
 
 
 def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
-    """Return the settings in force: defaults, overridden by the file, then the environment."""
+    """Return the settings, checked: the environment overrides the file, the file the defaults."""
     environment = os.environ if environment is None else environment
     path, named = _config_path(environment)
     values = _read(path) if path.exists() or named else {}

@@ -44,7 +44,7 @@ class Bars:
         self._task: TaskID | None = None
 
     def told(self, what: str, done: int, total: int) -> None:
-        """Show how much of this work is done; a total of 0 means unknown."""
+        """Show how much of `what` is done; other work gets a new bar. A total of 0 is unknown."""
         if self._task is None or what != self._what:
             if self._task is not None:
                 self.progress.remove_task(self._task)

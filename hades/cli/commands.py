@@ -56,7 +56,7 @@ def add_command(app: typer.Typer, name: str, operation: Operation) -> None:
 def extended(
     app: typer.Typer, operation: Operation, *optional: str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a command that does more than call its operation.
+    """Return a decorator that registers a command which does more than call its operation.
 
     The function takes the operation's values as one mapping, and its own options by name. The
     parameters named in `optional` may be left out on the command line.
@@ -85,7 +85,7 @@ def extended(
 
 
 def call(operation: Operation, memory: Any, given: Mapping[str, Any], progress: Progress) -> Any:
-    """Call an operation with the values of the command line."""
+    """Call an operation with the values of the command line, and return its result."""
     values = dict(given)
     for parameter in operation.parameters:
         if parameter.about.json and parameter.name in values:
@@ -103,7 +103,7 @@ def is_offered(parameter: Parameter) -> bool:
 
 
 def as_option(parameter: Parameter, *, optional: bool = False) -> inspect.Parameter:
-    """Return a parameter as Typer reads it."""
+    """Return a parameter as Typer reads it; with `optional`, its default is None."""
     about, kind = parameter.about, _cli_type(parameter)
     option: Any = typer.Argument(help=about.help)
     if about.flag is not None:
@@ -138,7 +138,7 @@ def _cli_type(parameter: Parameter) -> Any:
 
 
 def read_json(given: str | None, what: str) -> Any:
-    """Read a JSON object that is given as text, or as @ and the path of a file."""
+    """Return a JSON object given as text, or as @ and the path of a file; None for None."""
     if given is None:
         return None
     text = given

@@ -25,7 +25,7 @@ OPTIONS_OF = {
     "facts": ("show",),
     "sessions": ("show",),
 }
-"""Options that only some kinds of sets have."""
+"""The options that are allowed for each kind of set, besides those for all kinds."""
 
 
 @command(app, "eval", of_memory=False)
@@ -124,7 +124,7 @@ def _climb(
     answers: bool,
     report: Path | None,
 ) -> None:
-    """Measure a set with a corpus: every system of the ladder, or the sentences of `ask`."""
+    """Measure and print a set with a corpus: its systems, or with `answers` what `ask` replies."""
     from hades.evals import measure, measure_answers, open_set
     from hades.recall.rank.ranker import Ranker
     from hades.settings import load_settings
@@ -218,8 +218,8 @@ def train_ranker(
 ) -> None:
     """Train the ranker on question sets.
 
-    The setting `ranker` uses the weights. Report results only on questions it was not trained
-    on: the other half, or other sets.
+    To use the weights, set `ranker` to the path of the file. Report results only on questions it
+    was not trained on: the other half, or other sets.
     """
     from hades.evals.sets import load_set
     from hades.evals.train import train

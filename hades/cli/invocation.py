@@ -80,7 +80,7 @@ class Invocation:
             yield memory
 
     def place(self) -> str | Path:
-        """Return the memory file or database that the options name, for a server."""
+        """Return the memory file or database that the options name; refuse a server's address."""
         from hades.settings import load_settings
 
         path = self.memory or load_settings().ready_path()
@@ -109,7 +109,7 @@ class Invocation:
 
     @contextmanager
     def asked(self) -> Iterator[tuple[View, Progress]]:
-        """Open the memory for a question, and report what is not indexed yet.
+        """Open the memory for a question, and at the end print what is not indexed yet.
 
         It is open for writing, so that new notes are indexed first, unless `--read-only` is given.
         """
@@ -149,7 +149,7 @@ class Invocation:
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:
-        """Show a progress bar if standard error is a terminal."""
+        """Yield a progress function: it shows a bar on a terminal, and else does nothing."""
         if self.json or not sys.stderr.isatty():
             yield lambda _what, _done, _total: None
             return
@@ -160,7 +160,7 @@ class Invocation:
             yield bars.told
 
     def confirm(self, question: str, yes: bool) -> None:
-        """Ask before something that cannot be undone."""
+        """Unless `yes`, ask the user; abort at a no, raise InvalidInput without a terminal."""
         if yes:
             return
         if not sys.stdin.isatty():
@@ -187,7 +187,7 @@ def console(*, stderr: bool = False) -> Console:
 def command(
     app: typer.Typer, name: str, **about: bool
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function of an Invocation as a command with the shared options: see `register`."""
+    """Return a decorator that registers a function as a command; options as in `register`."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         own = dict(inspect.signature(function, eval_str=True).parameters)
@@ -209,7 +209,7 @@ def register(
     of_memory: bool = True,
     spaced: bool = True,
 ) -> None:
-    """Register a function of an Invocation and these parameters.
+    """Register a function as a command: it gets an Invocation and the parameters `own`.
 
     A `timed` command takes --at and --known; one that `asks` also takes --read-only. A command
     that is not `of_memory` takes only --json. One that is not `spaced` concerns the whole memory
@@ -240,7 +240,7 @@ def register(
 
 @contextmanager
 def edge(*, as_json: bool) -> Iterator[None]:
-    """Turn a HadesError into one sentence on standard error and exit code 2."""
+    """Turn a HadesError or a full disk into one line on standard error and exit code 2."""
     try:
         yield
     except HadesError as error:

@@ -48,16 +48,16 @@ STYLES = {
     "added": "green",
     "removed": "red",
 }
-"""The colours of a line's style."""
+"""The rich style for each style of a line."""
 
 
 def clean(text: str) -> str:
-    """Return a name on one line that cannot play tricks on the terminal or the markup."""
+    """Return a name on one line, without control characters, and escaped for rich's markup."""
     return escape(one_line(text))
 
 
 def printable(text: str) -> str:
-    """Return a text without the characters that steer a terminal."""
+    """Return a text with characters that control a terminal replaced by U+FFFD."""
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
@@ -73,7 +73,7 @@ def show_lines(console: Console, lines: PlainText) -> None:
 
 
 def table(*columns: str) -> Table:
-    """Return a plain table with a head line."""
+    """Return an empty table with these columns and a head line."""
     made = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         made.add_column(column, overflow="fold")
@@ -81,7 +81,7 @@ def table(*columns: str) -> Table:
 
 
 def _listed(empty: str, *columns: str | tuple[str, Callable[[Any], object]]) -> Show:
-    """Return a function that shows a list as a table, or the word for an empty one.
+    """Return a function that prints a list as a table, or the text `empty` for an empty list.
 
     A column is `title`, `title=attribute`, or a title and a function of an item.
     """
@@ -110,7 +110,7 @@ def _cell(value: object) -> str:
 
 
 def _brought(state: State) -> str:
-    """Say what a version brought: its commit where it has one, else how it begins."""
+    """Return what a version brought: its commit if it has one, else its first words."""
     if state.forgotten:
         return f"(forgotten) {commit_of(state)}".strip()
     return commit_of(state) or beginning(state.content.strip().split("\n")[0])
@@ -123,7 +123,7 @@ _of_many = _listed("none", "state=id", "true since=valid_from", ("content", _bro
 
 
 def _history(console: Console, versions: Sequence[State]) -> None:
-    """Show states in a table: the versions of one topic, or those of several."""
+    """Print states as a table; the columns differ for the versions of one topic."""
     one = len({state.topic for state in versions}) == 1 and not versions[0].level
     (_of_one_topic if one else _of_many)(console, versions)
 
@@ -200,7 +200,7 @@ TABLES: dict[Any, Show] = {
 
 @writes(Summary)
 def summary_lines(done: Summary, *, verbose: bool = True) -> PlainText:
-    """Say what an ingestion did; skipped files are named, or counted by kind."""
+    """Yield lines on an ingestion; skipped files are named if few or `verbose`, else counted."""
     counts = ("added", "changed", "unchanged", "renamed", "removed")
     yield TextLine(", ".join(f"{getattr(done, name)} {name}" for name in counts))
     spent = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in done.seconds.items())
@@ -217,7 +217,7 @@ def summary_lines(done: Summary, *, verbose: bool = True) -> PlainText:
 
 
 def _numbers(console: Console, found: Mapping[str, float]) -> None:
-    """Show named numbers, one in a line; floats are seconds."""
+    """Print named numbers, one in a line; floats are seconds."""
     is_seconds = any(isinstance(number, float) for number in found.values())
     rows = table("", "seconds" if is_seconds else "")
     for name, number in found.items():
@@ -227,13 +227,13 @@ def _numbers(console: Console, found: Mapping[str, float]) -> None:
 
 @writes(dict[str, str])
 def _renamed(names: Mapping[str, str]) -> PlainText:
-    """List pairs of names, one in a line."""
+    """Return a line `name → other` for each pair, or the line `none`."""
     lines = [TextLine(f"{name} → {other}") for name, other in names.items()]
     return lines or [TextLine("none")]
 
 
 def render(console: Console, value: Any, kind: Any) -> None:
-    """Show a result by the type its operation declares."""
+    """Print a result as text or as a table, by the declared type `kind`."""
     item = get_args(kind)[0] if get_origin(kind) is list else kind
     several = value if isinstance(value, list) else [value]
     if kind in WRITERS:

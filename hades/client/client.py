@@ -1,7 +1,8 @@
 """Client: a `Memory` behind a server.
 
 Its methods are made from the declarations in `hades/operations/`; only methods that send or
-fetch files have code of their own. It differs from an embedded memory as follows:
+fetch files have code of their own. It differs from an embedded memory as follows (a method that is
+missing raises Unavailable):
 
 - the server knows the actor by the key or the user, so `actor` cannot be chosen;
 - `batch` collects its writes and sends them as one request when it ends: inside the batch,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_RETRIES = 4
-"""With growing pauses they take 1.5 s, in which a server can restart."""
+"""With growing pauses the retries take 1.5 s in all, in which a server can restart."""
 PAGE = 1_000
 """Items of a long list that are fetched by one request."""
 
@@ -69,11 +70,11 @@ class RemoteView(View):
         valid: TimeLike | None = None,
         known: TimeLike | None = None,
     ) -> RemoteView:
-        """Return the same space as of another time; the server's clock decides `yesterday`."""
+        """Return a view of the same space as of another time; the server resolves `yesterday`."""
         return RemoteView(self._connection, self._space, self._moment(time, valid, known))
 
     def in_space(self, name: str) -> RemoteView:
-        """Return another space as of the same moment."""
+        """Return a view of another space as of the same moment; raise NotFound if it is missing."""
         other = RemoteView(self._connection, name, self.as_of)
         other._require_space()
         return other
@@ -91,25 +92,26 @@ class RemoteView(View):
         raise Unavailable("A focus is kept beside the memory's file: use working_memory.")
 
     def spaces(self) -> list[Space]:
-        """Return the spaces of the memory that the caller may use."""
+        """Return the spaces of the memory that the key or user of this client may use."""
         return rebuild(list[Space], self._connection.get("spaces")["items"])
 
     def export(self, path: str | Path | TextIO, format: str = "jsonl") -> None:
-        """Write the memory to a file, a folder or an open text file; see `View.export`.
+        """Write the memory to a file or an open text file; see `View.export`.
 
-        `jsonl` is the whole memory, and needs the admin socket.
+        `jsonl` is the whole memory, and needs the admin socket. Formats that are folders (`arango`,
+        `neo4j`) are refused.
         """
         download_export(self._connection, self._space, self._as_of(), path, format)
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Look for damage; each problem says how to repair it. Needs the admin socket."""
+        """List damage and how to repair it. Needs the admin socket; `on_progress` is not called."""
         page = self._connection.json(HttpCall("POST", path_of("admin", "check"), patient=True))
         return rebuild(list[Problem], page["items"])
 
     # Inside
 
     def _call(self, operation: Operation, given: Mapping[str, Any]) -> Any:
-        """Have the server do an operation, and return the result."""
+        """Have the server do an operation, and return its result; fetch all pages of a list."""
         if operation.cursor is not None:
             return self._all_pages(operation, dict(given))
         return _result(operation, self._connection.json(self._request(operation, given)))
@@ -138,7 +140,7 @@ class RemoteView(View):
         return HttpCall(operation.verb, path, body=arguments, patient=patient)
 
     def _all_pages(self, operation: Operation, given: dict[str, Any]) -> list[Any]:
-        """Fetch a list page by page, up to its `limit`."""
+        """Fetch a list page by page, up to its `limit` or its end."""
         usual = operation.parameter("limit").default
         most = clean_number(given.pop("limit", usual), "limit")
         if most is None and usual is not None:
@@ -157,7 +159,7 @@ class RemoteView(View):
                 return items[:most]
 
     def _as_of(self) -> dict[str, str]:
-        """Return this view's moment as query parameters."""
+        """Return this view's moment as query parameters; {} for now."""
         times = {"as_of": self.as_of.valid, "known_at": self.as_of.known}
         return {name: iso(time) for name, time in times.items() if time is not None}
 
@@ -173,7 +175,7 @@ class RemoteView(View):
         )
 
     def _require_space(self) -> None:
-        """Raise NotFound, Denied or Unavailable now rather than at the first call."""
+        """Ask for the space, so that NotFound or Denied is raised now, not at the first call."""
         self._connection.get("spaces", self._space, "change")
 
 
@@ -191,21 +193,21 @@ class Client(RemoteView, Memory):
         return self
 
     def close(self) -> None:
-        """Close the connections to the server."""
+        """Close the connections to the server, unless this client came from `in_space`."""
         if self._owner:
             self._connection.close()
 
     def in_space(self, name: str, *, actor: str | None = None) -> Self:
-        """Return a client for another space, over the same connections."""
+        """Return a client for another space, over the same connections. An `actor` is refused."""
         refuse_actor(actor)
         other = type(self)(self._connection, name, read_only=self._read_only, owner=False)
         other._require_space()
         return other
 
     def batch(self) -> AbstractContextManager[None]:
-        """Send all writes inside as one request and one commit, all or nothing.
+        """Return a context that sends all writes inside it as one commit, all or nothing.
 
-        They are sent when the batch ends: until then they return None and are not readable.
+        They are sent when it ends: until then they return None and cannot be read.
         A nested batch becomes part of the outer one.
         """
         self._refuse_reading_only()
@@ -244,9 +246,10 @@ class Client(RemoteView, Memory):
     ) -> Summary:
         """Send files and folders of this machine to be ingested; see `Memory.ingest`.
 
-        The server knows a source by this machine's name and the path. Sent again, unchanged
-        files cost a hash and missing files are forgotten. With `history` the server reads the
-        git repository itself, which needs the admin socket and the same machine.
+        The server knows a source by this machine's name and the path. If it is sent again,
+        unchanged files cost a hash and missing files are forgotten. With `history` the server reads
+        the git repository itself, which needs the admin socket and the same machine. `in_process`
+        and `ray` are refused.
         """
         if not paths:
             raise InvalidInput("Give at least one file or folder to ingest.")
@@ -272,7 +275,7 @@ class Client(RemoteView, Memory):
         )
 
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
-        """Send a file of facts: JSON lines or CSV with subject, predicate and object."""
+        """Send a file of facts and wait until it is imported; see `Memory.import_triples`."""
         from hades.ingest.summary import Summary
 
         self._refuse_now()
@@ -282,7 +285,7 @@ class Client(RemoteView, Memory):
         return rebuild(Summary, follow(self._connection, self._space, job, on_progress))
 
     def reembed(self, encoder: str, on_progress: Progress | None = None) -> int:
-        """Move to another encoder; see `Memory.reembed`. Needs the admin socket."""
+        """Change to another encoder; see `Memory.reembed`. Needs the admin socket."""
         body = {"encoder": encoder, "space": self._space}
         call = HttpCall("POST", path_of("admin", "reembed"), body=body, patient=True)
         return int(self._write_there(call)["value"])
@@ -342,7 +345,7 @@ class Client(RemoteView, Memory):
         return None
 
     def _write_there(self, call: HttpCall) -> Any:
-        """Send a write at once and return the answer; refused inside a batch."""
+        """Send a write at once and return the answer; raise inside a batch or if read-only."""
         self._refuse_now()
         return self._connection.write(call)
 
@@ -379,7 +382,7 @@ class Client(RemoteView, Memory):
             raise Denied(f"{self._connection.address.text} is open for reading only.")
 
     def _refuse_now(self) -> None:
-        """Raise if this client only reads or a batch is open: this call is sent at once."""
+        """Raise Denied if this client is read-only, InvalidInput if a batch is open."""
         self._refuse_reading_only()
         if self._collecting() is not None:
             raise InvalidInput("Do this before or after the batch, not inside it.")
@@ -450,7 +453,10 @@ def _result(operation: Operation, answer: Any) -> Any:
 
 
 def _json_arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given arguments as JSON; None is left out where it is the default."""
+    """Return the given arguments as JSON values.
+
+    A None that is the default is left out; any other None raises InvalidInput.
+    """
     parameters = [parameter for parameter in operation.parameters if parameter.name in given]
     return {
         parameter.name: _plain(parameter, given[parameter.name])
@@ -460,7 +466,7 @@ def _json_arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str,
 
 
 def _plain(parameter: Parameter, value: Any) -> Any:
-    """Return an argument as JSON; raise InvalidInput where JSON cannot represent it."""
+    """Return an argument as a JSON value; raise InvalidInput if JSON has none for it."""
     if isinstance(value, str):
         return clean_content(value)
     if isinstance(value, bool | int | float):

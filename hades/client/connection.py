@@ -79,7 +79,7 @@ def _quoted(part: str | int) -> str:
 
 
 class BatchOfThread(threading.local):
-    """The open batch of the current thread: its space, and the writes collected so far."""
+    """The open batch of the current thread: its space, and its writes so far (None: no batch)."""
 
     space: str = ""
     writes: list[dict[str, Any]] | None = None
@@ -122,7 +122,7 @@ class Connection:
     # Calls
 
     def get(self, *parts: str | int, **query: Any) -> Any:
-        """Return the JSON of a page below /v1."""
+        """Send GET for the path of these parts (see `path_of`), and return the JSON."""
         return self.json(HttpCall("GET", path_of(*parts), query))
 
     def write(self, call: HttpCall) -> Any:
@@ -142,7 +142,7 @@ class Connection:
 
     @contextmanager
     def opened(self, call: HttpCall) -> Iterator[httpx.Response]:
-        """Send a call and yield the answer with its body unread; raise if it is an error."""
+        """Send a call and yield the answer, its body unread; raise if it is an error or breaks."""
         import httpx
 
         response = self._sent(call, whole=False)
@@ -215,7 +215,7 @@ class Connection:
         )
 
     def _pause(self, earlier: int) -> float:
-        """Return a pause in seconds, which grows and is random to spread clients' retries."""
+        """Return a pause in seconds that grows with `earlier` tries; random, to spread retries."""
         return float(
             min(FIRST_PAUSE_S * 2**earlier, LONGEST_PAUSE_S) * self._random.uniform(0.5, 1)
         )
@@ -257,11 +257,11 @@ _BY_STATUS: dict[int, type[errors.HadesError]] = {
     **dict.fromkeys((409, 412), errors.Conflict),
     404: errors.NotFound,
 }
-"""For answers without a known code, such as those of a proxy; others are Unavailable."""
+"""The exceptions for answers without a known code, such as a proxy's; else Unavailable."""
 
 
 def refusal(problem: Mapping[str, Any], status: int) -> errors.HadesError:
-    """Return the exception that the server's memory raised, with its message."""
+    """Return the exception that the server's memory raised, by its code, else by the status."""
     kind = _KINDS.get(problem.get("code", ""), errors.HadesError)
     if kind is errors.HadesError:
         kind = _BY_STATUS.get(status, errors.Unavailable)

@@ -28,7 +28,7 @@ def download_export(
     path: str | Path | TextIO,
     format: str,
 ) -> None:
-    """Download what `View.export` writes to a path or an open text file."""
+    """Download an export to a path or an open text file; a format that is a folder is refused."""
     if format not in formats.FORMATS:
         raise InvalidInput(f"There is no format {format!r}: {', '.join(formats.FORMATS)}.")
     if format in formats.GRAPH_FOLDERS:
@@ -47,7 +47,7 @@ def download_export(
 
 
 def download_backup(connection: Connection, path: Path, on_progress: Progress | None) -> None:
-    """Download a backup of the server's memory to a new file."""
+    """Download a backup of the server's memory to a new file; raise InvalidInput if it exists."""
     path = path.expanduser()
     if path.exists():
         raise InvalidInput(f"{path} exists already: choose another name for the backup.")
@@ -64,7 +64,7 @@ def download_backup(connection: Connection, path: Path, on_progress: Progress | 
 def upload_path(
     connection: Connection, call: HttpCall, path: Path, on_progress: Progress | None = None
 ) -> Any:
-    """Send a file and return the answer."""
+    """Send a file and return the server's answer."""
     try:
         file = path.open("rb")
     except OSError as error:
@@ -80,9 +80,10 @@ def upload(
     on_progress: Progress | None,
     kind: str = OCTETS,
 ) -> Any:
-    """Send an open file and return the answer. Only jobs are retried: the server knows their key.
+    """Send an open file, from its start, and return the server's answer.
 
-    `kind` is the media type.
+    `kind` is the media type. After a broken connection only a job is sent again, not an import or
+    a backup: the server knows the key of a job.
     """
     size = file.seek(0, os.SEEK_END)
 
@@ -103,7 +104,7 @@ def upload(
 def follow(
     connection: Connection, space: str, job: Mapping[str, Any], on_progress: Progress | None
 ) -> Any:
-    """Wait for a job by its server-sent events, and return its result."""
+    """Wait for a job by its events and return its result; raise if it failed or was cancelled."""
     for event in _watched(connection, path_of("spaces", space, "jobs", job["id"], "events")):
         name, data = event.get("event"), json.loads(event["data"])
         if name == "progress" and on_progress is not None:

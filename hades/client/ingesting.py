@@ -28,7 +28,7 @@ def ingest_from_here(
     on_progress: Progress | None,
     follow_links: bool,
 ) -> Summary:
-    """Send each file or folder as a source of its own, and wait for its job."""
+    """Ingest each path as a source of its own; return the sum, with unreadable paths as skipped."""
     roots = _roots(paths)
     if not any(root.exists() for root in roots):
         raise InvalidInput(f"There is nothing at {paths[0]} to ingest.")
@@ -94,7 +94,7 @@ def _sent(
 
 
 def _pack(root: Path, file: IO[bytes], follow_links: bool) -> list[tuple[str, str]]:
-    """Pack the files of a folder that `ingest` reads; return the others, with the reason."""
+    """Pack the files that `ingest` reads into a tar; return the others, each with the reason."""
     skipped = []
     with tarfile.open(fileobj=file, mode="w", dereference=True) as archive:
         for path, why in walk(root, follow_links=follow_links):

@@ -85,12 +85,13 @@ def retrieve_within_budget(
     ] = None,
     on_progress: Progress | None = None,
 ) -> BudgetedContext:
-    """Build a context for a model, section by section.
+    """Build a context for a question, section by section.
 
     `latest` holds the current states of the topics that were found, `summaries` the summaries
     that fit the question, `details` facts, paths, passages, recent states and related topics.
     `reserve` stays free for the reply. Tokens that a section does not need go to the next.
-    `tokens` is a family (minilm, cl100k, o200k, claude, llama3, qwen) or the name of a model.
+    `sections` sets their shares of `max_tokens`; those not given shrink to fit. `tokens` says whose
+    tokens count: a family (minilm, cl100k, o200k, claude, llama3, qwen) or the name of a model.
     """
     clean_number(max_tokens, "budget", least=CONTEXT_TOKENS_AT_LEAST)
     family = token_family(tokens)
@@ -212,7 +213,7 @@ def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:
 def core(
     view: View, name: Annotated[str | None, Param("Only this block.", example="human")] = None
 ) -> list[CoreBlock]:
-    """List the core blocks with their size and limit."""
+    """List the core blocks: texts that a model always sees."""
     if name is not None:
         return [_block(view.get(_topic(name)))]
     return [_block(view.get(topic.name)) for topic in view.topics(f"{CORE_PREFIX}*")]
@@ -222,7 +223,7 @@ def core(
 def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBlock:
     """Add a line to a core block, or create the block.
 
-    The call is refused if the block would exceed its limit. The limit, `pinned` and
+    Raise InvalidInput if the block would exceed its limit. The limit, `pinned` and
     `description` are metadata of the topic `core/NAME`; `remember` sets them.
     """
     clean_content(content)
@@ -237,7 +238,7 @@ def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBloc
 def core_replace(memory: Memory, name: BlockName, old: OldText, new: NewText) -> CoreBlock:
     """Replace every occurrence of a text in a core block.
 
-    The call is refused if the text is not there, or if the block would exceed its limit.
+    Raise InvalidInput if the text is not there, or if the block would exceed its limit.
     """
     clean_content(new)
     with memory.batch():

@@ -57,7 +57,7 @@ class Param:
     json: bool = False
     """Whether the command line takes the value as JSON."""
     calls_model: bool = False
-    """Whether giving it calls a language model, which takes long and may cost money."""
+    """Whether a value for it calls a language model, which takes long and may cost money."""
     local: bool = False
     """Whether a server refuses the value, because it names a path of the server's machine."""
 
@@ -190,7 +190,7 @@ class Operation:
         return get_type_hints(self.function, localns=_LATER, include_extras=True)
 
     def arguments(self, given: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Return named values as arguments of the function; a list becomes `*names`."""
+        """Return named values as positional and named arguments; a list becomes `*names`."""
         named, before = dict(given), list[str]()
         for parameter in self.parameters:
             if parameter.is_list:
@@ -210,7 +210,7 @@ operation = Operation
 
 
 def _mended(function: Function) -> Function:
-    """Call the function again if it fails and an index was found damaged, which rebuilds it."""
+    """Wrap a function: if it fails and an index proves damaged, call it again with a new index."""
 
     @wraps(function)
     def mended(view: Any, *args: Any, **named: Any) -> Any:

@@ -87,7 +87,7 @@ def edges(
 
 @operation("GET", "/edges/{edge}", command="edge", timed=True)
 def edge(view: View, edge: EdgeNumber) -> list[Edge]:
-    """Show everything believed about one edge, oldest first."""
+    """List all recorded versions of one edge, oldest first."""
     clean_number(edge, "edge")
     return view._store.edges.beliefs(view._space_id, edge, view.as_of)
 
@@ -99,7 +99,10 @@ def when_changed(
     before: Annotated[str, Param("The relation that ended.", example="rejected_because")],
     after: Annotated[str | None, Param("The relation that began.")] = None,
 ) -> RelationChange:
-    """Show when one relation last gave way to another."""
+    """Show when a relation last ended, and what replaced it.
+
+    With `after`, only a change to that relation counts. Raise NotFound if there is none.
+    """
     for relation in (before, after):
         if relation is not None:
             clean_name(relation, "relation")
@@ -112,9 +115,9 @@ def when_changed(
 
 @operation("GET", "/inverses", command="inverses")
 def inverses(view: View) -> dict[str, str]:
-    """List the relations that take over when a fact changes.
+    """List the relations that replace others when a fact changes.
 
-    They are the same in all spaces.
+    The result maps each relation to its replacement. They are the same in all spaces.
     """
     return view._store.edges.inverses()
 
@@ -136,8 +139,8 @@ def relate(
 ) -> Edge:
     """Store a fact: source, relation, target.
 
-    It holds from `valid_from` on, by default from now. A name that is not a topic becomes an
-    entity of that `kind`. The weight is 1 unless given. Storing a fact again updates its weight
+    It holds from `valid_from` on, by default from now. A name that is neither topic nor entity
+    becomes an entity of that `kind`. The weight is 1 unless given. Storing it again updates weight
     and evidence and extends its time. An `exclusive` relation has one target at a time: the new
     fact ends the old one.
     """
@@ -176,10 +179,10 @@ def unrelate(
     at: When = None,
     mistake: Annotated[bool, Param("Say that it was never true.", flag="--mistake")] = False,
 ) -> list[Edge]:
-    """End a fact, by its names or by its number.
+    """End a fact, by its names or by its number (as `source`).
 
-    It ends now, or at the time `at`. `mistake=True` says that it was never true: from now on it
-    is shown at no time.
+    Without `target`, all facts of that source and relation end. They end now, or at the time `at`.
+    `mistake=True` says that they were never true: from now on they are shown at no time.
     """
     ends = memory._time(at)
     store, space = memory._store, memory._space_id
@@ -274,7 +277,7 @@ def set_inverse(
     relation: Relation,
     inverse: Annotated[str, Param("The relation that takes over.", example="viable_after_fix")],
 ) -> dict[str, str]:
-    """Set the relation that takes over when a fact changes.
+    """Set the relation that replaces another when a fact changes.
 
     It applies to all spaces.
     """

@@ -30,7 +30,7 @@ def entities(
     after: Annotated[tuple[str, int] | None, Param("Only entities after this name and id.")] = None,
     limit: PageLimit = None,
 ) -> list[Entity]:
-    """List entities with their aliases and merged names.
+    """List entities, sorted by name, with their aliases.
 
     `limit` and `after` (name and id of the last one seen) page through a long list.
     """
@@ -53,7 +53,7 @@ def entity(view: View, name: EntityName) -> Entity:
 
 @operation("GET", "/related/{name}", command="related", asks=True)
 def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
-    """List names mentioned together with one, most often first."""
+    """List names mentioned together with a name, most often first."""
     clean_number(limit, "limit")
     view._bring_up_to_date(None)
     with view._store.snapshot():
@@ -117,7 +117,7 @@ def merge(
     keep: Annotated[str, Param("The entity that stays.", example="Tim Burton")],
     *others: Annotated[str, Param("The entities to merge into it.", example=["T. Burton"])],
 ) -> Entity:
-    """Merge entities that are the same; `split` undoes it."""
+    """Merge other entities into one; `split` undoes it."""
     if not others:
         raise InvalidInput("Name at least two entities to merge.")
     for name in (keep, *others):

@@ -103,7 +103,7 @@ class _Run:
                 self._note_proposal(known.kind, known.fields, known.confidence, known.status)
 
     def read(self, topic: str | None, glob: str | None, report: Progress) -> Extraction:
-        """Read the states that changed since the last run with these arguments."""
+        """Extract and store facts of states that changed since the last run of these arguments."""
         store, space = self.memory._store, self.memory._space_id
         arguments = f"{self.by}\0{topic}\0{glob}\0{self.threshold}"
         # A digest, so that a purged name leaves no trace in it.
@@ -250,7 +250,7 @@ class _Run:
         state: State,
         changed: list[Edge],
     ) -> str:
-        """Propose a change, unless it waits or was rejected. Return the outcome."""
+        """Propose a change, unless it waits or was rejected. Return `proposed` or `known`."""
         memory, known = self.memory, self.memory._store.proposals
         surest = self.waiting.get(_edge_key(kind, fields), -1.0)
         if self._is_undecided(kind, fields) or surest >= fact.confidence:

@@ -89,8 +89,8 @@ def neighbours(
 ) -> list[Neighbour]:
     """List what a name is linked to, nearest first.
 
-    `relation` (one or several), `direction` (of each edge) and `least_weight` choose edges. Then
-    only these are followed, and no mentions in texts.
+    By default all edges and mentions in texts are followed. With `relation` (one or several),
+    `direction` (of each edge) or `least_weight`, only edges that match are, and no mentions.
     """
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops", least=1)
@@ -186,7 +186,7 @@ def focus(view: View, topic: str, *, bytes_at_most: int | None = None) -> Focus:
 
 
 def _near(view: View, topic: str) -> list[tuple[str, Path]]:
-    """Return the topics that the graph joins with a topic, nearest first."""
+    """Index new states, then return the topics linked to a topic, nearest first, with the path."""
     view._bring_up_to_date(None)
     from hades.context.working_memory import RELATED_AT_MOST
     from hades.recall.paths import neighbourhood

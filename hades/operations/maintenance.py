@@ -33,19 +33,19 @@ _ASK = "ask a question: it is built again"
 
 
 def spaces(view: View) -> list[Space]:
-    """List the spaces of the memory."""
+    """List the spaces of the memory, sorted by name."""
     return view._store.spaces.list()
 
 
 def create_space(memory: Memory, name: str) -> Space:
-    """Create an empty space."""
+    """Create an empty space; raise Conflict if it exists."""
     clean_name(name, "space")
     with memory._store.write(memory._actor, "create_space") as write:
         return memory._store.spaces.create(write, name)
 
 
 def drop_space(memory: Memory, name: str) -> None:
-    """Erase a space with everything in it."""
+    """Erase a space with everything in it; raise InvalidInput for the default space."""
     with memory._store.write(memory._actor, "drop_space") as write:
         memory._store.spaces.drop(write, name)
     memory._finish_owed()
@@ -56,7 +56,7 @@ def drop_space(memory: Memory, name: str) -> None:
 
 @operation("GET", "/stats", command="stats")
 def stats(view: View) -> dict[str, int]:
-    """Show how much this space holds, and the file size."""
+    """Show counts of what this space holds, and the file size."""
     with view._store.snapshot():
         view._require_space()
         return view._store.spaces.stats(view._space_id)
@@ -123,7 +123,7 @@ def pending(view: View) -> int:
 
 @operation("GET", "/unembedded")
 def unembedded(view: View) -> int:
-    """Return how many passages of this space have no vector yet; words and names find them."""
+    """Return how many passages of this space have no vector yet: only words and names find them."""
     view._require_space()
     return view._store.chunks.unembedded_count(view._finder.encoder.model, view._space_id)
 
@@ -204,7 +204,7 @@ def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dic
 
 
 def backup(memory: Memory, path: str | Path, on_progress: Progress | None = None) -> None:
-    """Copy the whole memory to a new file while others read and write it."""
+    """Copy the whole memory to a new file while others use it; raise InvalidInput if it exists."""
     memory._store.backup(str(path), on_progress)
 
 

@@ -90,9 +90,9 @@ def proposals(
 ) -> list[Proposal]:
     """List proposed changes: waiting, applied or rejected.
 
-    `refused` lists what the write gate kept out, `all` everything. Proposals come oldest first,
-    as they are now, whatever the time of the view. `after` and `limit` page through a long list;
-    `since` leaves out earlier ones.
+    By default those that wait; `refused` lists what the write gate kept out, `all` everything.
+    Proposals come oldest first, as they are now, whatever the time of the view. `after` and
+    `limit` page through a long list; `since` leaves out earlier ones.
     """
     if status not in STATUSES:
         raise InvalidInput(f"There is no status {status!r}: {', '.join(STATUSES)}.")
@@ -229,7 +229,7 @@ def reject(
         ),
     ] = "",
 ) -> Proposal:
-    """Reject a change that waits, with a reason."""
+    """Reject a change that waits; raise Conflict if it does not."""
     clean_content(why)
     with memory.batch():
         _waiting(memory, proposal)
@@ -296,13 +296,13 @@ def _decided(memory: Memory, proposal: int, action: str, status: str, why: str) 
 
 
 def apply_change(memory: Memory, kind: str, fields: Mapping[str, Any], sure: float) -> None:
-    """Apply a proposed change. `sure` becomes the confidence of a remembered note."""
+    """Apply a proposed change of a `kind` of `_METHODS`. A note gets the confidence `sure`."""
     more = {"confidence": sure} if kind == "remember" else {}
     getattr(memory, _METHODS[kind][0])(**fields, **more)
 
 
 def _fixed(memory: Memory, time: TimeLike | None) -> str | None:
-    """Return a time as it is stored: `yesterday` means the day before the proposal."""
+    """Return a time in ISO form, resolved now: `yesterday` is the day before the proposal."""
     moment = memory._time(time)
     return None if moment is None else iso(moment)
 

@@ -151,7 +151,7 @@ def ask(
 
     With a `model` the answer is in its words, from the packed context alone. Each sentence is
     checked against what it cites. If none passes, the extracted sentences answer, and `fallback`
-    says why. See `docs/models.md`.
+    says why. `keep_unsupported` and `dry_run` need a model. See `docs/models.md`.
     """
     from hades.models.chat import open_chat_model
     from hades.recall.answer.ask import answer
@@ -203,17 +203,17 @@ def rank(
 
 
 def examine(view: View, question: str) -> tuple[list[Chunk], Any]:
-    """Return the candidates for a question, and the features that the ranker sees of them."""
+    """Return the candidates for a question, and a matrix of their features for the ranker."""
     view._ready(question, None)
     return view._engine.examine(view._scope(), question)
 
 
 @operation("POST", "/warm", asks=True, long=True)
 def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
-    """Load kernels, encoder and indexes; return the seconds.
+    """Load kernels, encoder and indexes; return the seconds of each.
 
-    Kernels are compiled once per machine. Encoder and indexes are loaded for this process. A
-    server does this before it answers.
+    Kernels are compiled once per machine. Encoder and indexes are loaded for this process. New
+    states are indexed first. A server does this when it starts.
     """
     from hades.recall.warming import load_kernels, timed
 

@@ -83,9 +83,9 @@ def ingest(
 def index(memory: Memory, on_progress: Progress | None = None) -> int:
     """Index new states and compute all missing vectors.
 
-    Return how many states waited. A question indexes new notes by itself but computes few
-    vectors; until they are complete, words and names answer. A stopped run continues the next
-    time.
+    Return how many states waited. The states are those of this space, the vectors those of all. A
+    question indexes new notes by itself but computes few vectors; until they are complete, words
+    and names answer. A stopped run continues the next time.
     """
     waiting = memory.pending
     memory._index_pending(on_progress, for_question=False)

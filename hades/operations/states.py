@@ -53,7 +53,7 @@ AfterVersion = Annotated[
 
 @operation("GET", "/states/{topic}", timed=True, own_route=True)
 def get(view: View, topic: TopicName, version: Version = None) -> State:
-    """Return a topic now, as of a time, or at one version."""
+    """Return the state of a topic: now, as of a time, or one version."""
     if version is not None:
         clean_number(version, "version", least=1)
         return view._store.topics.version(view._space_id, topic, version, view.as_of)
@@ -98,7 +98,7 @@ def diff(
 ) -> Diff:
     """Show what changed between two versions of a topic.
 
-    By default it is the last change.
+    By default `after` is the current version, and `before` the version before `after`.
     """
     after = get(view, topic).version if after is None else after
     before = max(after - 1, 1) if before is None else before
@@ -117,7 +117,7 @@ def topics(
     after: Annotated[str | None, Param("Only names after this one.", flag="--after")] = None,
     limit: PageLimit = None,
 ) -> list[Topic]:
-    """List topics by name.
+    """List topics, sorted by name.
 
     `glob` (such as `design/*`), `tag` and `kind` choose topics; `since` and `until` bound the time
     from which the state is true; `after` and `limit` page through a long list.
@@ -142,7 +142,7 @@ def topics(
 
 @operation("GET", "/chunks/{topic}", command="chunks", timed=True)
 def chunks(view: View, topic: TopicName, version: Version = None) -> list[Chunk]:
-    """List the indexed passages of a topic."""
+    """List the passages of a topic; none until it is indexed."""
     version = get(view, topic).version if version is None else version
     return view._store.chunks.chunks(view._space_id, topic, version)
 
@@ -182,15 +182,15 @@ def remember(
 ) -> State:
     """Store what is known about a topic as a new version.
 
-    Tags, metadata and importance carry over from the last state unless given. The text is true
-    since `valid_from` (default: now). With `expect_version`, raise Conflict if another writer was
-    first (0: the topic must be new). A new version of a `note` adds to it: what the old version
-    says still holds and is found. A new version of a `document` or `conversation` replaces it. A
-    topic is a note by default. If a note says that its topic is fixed, done or gone, ending what
-    it blocked is proposed (`proposals`). If it contradicts an edge or another note, that change is
-    proposed too. Facts extracted from notes of the same author change at once if the change is at
-    least as sure as `apply_from`. With `gate`, small talk, text that your current notes already
-    say and output of HADES are Refused and listed for review.
+    Tags, metadata and importance carry over from the last state unless given. The same state again
+    adds no version. The text is true since `valid_from` (default: now). With `expect_version`,
+    raise Conflict if another writer was first (0: the topic must be new). A new version of a `note`
+    adds to it: what the old version says still holds and is found. A new version of a `document` or
+    `conversation` replaces it. A topic is a note by default. If a note says that its topic is
+    fixed, done or gone, ending what it blocked is proposed (`proposals`). If it contradicts an edge
+    or another note, that change is proposed too. Facts extracted from notes of the same author
+    change at once if the change is at least as sure as `apply_from`. With `gate`, small talk, text
+    that your current notes already say and output of HADES are Refused and listed for review.
     """
     draft = Draft(
         content=clean_content(content),
@@ -235,7 +235,7 @@ def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list
 
 
 def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[CurrentNote]) -> None:
-    """Raise Refused if a text says nothing new, and list it for review."""
+    """If a text says nothing new, list it for review and raise Refused."""
     from hades.lifecycle.gate import refusal
 
     if not (why := refusal(topic, draft, memory._actor, similar)):
@@ -280,10 +280,11 @@ def purge(memory: Memory, name: Name) -> dict[str, int]:
     """Erase a topic or entity with its whole history.
 
     Everything derived from it is erased too. The file is rewritten, so it takes as long as
-    copying the file. The result counts the rows of each kind. `wiped` is 0 inside a batch, where
-    it happens at the end, and if it cannot be done now (another process reads, the disk is full,
-    an index cannot be removed). Then `check` names it, and the next opening for writing, the
-    next purge or `repair` does it. Names merged with this one stay.
+    copying the file. The result counts the erased rows of each kind. `wiped` is 1 if no trace is
+    left; it is 0 inside a batch, which wipes the file at its end, and if that cannot be done now
+    (another process reads, the disk is full, an index cannot be removed). Then `check` names it,
+    and the next opening for writing, the next purge or `repair` does it. Names merged with this
+    one stay.
     """
     clean_name(name)
     gone: dict[str, int] = {}

@@ -108,10 +108,10 @@ def originals(
 
 @operation("GET", "/summaries/{topic}", command="summaries", timed=True)
 def summaries(view: View, topic: TopicName, version: Version = None) -> list[State]:
-    """List the summaries that a topic went into.
+    """List the summaries that cover a topic.
 
-    Daily ones come first, each with all its versions; `history` shows how they differ. `version`
-    asks for one version of the topic.
+    Daily summaries come first; each is listed in all its versions, and `history` shows how they
+    differ. With `version`, list only the summaries that cover this version of the topic.
     """
     clean_name(topic)
     with view._store.snapshot():

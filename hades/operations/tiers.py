@@ -106,7 +106,7 @@ def archive(
 
 @operation("GET", "/tiers", command="tiers", whole_memory=True)
 def tiers(view: View) -> list[Tier]:
-    """Show where answers and texts are kept, and how full each tier is.
+    """Show where answers and texts are kept, and how full.
 
     Each tier has its size, its limit, and its hits and misses. `where` is its location or, if the
     tier is absent, the reason. This call loads no data.
@@ -154,7 +154,7 @@ def _bring_home(memory: Memory, dry_run: bool, on_progress: Progress | None) -> 
 
 
 def _finished(memory: Memory, done: dict[str, int]) -> dict[str, int]:
-    """Shrink the file, and remove objects that are no longer needed.
+    """Shrink the file, remove objects that are no longer needed, and return `done`.
 
     PostgreSQL reuses the room by itself; rewriting its tables would block everybody.
     """
@@ -166,7 +166,7 @@ def _finished(memory: Memory, done: dict[str, int]) -> dict[str, int]:
 
 
 def _before(memory: Memory, older_than: TimeLike) -> int:
-    """Return a moment: `180d` is 180 days ago, anything else is read as a time."""
+    """Return a moment in microseconds: `180d` is 180 days ago, anything else is read as a time."""
     age = _AGE.fullmatch(older_than) if isinstance(older_than, str) else None
     meant = older_than if age is None else f"{age[1]} {_UNITS[age[2]]} ago"
     try:

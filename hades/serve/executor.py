@@ -136,11 +136,12 @@ class Executor:
         model: bool = False,
         role: Role = Role.READER,
     ) -> Result:
-        """Run a function of the memory, as of a time, that only reads.
+        """Run a function that only reads, in a thread, and return its result.
 
+        `valid` and `known` are the time of the view; None: now.
         `fresh`: index earlier writes first, so that a question finds them.
         `patient`: the call may take long; it runs in the pool for exports, without a timeout.
-        `model`: it calls a language model, which needs the role of the setting `model_role`.
+        `model`: it calls a language model; instead of `role` it needs the setting `model_role`.
         Pass no space for what concerns all spaces, such as their list.
         """
         record_call(space, writes=False)
@@ -173,7 +174,7 @@ class Executor:
         *,
         role: Role = Role.WRITER,
     ) -> Result:
-        """Run a function that writes; the write is on disk when this returns."""
+        """Run a function that writes and return its result; by then the write is on disk."""
         record_call(space, writes=True)
         caller.require(role, space)
         writing = self._writable()
@@ -227,7 +228,7 @@ class Executor:
             )
 
     def index_now(self, space: str) -> None:
-        """Index new writes from a reading thread; wait for at most `INDEXING_S`."""
+        """Start indexing new writes, from a reading thread; wait for it up to `INDEXING_S`."""
         if self._writing is not None:
             with suppress(Unavailable, TimeoutError):
                 self._index(space).result(INDEXING_S)
@@ -282,7 +283,7 @@ class Executor:
         return self._writing
 
     def _stopping(self, on_progress: Progress) -> Progress:
-        """Wrap a progress function so that it stops the work when the server stops."""
+        """Wrap a progress function so that it raises, to stop the work, when the server stops."""
 
         def report(what: str, done: int, total: int) -> None:
             if self.leaving:
@@ -297,7 +298,10 @@ def _memory(writing: Memory, space: str | None, caller: Caller) -> Memory:
 
 
 def _retried(call: Callable[[Memory], Result], memory: Memory, actor: str, until: float) -> Result:
-    """Call a function; retry with growing pauses while another process is writing."""
+    """Call a function; while another process writes, retry until the monotonic time `until`.
+
+    It is not retried if it has committed a part. A note that the write gate refused is listed.
+    """
     pause_s = RETRY_FIRST_S
     while True:
         before = memory.change

@@ -152,7 +152,7 @@ class Jobs:
         self.heartbeat_s = HEARTBEAT_S
 
     def refuse_more(self, who: str, space: str | None = None, source: str | None = None) -> None:
-        """Raise Overloaded if too many jobs are unfinished, Conflict if one has this source."""
+        """Raise Overloaded if too many jobs are unfinished, Conflict if one ingests this source."""
         unfinished = [job for job in self._jobs.values() if not job.ended]
         theirs = sum(job.by == who for job in unfinished)
         if theirs >= UNFINISHED_OF_ONE_AT_MOST or len(unfinished) >= UNFINISHED_AT_MOST:
@@ -176,7 +176,7 @@ class Jobs:
     ) -> Job:
         """Start a job. `afterwards` is called in a thread when it ends, also after an error.
 
-        Raise Overloaded, and start nothing, if too many jobs are unfinished.
+        Raise as `refuse_more` does; then nothing is started, and `afterwards` is not called.
         """
         self.refuse_more(caller.name, space, source)
         job = Job(kind=kind, space=space, source=source, by=caller.name, key=key)
@@ -243,14 +243,14 @@ class Jobs:
         return dict(Counter(job.status for job in list(self._jobs.values())))
 
     def watch(self, job: Job, after: int, who: str) -> AsyncIterator[bytes]:
-        """Stream a job's events after number `after`; raise Overloaded if too many watch."""
+        """Stream a job's latest event whenever its number exceeds `after`; may raise Overloaded."""
         watching = self._watching
         if watching[who] >= WATCHERS_OF_ONE_AT_MOST or watching.total() >= WATCHERS_AT_MOST:
             raise Overloaded("Too many jobs are being watched: try again when one is done.")
         return self._events(job, after, who)
 
     async def _events(self, job: Job, after: int, who: str) -> AsyncIterator[bytes]:
-        """Yield each new event, and a comment as a heartbeat when there is none for a while."""
+        """Yield the latest event if it is new, else a heartbeat now and then; end with the job."""
         self._watching[who] += 1
         quiet_since = time.monotonic()
         try:

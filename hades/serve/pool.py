@@ -63,11 +63,11 @@ class Pool:
         return sum(map(len, list(self._queues.values())))
 
     async def call(self, who: str, run: Callable[[], Result], timeout_s: float | None) -> Result:
-        """Run a function in a thread of this pool and wait for its result."""
+        """Run a function in a thread of this pool, and wait for its result as `finished` does."""
         return await self.finished(self.submit(who, run), timeout_s)
 
     async def finished(self, job: Future[Result], timeout_s: float | None) -> Result:
-        """Wait for a call that was submitted; raise Overloaded or TimedOut at the timeout."""
+        """Wait for a submitted call; at the timeout raise TimedOut, or Overloaded if not begun."""
         try:
             async with asyncio.timeout(timeout_s) as limit:
                 return await asyncio.wrap_future(job)
@@ -82,7 +82,7 @@ class Pool:
             raise
 
     def submit(self, who: str, run: Callable[[], Result]) -> Future[Result]:
-        """Queue a call; raise Overloaded if the pool is full."""
+        """Queue a call. If the pool is full, drop a call of another caller or raise Overloaded."""
         job: Future[Result] = Future()
         replaced: Future[Any] | None = None
         with self._lock:
@@ -100,19 +100,19 @@ class Pool:
         return job
 
     def refuse(self) -> None:
-        """Refuse every call from now on."""
+        """Refuse new calls from now on; those that wait or run go on."""
         with self._lock:
             self._closed = True
 
     def close(self) -> None:
-        """Finish the running calls, refuse the waiting ones."""
+        """Refuse new calls, cancel the waiting ones, and wait for the running ones."""
         self.refuse()
         for job in [job for queue in list(self._queues.values()) for job, _ in list(queue)]:
             job.cancel()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def _remove_one_for(self, who: str) -> Future[Any]:
-        """Remove the last call of the longest queue to make room for this caller's call.
+        """Remove and return the last call of the longest queue, to make room for this caller's.
 
         That queue must be longer than this caller's by two calls or more; else raise Overloaded.
         """

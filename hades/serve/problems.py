@@ -51,7 +51,7 @@ _log = logging.getLogger("hades.serve")
 
 
 class PreconditionFailed(Conflict):
-    """`If-Match` or `If-None-Match` names another state than the current one."""
+    """The condition `If-Match` or `If-None-Match` does not hold for the current state."""
 
     status = 412
 
@@ -63,7 +63,7 @@ class TooLarge(InvalidInput):
 
 
 class FieldProblem(BaseModel):
-    """One fault of a request."""
+    """One fault of a request: where it is, and what is wrong."""
 
     where: str
     what: str
@@ -90,7 +90,7 @@ def problem(
     wrong: Sequence[Mapping[str, str]] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return a problem response."""
+    """Return an error as problem details (RFC 9457). `wrong` lists the faults of single fields."""
     body: dict[str, Any] = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
@@ -110,7 +110,7 @@ def code_of(error: BaseException) -> str:
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of an app with a problem."""
+    """Make an app answer every error with a problem."""
     handlers: dict[type[Exception], Any] = {
         HadesError: _ours,
         RequestValidationError: _unfit,

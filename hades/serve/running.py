@@ -150,7 +150,7 @@ class Server(uvicorn.Server):
 
 
 def run(options: Options, say: Callable[[Started], object]) -> None:
-    """Serve until told to stop; raise a HadesError if the server cannot start."""
+    """Serve until a signal; call `say` once it listens. Raise a HadesError if it cannot start."""
     with ExitStack() as opened:
         listeners = _listen(options, opened)
         executor = Executor.open(options.memory, **options.executor)
@@ -260,7 +260,7 @@ def _server(
 def _hosts(options: Options, urls: list[str]) -> frozenset[str] | None:
     """Return the host names that TCP requests may name; None: any.
 
-    Without --allow-host, a server that other machines reach does not know its own names.
+    Without --allow-host, a server that other machines reach allows any: it cannot know its names.
     """
     given = {name.lower() for name in options.hosts}
     if any("*" in name.removeprefix("*.") for name in given):
@@ -274,7 +274,7 @@ def _hosts(options: Options, urls: list[str]) -> frozenset[str] | None:
 
 @contextmanager
 def _ignored_signals() -> Iterator[None]:
-    """Ignore signals: after serving, uvicorn raises those it got again, before we can close."""
+    """Ignore the signals that uvicorn raises again after it has stopped, before we can close."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -288,7 +288,7 @@ def _ignored_signals() -> Iterator[None]:
 
 
 def _within(grace_s: float, close: Callable[[], object], *, status: int) -> None:
-    """Call `close`; if it takes longer than the grace time, exit with this status."""
+    """Call `close`; if it takes longer than the grace time, exit the process with this status."""
     closing = threading.Thread(target=close, name="hades-close", daemon=True)
     closing.start()
     closing.join(grace_s)

@@ -59,7 +59,7 @@ class Uploads:
             self._claim(folder)
 
     def new_folder(self) -> Path:
-        """Create an empty folder for one upload; the caller removes it."""
+        """Create and return an empty folder for one upload; the caller removes it."""
         if self._folder is None:
             raise Unavailable("This server accepts no files: it has no folder for them.")
         self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -80,7 +80,7 @@ class Uploads:
             sending[who] -= 1
 
     def close(self) -> None:
-        """Release the folder."""
+        """Release the lock on the folder; uploads stay."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -93,7 +93,10 @@ class Uploads:
 
 
 def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
-    """Unpack a tar, plain or gzip, into a new folder; return skipped members and the reason."""
+    """Unpack a tar, plain or gzip, into a new folder; return the members skipped, with the reason.
+
+    Raise InvalidInput if the archive is damaged or unsafe, TooLarge beyond the limits.
+    """
     folder.mkdir(mode=0o700)
     skipped: list[tuple[str, str]] = []
     seen = more = 0
@@ -129,7 +132,7 @@ def unpack(archive: Path, folder: Path) -> list[tuple[str, str]]:
 
 
 def _write_new(folder: Path, name: str, content: IO[bytes] | None) -> None:
-    """Write a new file below a folder; raise InvalidInput if its name leads outside."""
+    """Write a new file below a folder; raise InvalidInput if it exists or is not below it."""
     assert content is not None
     path = folder.joinpath(*safe_parts(name))
     try:
@@ -142,7 +145,7 @@ def _write_new(folder: Path, name: str, content: IO[bytes] | None) -> None:
 
 
 def safe_parts(name: str, *, parts_at_most: int = DEPTH_AT_MOST) -> tuple[str, ...]:
-    """Return the parts of a path; raise InvalidInput if it could lead outside its folder."""
+    """Return the parts of a path; raise InvalidInput if it is too long or may lead outside."""
     path = PurePosixPath(name)
     leads_elsewhere = path.is_absolute() or ".." in path.parts or "\0" in name or "\\" in name
     if leads_elsewhere or not 1 <= len(path.parts) <= parts_at_most:

@@ -1,1 +1,1 @@
-"""Who is calling, what they may do, how often; and the audit log of it."""
+"""Authentication of callers, their rights, the limits of requests, and the audit log."""

@@ -1,7 +1,7 @@
 """The audit log: one JSON line per call, in one file for reads and one for writes.
 
-An entry says who called what, where, and with which status; it contains no stored text and no
-key. It is written before the answer's end is sent. Files are rotated by size.
+An entry says who called what, in which space, and with which status; it contains no stored text
+and no key. It is written before the answer's end is sent. Files are rotated by size.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _LogFile(RotatingFileHandler):
             _log.error("the audit log cannot be written", exc_info=True)
 
     def tail(self, limit: int) -> list[dict[str, Any]]:
-        """Return the last entries, oldest first, without damaged ones."""
+        """Return at most `limit` last entries, oldest first, also of rotated files."""
         entries: list[dict[str, Any]] = []
         for number in range(self.backupCount + 1):
             path = Path(self.baseFilename + (f".{number}" if number else ""))
@@ -113,7 +113,7 @@ class Audit:
             self._files[mode].add(json.dumps(asdict(entry), default=datetime.isoformat))
 
     def tail(self, limit: int = 100) -> list[dict[str, Any]]:
-        """Return the entries of the last calls, newest first."""
+        """Return the entries of the last `limit` calls, reads and writes, newest first."""
         with self._lock:
             entries = [entry for file in self._files.values() for entry in file.tail(limit)]
         return sorted(entries, key=lambda entry: str(entry["at"]), reverse=True)[:limit]

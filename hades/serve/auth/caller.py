@@ -25,7 +25,7 @@ class Caller:
     """Whether the call came by the admin socket, which may use keys and files of this machine."""
 
     def require(self, role: Role, space: str | None = None) -> None:
-        """Raise Denied without the role or the space, not revealing whether the space exists."""
+        """Raise Denied if the caller lacks the role, or may not use the space (real or not)."""
         if self.role < role:
             raise Denied(f"This needs the role {role.name.lower()}: yours is {self.title}.")
         if space is not None and not self.sees(space):

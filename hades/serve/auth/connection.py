@@ -85,7 +85,7 @@ class HttpConnection(H11Protocol):
 
 
 def _peer_uid(unix_socket: Any) -> int | None:
-    """Return the user id at the other end of a unix socket, from the kernel."""
+    """Return the user id at the other end of a unix socket; None if the system cannot say."""
     if not hasattr(socket, "SO_PEERCRED"):
         return None
     size = struct.calcsize("3i")

@@ -67,7 +67,7 @@ class Key:
 
 
 def keys_beside(memory: Path) -> Path:
-    """Return the file with the keys of a memory."""
+    """Return the path of the file with the keys of a memory; it may not exist."""
     return memory.with_name(memory.name + ".keys")
 
 
@@ -91,7 +91,7 @@ class Keys:
         self._used: dict[str, datetime] = {}
 
     def create(self, name: str, role: Role, spaces: Iterable[str] | None = None) -> tuple[Key, str]:
-        """Create a key; return it and its token, which cannot be shown again."""
+        """Store a new key (Conflict if its name is taken); return it and its token, shown once."""
         clean_name(name, "key")
         chosen = None if spaces is None else tuple(sorted({clean_name(s, "space") for s in spaces}))
         id = secrets.token_hex(4)
@@ -109,7 +109,7 @@ class Keys:
         return sorted(self._read(), key=lambda key: key.made_at)
 
     def revoke(self, name: str) -> Key:
-        """Revoke a key, by name or id; return it."""
+        """Remove a key, by name or id, and return it; raise NotFound if there is none."""
         with locked_folder(self.path.parent):
             keys = self._read()
             gone = [key for key in keys if name in (key.name, key.id)]
@@ -119,7 +119,7 @@ class Keys:
         return gone[0]
 
     def find(self, token: str) -> Key | None:
-        """Return the key with this token, as of the current file; None if there is none."""
+        """Return the key with this token, or None. The key file is read again if it changed."""
         id = token.removeprefix(PREFIX).partition("_")[0] if token.startswith(PREFIX) else ""
         key = self._current().get(id)
         digest = _digest(token)
@@ -180,7 +180,7 @@ class Keys:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Lock a folder against other processes; the lock ends with the process."""
+    """Wait for a folder's lock, and hold it in the context; it stops only others that lock."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
@@ -193,7 +193,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
 
 
 def _read_private(path: Path) -> bytes | None:
-    """Read a file; None if it is missing, Denied if other users could read or write it."""
+    """Return a file's content; None if it is missing. Raise Denied unless it is private."""
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())

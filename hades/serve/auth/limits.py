@@ -39,7 +39,7 @@ class Limits:
 
 
 def limited_body(scope: Scope, receive: Receive, bytes_at_most: int) -> Receive:
-    """Wrap `receive` so that a body beyond the limit raises HTTPException 413."""
+    """Return a `receive` that raises HTTPException 413 beyond the limit; check the header now."""
     sentence = f"A request has at most {bytes_at_most:,} bytes: send it in parts."
     length = Headers(scope=scope).get("content-length", "0")
     if not length.isdecimal() or int(length) > bytes_at_most:

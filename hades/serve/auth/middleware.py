@@ -82,7 +82,7 @@ class AuthMiddleware:
             await self._app(scope, body, send)
 
     def _identify(self, scope: Scope) -> None:
-        """Put the caller into the scope; raise HTTPException if there is none."""
+        """Put the caller into the scope; raise HTTPException without one (not at health pages)."""
         kind: ListenerKind | None = scope.get("hades.listener")
         if kind is None:
             raise HTTPException(403, "This request came by a socket that is not the server's.")
@@ -193,7 +193,7 @@ def protected(
     audit: Audit | None = None,
     observe: Observe | None = None,
 ) -> ASGIApp:
-    """Wrap the app in authentication and the audit log."""
+    """Wrap the app in authentication, limits and the audit log; `observe` gets every call."""
     return CallLogMiddleware(AuthMiddleware(app, keys, limits), audit, observe)
 
 

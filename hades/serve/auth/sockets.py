@@ -60,7 +60,7 @@ class Listener:
     kind: ListenerKind
     socket: socket.socket
     where: str
-    """Its path or URL."""
+    """The path or URL of the socket."""
     own_file: tuple[int, int] | None = None
     """Device and inode of the socket file, if this process created it."""
 
@@ -74,7 +74,7 @@ class Listener:
 
 
 def listen_unix(path: Path, kind: ListenerKind, group: str | None = None) -> Listener:
-    """Listen on a new unix socket that has exactly the mode of its kind."""
+    """Listen on a new unix socket with exactly the mode of its kind, and with this group."""
     place = str(path.absolute())
     if len(os.fsencode(place)) > PATH_BYTES_AT_MOST:
         raise InvalidInput(f"{place} is too long for a socket: at most {PATH_BYTES_AT_MOST} bytes.")
@@ -133,7 +133,7 @@ def listen_tcp(host: str, port: int, *, remote: bool) -> Listener:
 
 
 def handed_sockets(environment: MutableMapping[str, str]) -> list[Listener]:
-    """Return the sockets that systemd opened for this process, named ro, rw, admin or http."""
+    """Return systemd's sockets (ro, rw, admin, http); pop their variables from `environment`."""
     if environment.get("LISTEN_PID") != str(os.getpid()):
         return []
     count = int(environment.get("LISTEN_FDS") or 0)

@@ -41,7 +41,7 @@ class RunningQuery:
     _work_until: float = field(default_factory=lambda: time.thread_time() + WORK_SECONDS_AT_MOST)
 
     def open(self, key: str | int, space: str, as_of: str | None, known_at: str | None) -> View:
-        """Open a space as of a moment for a root field; raise Denied if the caller may not."""
+        """Return a view of a space, and keep it for the root field `key`; may raise Denied."""
         self.caller.require(Role.READER, space)
         record_call(space, writes=False)
         view = self.memory.in_space(space)
@@ -62,7 +62,7 @@ class RunningQuery:
         return self._views[path.key]
 
     def indexed_view(self, info: Info[RunningQuery, None]) -> View:
-        """Return an indexed view for a question, and end the snapshot, which has no indexes."""
+        """Index new writes, end the snapshot (it has no indexes), and return the field's view."""
         view = self.view(info)
         self.snapshot.close()
         self.take(ITEMS_PER_QUESTION)

@@ -115,19 +115,19 @@ def chunks(
 
 @field_of(Topic, "node")
 def topic_node(parent: Parent[Topic]) -> Node:
-    """The same as a node of the graph."""
+    """The topic as a node of the graph."""
     return Node("topic", parent.name)
 
 
 @field_of(Entity, "node")
 def entity_node(parent: Parent[Entity]) -> Node:
-    """The same as a node of the graph."""
+    """The entity as a node of the graph."""
     return Node("entity", parent.name)
 
 
 @field_of(SubgraphNode, "node")
 def subgraph_node(parent: Parent[SubgraphNode]) -> Node:
-    """The same as a node of the graph."""
+    """The node itself, which leads on to its edges, neighbours and paths."""
     return Node(parent.kind, parent.name)
 
 

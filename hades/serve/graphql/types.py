@@ -49,7 +49,7 @@ _objects: dict[Any, type] = {}
 
 
 def field_of(kind: type, name: str | None = None) -> Callable[[Resolver], Resolver]:
-    """Make a function a field of the type made from this dataclass."""
+    """Return a decorator that adds a function, as field `name`, to the type of a dataclass."""
 
     def add(function: Resolver) -> Resolver:
         _resolvers[kind][name or function.__name__] = function

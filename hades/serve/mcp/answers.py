@@ -54,7 +54,7 @@ FACT = ("id", "source", "relation", "target", "valid_from", "valid_to", "evidenc
 
 
 def reply(text: str, **values: Any) -> CallToolResult:
-    """Return an answer of a tool, shortened to the limit; values that are None are left out."""
+    """Return a tool's answer, cut to the limit (`left_out` counts list items); None is omitted."""
     if len(text) > ANSWER_CHARACTERS_AT_MOST:
         text = text[: ANSWER_CHARACTERS_AT_MOST - len(CUT)] + CUT
     shown = {name: value for name, value in plain(values).items() if value is not None}
@@ -71,7 +71,7 @@ def reply(text: str, **values: Any) -> CallToolResult:
 def page(
     items: Sequence[Item], limit: int, key: Callable[[Item], Key], names: Sequence[str]
 ) -> tuple[list[Item], Key | None]:
-    """Return the first items, as many as fit into one answer, and the `next` of the page."""
+    """Return the first items that fit, at most `limit`, and the key of the last if more follow."""
     shown: list[Item] = []
     size = 0
     for item in items[:limit]:
@@ -83,7 +83,7 @@ def page(
 
 
 def picked(item: object, names: Sequence[str]) -> dict[str, Any]:
-    """Return some fields of an object as plain values; long texts are cut to an excerpt."""
+    """Return the fields `names` as plain values; `content` and `evidence` as excerpts."""
     values = {name: plain(getattr(item, name)) for name in names}
     return {
         name: excerpt(value) if name in ("content", "evidence") else value
@@ -205,7 +205,7 @@ def whole_version(state: State, space: str, start: int) -> CallToolResult:
 
 
 def versions(shown: tuple[list[State], int | None], topic: str, space: str) -> CallToolResult:
-    """Return a page of versions, newest first."""
+    """Return a page of versions in the given order, each as an excerpt."""
     states, following = shown
     blocks = [joined(state_lines(state, excerpt(state.content))) + "\n" for state in states]
     values = {"topic": topic, "versions": [picked(state, VERSION) for state in states]}
@@ -230,7 +230,7 @@ def _listed(lines: list[str], following: str | int | None, **values: Any) -> Cal
 
 
 def working_memory(memory: WorkingMemory, space: str) -> CallToolResult:
-    """Return the packed text, and its items."""
+    """Return a working memory: its packed text, and its items as values."""
     items = [
         {"cite": item.state.id, **picked(item, ("why", "text", "path"))} for item in memory.items
     ]
@@ -239,7 +239,7 @@ def working_memory(memory: WorkingMemory, space: str) -> CallToolResult:
 
 
 def written(state: State, space: str, text: str) -> CallToolResult:
-    """Return the id and version of the state that was written."""
+    """Return `text`, with the id and version of the state that was written as values."""
     return reply(
         text, space=space, **picked(state, ("id", "topic", "version", "valid_from", "forgotten"))
     )

@@ -25,7 +25,7 @@ VERSION_HEADER = "mcp-protocol-version"
 
 
 def serve_address(text: str, key: str | None, *, read_only: bool, tools: str = "all") -> None:
-    """Serve the memory of a running server over standard input and output."""
+    """Serve the memory of a running server over standard input and output, until these close."""
     wanted = {"tools": tools, "read_only": str(read_only).lower()}
     run(_serve(read_address(text), key, wanted))
 
@@ -58,7 +58,7 @@ async def _serve(address: Address, key: str | None, wanted: dict[str, str]) -> N
 
 
 def _note_version(http: httpx2.AsyncClient, message: Any) -> None:
-    """Send the negotiated protocol version as a header of all later requests."""
+    """Take the negotiated protocol version from a message, for a header of later requests."""
     if isinstance(message, types.JSONRPCResponse) and "protocolVersion" in message.result:
         http.headers[VERSION_HEADER] = message.result["protocolVersion"]
 

@@ -64,7 +64,7 @@ class AgentCall:
 
     @property
     def space(self) -> str:
-        """The space that the call names, else `home`, else the only one the caller may use."""
+        """The space that the call names, else `home`, else the caller's only one; else raise."""
         if self.named_space:
             return self.named_space
         if self.home is not None and self.caller.sees(self.home):
@@ -82,7 +82,7 @@ class AgentCall:
     async def read(
         self, do: Callable[[View], Result], *, fresh: bool = False, model: bool = False
     ) -> Result:
-        """Read the memory as of the call's time; with `fresh`, index new writes first."""
+        """Run a function that reads as of the call's time; with `fresh`, index new writes first."""
         valid, known = self.as_of or None, self.known_at or None
         return await self.executor.read(
             self.caller, self.space, do, valid=valid, known=known, fresh=fresh, model=model

@@ -59,7 +59,7 @@ class McpApp:
 
 
 async def _received(scope: Scope, receive: Receive) -> Receive:
-    """Read the body here, so that a disconnect is not an error of the SDK, and replay it."""
+    """Read the whole body, so that a disconnect is no error of the SDK; return it as `receive`."""
     first: Message | None = {
         "type": "http.request",
         "body": await Request(scope, receive).body(),

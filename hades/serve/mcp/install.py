@@ -1,6 +1,6 @@
 """Add HADES to the configuration files of MCP clients.
 
-The files' places and formats are from the clients' documentation (2026-11). Other entries stay.
+The files' paths and formats are from the clients' documentation (2026-11). Other entries stay.
 The old file is kept as a backup. A file that is not plain JSON is not changed.
 """
 
@@ -75,7 +75,10 @@ class ConfigChange:
 
 
 def plan(client: str, name: str, arguments: list[str], *, here: Path | None = None) -> ConfigChange:
-    """Plan the change with which a client starts `hades` with these arguments."""
+    """Return the change that makes a client start `hades` with these arguments; write nothing.
+
+    `name` is the entry in the client's file; `here` is a project's folder (None: for all projects).
+    """
     if client not in CLIENTS:
         raise InvalidInput(f"There is no client {client!r}: {', '.join(CLIENTS)}.")
     clean_name(name, "server")
@@ -95,7 +98,7 @@ def plan(client: str, name: str, arguments: list[str], *, here: Path | None = No
 
 
 def apply(change: ConfigChange) -> Path | None:
-    """Write a change, or raise Conflict if the file changed; return the old file's backup."""
+    """Write a change; return the backup of the old file, if any. Raise Conflict if it changed."""
     if _read(change.file) != change.before:
         raise Conflict(f"{change.file} was changed meanwhile: nothing was written, try again.")
     try:

@@ -46,7 +46,10 @@ def uri_of(space: str, topic: str, version: int | None = None) -> str:
 
 
 def read_uri(uri: str) -> tuple[str, str, int | None]:
-    """Return the space, topic and version of a URI; slashes need not be encoded."""
+    """Return the space, topic and version (or None) of a URI; raise NotFound for another URI.
+
+    Slashes of a topic need not be encoded, but a last part of digits is the version.
+    """
     unknown = NotFound(
         f"There is no resource {uri[:200]!r}: write {SCHEME}://space/topic, with %2F for a slash."
     )
@@ -66,7 +69,7 @@ def read_uri(uri: str) -> tuple[str, str, int | None]:
 
 
 async def listed(call: AgentCall, cursor: str | None) -> types.ListResourcesResult:
-    """Return a page of the topics in all spaces that the caller may use, by name.
+    """Return a page of the topics in all spaces that the caller may use, sorted by name.
 
     The cursor is the URI of the last resource of the previous page.
     """
@@ -88,7 +91,10 @@ async def listed(call: AgentCall, cursor: str | None) -> types.ListResourcesResu
 
 
 async def read(call: AgentCall, uri: str) -> ReadResourceContents:
-    """Return the text of a topic or of one version, with its version, times and tags in `_meta`."""
+    """Return the text of a topic or one version, with version, times and tags in `_meta`.
+
+    Raise NotFound for a version that marks the topic as forgotten.
+    """
     space, topic, version = read_uri(uri)
     in_space = replace(call, named_space=space)
     state = await in_space.read(lambda view: view.get(topic, version))

@@ -43,7 +43,7 @@ INSTRUCTIONS = (
 
 
 class AgentServer(MCPServer[Identify]):
-    """An MCP server for the memory that `identify` leads to."""
+    """An MCP server: `identify` returns the call for a request, with its memory and caller."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class AgentServer(MCPServer[Identify]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Any = None
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Call a tool; raise ToolError with one sentence if it fails."""
+        """Call a tool, without null arguments; raise ToolError with one sentence if it fails."""
         if (tool := TOOLS.get(name)) is None:
             raise ToolError(f"There is no tool {name!r}.")
         name_call(f"MCP {name}")
@@ -145,7 +145,7 @@ async def _listed_for_caller(
 
 
 def _sentence(tool: str, error: ValidationError) -> str:
-    """Return the first error in a tool's arguments, as a sentence."""
+    """Return a sentence about the first error in a tool's arguments."""
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "missing":

@@ -107,7 +107,7 @@ async def graph_entity_update(
 
 
 def hipporag(view: View, query: str, top_k: int = 5, max_hops: int = 0) -> dict[str, Any]:
-    """Return the best passages by HippoRAG's walk, and which fallback answered.
+    """Return the `top_k` best passages by HippoRAG's walk, and which fallback ranked them.
 
     It is one recall with its own plan, in the format of source document 004. The walk starts
     from the names in the query. Each of `max_hops` makes it two arcs longer on average.

@@ -25,7 +25,7 @@ from hades.settings import load_settings
 def serve_memory(
     memory: str | Path, space: str | None, *, read_only: bool, tools: str = "all"
 ) -> None:
-    """Serve a memory file; unless `read_only`, create it if it does not exist.
+    """Serve a memory over standard input and output; unless `read_only`, create a missing one.
 
     With a space, the client may use only that one.
     """

@@ -60,9 +60,10 @@ def tool(
     writes: bool = False,
     destroys: bool = False,
 ) -> Callable[[Function], Function]:
-    """Make a function a tool with these shared arguments. Its docstring is for models.
+    """Return a decorator that registers a function as a tool. Its docstring is for models.
 
-    The function gets an `AgentCall`, which has the shared arguments, and its own arguments.
+    The function gets an `AgentCall`, which has the shared arguments, and its own arguments. `core`
+    and `memgpt` add it to these sets; `writes` hides it from readers; `destroys` warns clients.
     """
 
     def declare(function: Function) -> Function:
@@ -92,7 +93,7 @@ def tool(
 def operation_tool(
     names: str = "", *, core: bool = False, destroys: bool = False, **described: Any
 ) -> Callable[[Answering], Answering]:
-    """Make an operation a tool; the decorated function turns its result into an answer.
+    """Return a decorator for the function that turns an operation's result into a tool's answer.
 
     The tool has those arguments of the operation that are in `described`, with a description for
     models (or None, or a type and a default), and in `names`, without one. The function has the

@@ -202,7 +202,7 @@ async def ingest(call: InMemory, body: IngestPaths, key: IdempotencyKey = None) 
 async def audit(
     call: InMemory, limit: Annotated[int, Query(ge=0, le=AUDIT_AT_MOST)] = 100
 ) -> Response:
-    """List the last calls, newest first: who called what, where, and with which status."""
+    """List the last calls, newest first: who called what, in which space, with which status."""
     log: Audit | None = call.request.app.state.audit
     if log is None:
         raise Unavailable("This server writes no audit log.")
@@ -218,7 +218,7 @@ async def _work(
 async def _with_file(
     call: RestCall, suffix: str, work: Callable[[Memory, Path, Progress], Any]
 ) -> Response:
-    """Receive the request's body as a file, and do work with it."""
+    """Write the body to a temporary file, call `work` with it, and answer with the result."""
     uploads: Uploads = call.request.app.state.uploads
     folder = await asyncio.to_thread(uploads.new_folder)
     path = folder / f"sent{suffix}"

@@ -61,7 +61,7 @@ async def batch(writes: Writes, body: Batch) -> Response:
 
 
 def _read(writes: Writes, body: Batch) -> list[tuple[Operation, dict[str, Any]]]:
-    """Return the operations of a batch with their arguments; raise for the first wrong one."""
+    """Return the checked operations of a batch with their arguments; raise for the first wrong."""
     operations = []
     for number, write in enumerate(body.operations):
         operation = OPERATIONS.get(write.operation)

@@ -79,7 +79,7 @@ class RestCall:
         return caller_of(self.request)
 
     async def require(self, role: Role) -> None:
-        """Raise NotFound or Denied unless the caller has this role in the space.
+        """Raise Denied unless the caller has this role in the space, NotFound if it is missing.
 
         Handlers call it before they receive a large body.
         """

@@ -50,7 +50,7 @@ def to_json(value: Any) -> bytes:
 
 
 def whole(items: list[Any]) -> dict[str, Any]:
-    """Return a list as its only page."""
+    """Return a list as one page, without a next one."""
     return {"items": items, "next": None}
 
 

@@ -28,7 +28,7 @@ TAGS = [
 
 
 def describe(app: FastAPI) -> None:
-    """Add the model of problems, and the ids by which states and chunks are cited."""
+    """Add to an app's OpenAPI the model of problems, and the ids of states and chunks."""
     generate = app.openapi
 
     def complete() -> dict[str, Any]:

@@ -71,7 +71,7 @@ def route_path(operation: Operation) -> str:
 
 
 def run(operation: Operation, memory: Any, given: Mapping[str, Any]) -> Any:
-    """Run an operation with named arguments."""
+    """Run an operation on a view or memory, with arguments by name; return its result."""
     args, named = operation.arguments(given)
     return operation.function(memory, *args, **named)
 
@@ -176,7 +176,7 @@ async def _read(
 async def _begin(
     operation: Operation, request: Request, space: str, given: dict[str, Any]
 ) -> Response:
-    """Start a job, unless its idempotency key started one already."""
+    """Start a job and answer with it, or with the one that the idempotency key started before."""
     call, key = RestCall(request, space), given.pop("key")
     await call.require(operation.role)
 

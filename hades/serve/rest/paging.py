@@ -61,7 +61,7 @@ def after_of(operation: Operation, cursor: str | None) -> Any:
 
 
 def page(items: Sequence[Item], limit: int, key: Callable[[Item], Iterable[Any]]) -> dict[str, Any]:
-    """Return the page of a list that was read with a limit of one item more."""
+    """Return a page of `limit` items. The list was read with one more, to know if any follow."""
     more = len(items) > limit
     shown = items[:limit]
     return {"items": shown, "next": encode_cursor(list(key(shown[-1]))) if more else None}

@@ -43,12 +43,12 @@ _TEXT = "%(asctime)s %(levelname)-7s %(message)s  %(request)s"
 
 
 def masked(text: str) -> str:
-    """Return a text with keys, tokens and passwords replaced."""
+    """Return a text with keys, tokens and passwords replaced by `[hidden]`."""
     return _SECRETS.sub(lambda match: (match[1] or "") + MASKED, text)
 
 
 def _prepare(record: logging.LogRecord) -> bool:
-    """Add the id of the current request to a record, and mask secrets."""
+    """Add the id of the current request to a record, and mask secrets; keep every record."""
     call = CALL_RECORD.get()
     record.request = "" if call is None else call.request
     record.msg, record.args = masked(record.getMessage()), None

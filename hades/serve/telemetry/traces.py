@@ -36,7 +36,7 @@ def open_traces(
     contents: bool = False,
     environment: Mapping[str, str] = os.environ,
 ) -> Traces | None:
-    """Open traces to an OTLP/HTTP endpoint, given or from the environment; None without one.
+    """Open traces to an OTLP/HTTP endpoint, given or from the environment; None if off.
 
     Headers, such as keys of the receiver, come only from OTEL_EXPORTER_OTLP_HEADERS.
     """
