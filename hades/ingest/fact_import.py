@@ -53,7 +53,7 @@ class ToldMentions:
         """By topic: its chunks and their words."""
 
     def note(self, write: Write, topic: str, names: Sequence[str]) -> None:
-        """Add a mention of each name to the chunks of a topic that contain it, or to the first."""
+        """Store a mention of each name for the chunks of a topic that contain it, or the first."""
         chunks = self._chunks(topic)
         for name in names:
             key = name_key(name)

@@ -149,7 +149,7 @@ def _work(
 def reading_spread(spread: Spread, read_here: Read) -> Read:
     """Return a function that reads files on workers, which get the bytes and not the paths.
 
-    A file of many documents is one long stream and is read with `read_here`.
+    A file that may hold many documents, is too large or cannot be opened is left to `read_here`.
     """
 
     def read(tasks: Iterable[Task]) -> Iterator[tuple[Task, Answer]]:
@@ -165,7 +165,7 @@ def reading_spread(spread: Spread, read_here: Read) -> Read:
 
 
 def _loaded(task: Task) -> Task:
-    """Add the bytes of its file to a task, unless it has many documents or cannot be read."""
+    """Return a task with the bytes of its file; unchanged if `many`, too large or unreadable."""
     if task.many or task.data is not None:
         return task
     try:
