@@ -18,7 +18,7 @@ _COMPARED_FIELDS = ("tags", "metadata", "confidence", "importance", "forgotten")
 
 
 def compare(before: State, after: State) -> Diff:
-    """Return the difference of two states."""
+    """Return the difference of two states of a topic: of their contents and other fields."""
     old, new = before.content.split("\n"), after.content.split("\n")
     lines = _unified(old, new, one_line(before.id), one_line(after.id))
     fields: dict[str, tuple[Any, Any]] = {

@@ -95,7 +95,7 @@ class FolderEncoder:
         return self._max_tokens or _read_max_tokens(self._folder)
 
     def load(self) -> None:
-        """Load what a question needs, or wait until another thread has loaded it."""
+        """Load the tokenizer and the graph, or wait until another thread has loaded them."""
         self._tokenise([""])
         self._session(_threads_per_text())
 

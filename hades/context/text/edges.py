@@ -48,7 +48,7 @@ def fact_change_lines(done: FactChange) -> PlainText:
 
 @writes(RelationChange)
 def relation_change_lines(turn: RelationChange) -> PlainText:
-    """Say when a relation was replaced by another, and by which."""
+    """Say when a relation ended, and which one replaced it, if any."""
     return _changed(turn.at, [turn.before], [turn.after] if turn.after else [], None)
 
 

@@ -109,7 +109,7 @@ def line_spans(content: str, start: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def decode(raw: bytes, topic: str) -> tuple[str, dict[str, str]]:
-    """Return the text, and its encoding if not UTF-8. Raise Unreadable if empty, binary or long."""
+    """Return the text, and metadata: its encoding if not UTF-8. Raise Unreadable if not text."""
     if not raw:
         raise Unreadable(f"{topic} is empty.")
     text, encoding = _decoded(raw, topic)
