@@ -6,7 +6,9 @@ MADE := .venv/.made
 DEMO := .venv/.demo
 READY := .venv/.ready
 PEERS := .venv/.peers
-PARALLEL := --numprocesses auto --maxprocesses 8
+# More processes than cores: many tests wait for a server, a lock or another process.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(min(8, (os.cpu_count() or 2) * 3 // 2))')
+PARALLEL = --numprocesses $(WORKERS)
 # Packages are compiled when they are first imported, which most of their modules never are.
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 SHOW := sed -n 's/^Collecting \([A-Za-z0-9._-]*\).*/    \1/p; s/^Installing collected.*/    unpacking/p'

@@ -368,7 +368,7 @@ class Client(RemoteView, Memory):
             self._write_there(HttpCall("POST", self._path("batch"), body={"operations": writes}))
 
     def _collecting(self) -> list[dict[str, Any]] | None:
-        """Return the writes of this thread's batch; None outside a batch."""
+        """Return the writes of this thread's batch, or None; raise if it is of another space."""
         batch = self._connection.batch
         if batch.writes is not None and batch.space != self._space:
             raise InvalidInput(f"Over a server a batch writes to one space: {batch.space!r}.")
@@ -415,7 +415,10 @@ def connect(
     read_only: bool = False,
     actor: str | None = None,
 ) -> Client:
-    """Open a memory behind a server; `hades.open` calls this for an address."""
+    """Open a memory on a server. `hades.open` calls this if it is given an address.
+
+    An `actor` is refused, because the server determines it from the key or the user.
+    """
     refuse_actor(actor)
     connection = Connection(
         read_address(address),

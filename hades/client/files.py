@@ -149,7 +149,7 @@ def _events_of(lines: Iterator[str]) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def _new_private_file(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a file that only its owner may read; it gets its name once it is complete."""
+    """Yield a file to write, readable only by its owner; rename it to `path` when complete."""
     try:
         with draft_of(path) as draft:
             number = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)

@@ -171,27 +171,27 @@ class Path:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes it leads through, in order."""
+        """The nodes of the path, in order."""
         return (self.start, *(step.target for step in self.steps))
 
     @property
     def edge_weights(self) -> tuple[float, ...]:
-        """The weights of its edges, in order."""
+        """The weights of the path's edges, in order."""
         return tuple(step.weight for step in self.steps)
 
     @property
     def edge_types(self) -> tuple[str, ...]:
-        """The relations of its edges, in order."""
+        """The relations of the path's edges, in order."""
         return tuple(step.relation for step in self.steps)
 
     @property
     def vertex_types(self) -> tuple[str, ...]:
-        """The kinds of its nodes, in order: topic, entity or chunk."""
+        """The kinds of the path's nodes, in order: topic, entity or chunk."""
         return tuple(node.kind for node in self.nodes)
 
     @property
     def path_length(self) -> int:
-        """How many nodes it leads through, both ends counted."""
+        """The number of nodes of the path, both ends included."""
         return len(self.nodes)
 
     def __str__(self) -> str:
@@ -326,7 +326,7 @@ class StageReport:
     stage: str
     ms: float
     reads: int = 0
-    """Documents that it read first."""
+    """Documents that this stage read and no stage before it."""
     found: int = 0
     """Candidates that it handed on."""
     added: int = 0

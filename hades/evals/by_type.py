@@ -75,7 +75,7 @@ class ByType:
 
 
 def cell(column: str, value: float | None) -> str:
-    """Format a number for a table: shares in per cent."""
+    """Format a cell of a table: `words` and `n` as they are, shares in per cent, None as a dash."""
     if value is None:
         return "–"
     return f"{value if column == WORDS else 100 * value:.1f}" if column != "n" else f"{value:,}"

@@ -194,7 +194,10 @@ class RowCache(dict[int, tuple[list[int], list[float], float]]):
 
 
 class _Late:
-    """The replaced rows: arrays that are only ever appended to, so older states stay whole."""
+    """The overlay: new rows of nodes whose neighbours were replaced.
+
+    Rows are only appended, so an earlier state of the graph stays valid.
+    """
 
     def __init__(self) -> None:
         self.used, self._count = 0, 0

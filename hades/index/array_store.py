@@ -49,11 +49,11 @@ class Stored(Protocol):
     """An object that can be saved as arrays and restored from them."""
 
     def arrays(self, name: str) -> Mapping[str, Array | Sequence[Array]]:
-        """Return its arrays by name; an array may be given as a list of consecutive parts."""
+        """Return the object's arrays by name; one may be given as a list of consecutive parts."""
         ...
 
     def take(self, name: str, arrays: Mapping[str, Array]) -> None:
-        """Restore itself from saved arrays. Raise ValueError if they do not match each other."""
+        """Restore the object from saved arrays. Raise ValueError if they contradict each other."""
         ...
 
 

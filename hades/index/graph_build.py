@@ -209,7 +209,7 @@ def _dirty(
     roots: Ints,
     changed: TableChanges,
 ) -> Flags:
-    """Flag the chunks that must be read again; chunks `moved` appeared or disappeared."""
+    """Return a mask of the chunks to read again; the chunks `moved` appeared or disappeared."""
     dirty = np.zeros(len(moment.visible), np.bool_)
     dirty[changed.mentions[:, 0]] = True
     old, size = graph.names, len(graph.names.exists)
@@ -253,7 +253,7 @@ def _names(tables: Tables, moment: GraphMoment, moved: Ints, counts: Any = None)
 
 
 def _counted(tables: Tables, names: EntityNames, roots: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """Return the chunk and entity numbers of the mentions in rows that count, each pair once."""
+    """Return the distinct (chunk, entity) pairs of the mentions in `rows` that count, as arrays."""
     mentions = tables.mentions
     chunk = mentions["chunk"][rows].astype(np.int64)
     entity = mentions["entity"][rows].astype(np.int64)
@@ -361,7 +361,7 @@ def _pair(a: Ints, b: Ints, n: int) -> Ints:
 
 
 def _among(flags: Flags, numbers: Ints) -> Flags:
-    """Return which numbers are flagged; a number beyond the flags is not."""
+    """Return for each number whether its flag is set; a number beyond the flags is not flagged."""
     inside = numbers < len(flags)
     return inside & flags[np.where(inside, numbers, 0)]
 
@@ -384,7 +384,7 @@ def _order(tables: Tables, moment: GraphMoment) -> tuple[Ints, Ints, Ints, Flags
 
 
 def _in_order(tables: Tables, chunks: Ints, moment: GraphMoment) -> tuple[Ints, Ints, Flags]:
-    """Return the chunk before and after each in its document, or -1, and which are turns."""
+    """Return, by chunk number, the chunk before and the one after (or -1), and a mask of turns."""
     chunk, topic, ordinal, turn = _order(tables, moment)
     spoken = np.zeros(len(chunks), np.bool_)
     previous = np.full(len(chunks), -1, np.int64)

@@ -32,8 +32,8 @@ COUNTS = 5
 def counted(mentions: Columns | Mapping[str, Array], rows: Any) -> npt.NDArray[np.int32]:
     """Return the counts that mentions add to their entities, one row per mention.
 
-    The columns are: places of one word, those with a capital, whether the text introduces the name,
-    whether as title or symbol, whether as the subject of a fact.
+    The columns are: occurrences of one word, those with a capital, whether the text introduces the
+    name, whether as title or symbol, whether as the subject of a fact.
     """
     origin = mentions["introduces"][rows]
     columns = [mentions["singles"][rows], mentions["capitals"][rows], origin > 0]
@@ -43,20 +43,20 @@ def counted(mentions: Columns | Mapping[str, Array], rows: Any) -> npt.NDArray[n
 
 @dataclass(frozen=True, slots=True)
 class GraphMoment:
-    """The moment of a graph, and what is visible then."""
+    """The moment of a graph, and the chunks that are visible then."""
 
     space: int
     valid: int
     known: int
     visible: Flags
-    """By chunk number."""
+    """By chunk number: whether a chunk is visible."""
     order: tuple[Ints, Ints, Ints, Flags] | None
     """Chunk, topic, ordinal within the topic, and whether it is a turn of a conversation. None: the
     current order of the tables."""
 
 
 class EntityNames(NamedTuple):
-    """The state of the entities at a moment, by number."""
+    """Properties of all entities at a moment, as arrays by entity number."""
 
     exists: Flags
     titled: Flags
@@ -65,7 +65,7 @@ class EntityNames(NamedTuple):
     """Sums over the visible mentions of each entity (see `counted`)."""
 
     def capital_share(self, of: Any) -> Any:
-        """Return the share of the one-word places of entities that begin with a capital."""
+        """Return the share of each entity's one-word occurrences that begin with a capital."""
         return self.counts[of, 1] / np.maximum(1, self.counts[of, 0])
 
 

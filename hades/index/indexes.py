@@ -42,7 +42,7 @@ _TABLES: TableTypes = {
 
 
 class Indexes(Derived):
-    """Everything derived from one memory, with the words of the space asked about."""
+    """The indexes of one memory; `words` is the word index of the space asked about."""
 
     words: Words
 
@@ -145,7 +145,7 @@ class Indexes(Derived):
     # Looking
 
     def visible(self, space: int, as_of: AsOf) -> Flags:
-        """Return which chunks are visible at a moment, by chunk number."""
+        """Return a mask over all chunks, by chunk number: True if visible at a moment."""
         valid, known = self.moment(as_of)
         key = (space, 0 if as_of.valid is None else valid, 0 if as_of.known is None else known)
         if key in self._masks and valid < self._masks[key][1]:
@@ -171,7 +171,7 @@ class Indexes(Derived):
         return np.concatenate([rows["valid_from"], rows["valid_to"]])
 
     def earlier(self, space: int, as_of: AsOf) -> Flags:
-        """Return the chunks of earlier versions of the visible notes, by chunk number.
+        """Return a mask over all chunks, by number: True for earlier versions of visible notes.
 
         Versions from before a note was forgotten do not count.
         """
@@ -210,7 +210,7 @@ class Indexes(Derived):
         return earlier & ~visible
 
     def spans(self, numbers: Ints, as_of: AsOf) -> tuple[Ints, Ints]:
-        """Return the start and the end of the last presence of chunks, up to a moment."""
+        """Return, for each chunk number, start and end of its last presence begun by a moment."""
         valid, known = self.moment(as_of)
         rows = self._columns["presences"]
         order = np.argsort(numbers)
@@ -230,7 +230,7 @@ class Indexes(Derived):
     def begun(
         self, mask: Flags, as_of: AsOf, since: datetime | None, until: datetime | None
     ) -> Flags:
-        """Return which chunks of a mask began to hold from `since` until before `until`."""
+        """Return the mask without chunks that began before `since`, or at `until` or later."""
         numbers = np.flatnonzero(mask)
         starts = self.spans(numbers, as_of)[0]
         first = -FOREVER if since is None else to_micros(since)
@@ -245,11 +245,11 @@ class Indexes(Derived):
         return valid, min(known, FOREVER - 1)
 
     def of_topics(self, topics: Sequence[int]) -> Flags:
-        """Return which chunks belong to topics, by chunk number."""
+        """Return a mask over all chunks, by chunk number: True for those of `topics`."""
         return np.isin(self.chunks["topic"], np.array(list(topics), np.int64))
 
     def among(self, mask: Flags, chunks: Sequence[int]) -> list[bool]:
-        """Return for each chunk id whether the mask contains it."""
+        """Return for each of these chunk ids whether the mask is True at its chunk number."""
         ids, wanted = self.chunks["id"], np.array(chunks, np.int64)
         if not len(ids):
             return [False] * len(wanted)
@@ -263,12 +263,12 @@ class Indexes(Derived):
         return list(zip(ids.tolist(), near.tolist(), strict=True))
 
     def near(self, question: Floats32, mask: Flags) -> Floats32:
-        """Return the cosine of each chunk of the mask, by number; -inf without a vector."""
+        """Return the cosines of all chunks, by chunk number; -inf if masked out or not embedded."""
         return self.vectors.near(question, self._numbers, mask, self.own)
 
     @property
     def own(self) -> Flags:
-        """Which chunks belong to the space asked about, by number."""
+        """A mask over all chunks, by chunk number: True for those of the space asked about."""
         own: Flags = self.chunks["space"] == self._space
         return own
 
@@ -286,7 +286,7 @@ class Indexes(Derived):
         return int((mask & (self._row_of < 0)).sum())
 
     def vectors_of(self, numbers: Ints) -> Floats32:
-        """Return the vectors of chunks, by number; zeros for a chunk without one."""
+        """Return a matrix with the vector of each chunk number; zeros for a chunk without one."""
         vectors = np.zeros((len(numbers), self.vectors.dims), np.float32)
         if len(self.vectors):
             at = self._row_of[numbers]

@@ -16,7 +16,7 @@ CAPITAL_SHARE = 0.5
 
 
 def counting(names: EntityNames, chunk: Ints, entity: Ints, place: Ints) -> Ints:
-    """Return which places count, as positions in `place`.
+    """Return which occurrences of names count, as indices into `place`.
 
     A title of several words counts in upper and lower case. Every other name must begin with a
     capital. A name of one word that is not a title must mostly be written with a capital.
@@ -31,7 +31,7 @@ def counting(names: EntityNames, chunk: Ints, entity: Ints, place: Ints) -> Ints
 
 
 def longest(chunk: Ints, entity: Ints, place: Ints, titled: Flags) -> Ints:
-    """Return which places have the longest name, among all names or among titles."""
+    """Return the indices of the occurrences with the longest name, among all names or titles."""
     kept = np.zeros(len(place), np.bool_)
     for chosen in (np.arange(len(place)), np.flatnonzero(titled)):
         first = _longest_first(chunk[chosen], entity[chosen], place[chosen], titled[chosen])
@@ -40,7 +40,7 @@ def longest(chunk: Ints, entity: Ints, place: Ints, titled: Flags) -> Ints:
 
 
 def _longest_first(chunk: Ints, entity: Ints, place: Ints, titled: Flags) -> Ints:
-    """Return the longest name at each place, from left to right, without names that it covers."""
+    """Return the indices of the longest names, from left to right, without overlapping ones."""
     if not len(chunk):
         return np.zeros(0, np.int64)
     start, length = place >> 5, place >> 1 & 15

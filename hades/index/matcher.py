@@ -18,7 +18,7 @@ from hades.language.words import words
 
 
 class Match(NamedTuple):
-    """A name in a text."""
+    """An occurrence of a name (number `name`) in a text (number `text`)."""
 
     text: int
     name: int
@@ -31,7 +31,7 @@ class Match(NamedTuple):
 
 
 class Matcher:
-    """Finds names, given by their keys, in texts."""
+    """A finder of names in texts; the names are given by their keys."""
 
     def __init__(self, keys: Sequence[str]) -> None:
         self._names = {key: number for number, key in enumerate(keys)}

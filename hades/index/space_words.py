@@ -56,7 +56,7 @@ each of its `files`, and the number of passages and words that it took in (`leng
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """The words of a space, complete up to the change `seen`."""
+    """The open word index of one space; it contains every change up to number `seen`."""
 
     words: Words
     revision: _Revision
@@ -66,7 +66,7 @@ class _Open:
 
 
 class SpaceWords:
-    """The words of the spaces of a memory."""
+    """The word indexes of a memory, one per space."""
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store, self.folder, self._folder = store, folder, folder / "spaces"
@@ -79,7 +79,7 @@ class SpaceWords:
     def of(
         self, space: int, generation: str, change: int, on_progress: Progress | None = None
     ) -> Words:
-        """Return the words of a space up to a change."""
+        """Return the word index of a space, with everything written up to a change."""
         with self._lock:
             held = self._open.pop(space, None)
             if held is None or not self._is_current(held, space, generation, change):
@@ -127,7 +127,7 @@ class SpaceWords:
     def _caught_up(
         self, space: int, held: _Open, change: int, on_progress: Progress | None
     ) -> _Open:
-        """Return the words with everything written up to a change."""
+        """Return the open index with everything written up to a change."""
         batches = self._store.changefeed.said(space, held.seen, _BATCH)
         new = next(batches, [])
         if len(new) < MERGED_FROM:
@@ -235,7 +235,7 @@ def forget_opened() -> None:
 
 
 def damaged(folder: Path) -> dict[Path, str]:
-    """Return the damaged files of an index folder, each with what is wrong with it."""
+    """Map the damaged files of an index folder to the fault of each."""
     faults: dict[Path, str] = {}
     if not folder.is_dir():
         return faults

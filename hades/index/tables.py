@@ -77,7 +77,7 @@ class TableChanges:
     """Whether entities were merged or split, or something was purged: the graph is rebuilt."""
 
     def with_(self, other: TableChanges) -> TableChanges:
-        """Return the changes of both."""
+        """Return these changes and the `other` ones together."""
         if self.everything or other.everything:
             return TableChanges(everything=True)
         mentions = np.concatenate([self.mentions, other.mentions])
@@ -168,7 +168,10 @@ class Tables(Derived):
     def _catch_up_mentions(
         self, ids: Ints, on_progress: Progress | None
     ) -> Iterator[tuple[int, TableChanges]]:
-        """Read new mentions. Yield the number of rows and the changes of each batch."""
+        """Add new mentions to the tables. Yield the rows read and the changes of each batch.
+
+        `ids` are the known chunks; a mention in another chunk is skipped.
+        """
         after, new = (0, 0), 0
         while rows := self.store.changefeed.mentions(self.change, after, _BATCH_ROWS):
             yield len(rows), self._put_mentions(rows, ids)
@@ -274,6 +277,6 @@ class Tables(Derived):
 
 
 def _fact_stems(source: str, relation: str, target: str) -> list[str]:
-    """Return the stems of a fact's words, and of parts of its names that people use alone."""
+    """Return the stems of a fact's text, and of the parts of its names that people use alone."""
     parts = [*name_parts(source), *name_parts(target)]
     return stems(" ".join((fact_words(source, relation, target), *parts)))

@@ -27,7 +27,7 @@ def term_hash(term: str) -> int:
 
 
 class ChunkTerms:
-    """The stems of chunks, or of edges, by id."""
+    """The hashed stems of each chunk, or of each edge, found by its id."""
 
     def __init__(self) -> None:
         self._rows = Columns(_COLUMNS)
@@ -62,7 +62,7 @@ class ChunkTerms:
         self._hashes = np.concatenate([self._hashes, *hashes])
 
     def having(self, chunks: Ints, terms: Sequence[str]) -> Floats32:
-        """Return a matrix of chunks and terms: 1 where the chunk has the term."""
+        """Return a matrix, chunks by terms: 1 where the chunk with that id contains the term."""
         has = np.zeros((len(chunks), len(terms)), np.float32)
         rows = self._rows["chunk"]
         if not len(rows) or not terms:

@@ -131,7 +131,7 @@ class Vectors:
         return numbers[best[order]], exact[order]
 
     def near(self, question: Floats32, numbers: Ints, mask: Flags, own: Flags) -> Floats32:
-        """Return the cosine of every chunk, by number; those of the nearest chunks are exact.
+        """Return the cosines of all chunks, by chunk number; those of the nearest chunks are exact.
 
         Chunks outside the mask and chunks without a vector get -inf.
         """

@@ -127,7 +127,7 @@ class Words:
         return written
 
     def with_recent(self, presences: Iterable[tuple[Presence, str]]) -> Words:
-        """Return the same index with more presences beside it, replacing them by id."""
+        """Return the same index with more presences in memory, replacing those with known ids."""
         updated = copy.copy(self)
         updated._rarity, updated._weighed = {}, {}
         updated.recent, updated._new = dict(self.recent), self._new.copy()
@@ -251,7 +251,7 @@ class Words:
         return [known[entity] for entity in entities]
 
     def saying(self, name: str) -> list[int]:
-        """Return the chunks of any time that contain a name's words as a phrase."""
+        """Return the ids of the chunks, of any time, that contain a name's words as a phrase."""
         parts = name.split(" ")
         said = (
             Query.term_query(self._schema, "exact", parts[0])
@@ -304,12 +304,12 @@ def stems(text: str) -> list[str]:
 
 @lru_cache(maxsize=16_384)
 def name_words(name: str) -> dict[str, frozenset[str]]:
-    """Return the stems of a name's words, each with the stems of parts that people say instead."""
+    """Map the stem of each word of a name to the stems of the parts that people use instead."""
     return {stem: frozenset(stems(" ".join(name_parts(stem)))) for stem in stems(spoken(name))}
 
 
 def is_said(word: str, parts: Collection[str], said: set[str]) -> bool:
-    """Return whether `said` has a word of a name, or all its parts: "db 7" says `db07`."""
+    """Return whether `said` contains a word of a name, or all its parts: `db`, `7` for `db07`."""
     if word in said:
         return True
     numbers = {stem.lstrip("0") for stem in said if stem[:1] == "0"}

@@ -147,7 +147,7 @@ def _cut(content: str, start: int, end: int, width: int) -> Iterator[tuple[int, 
 
 
 def _pause(content: str, start: int, ideal: int, furthest: int) -> int:
-    """Return the best place to cut: the end of a sentence, else of a line, a word, a character."""
+    """Return the best offset to cut: the end of a sentence, else of a line, word or character."""
     nearest = max(start + 1, start + int((ideal - start) * CUT_FROM))
     for pause in _PAUSES:
         ends = [match.end() for match in pause.finditer(content, nearest, furthest)]

@@ -23,7 +23,7 @@ REPORTED_EVERY = 500
 
 
 def take_facts(file: Path, tell: Callable[[Triple], bool], on_progress: Progress | None) -> Summary:
-    """Pass every fact of a file to `tell`, which returns whether it was new."""
+    """Pass every fact of a file to `tell`, which returns whether the fact was new."""
     summary = Summary()
     try:
         # Reading twice costs little beside relating. A pipe can be read only once.
@@ -44,13 +44,13 @@ def take_facts(file: Path, tell: Callable[[Triple], bool], on_progress: Progress
 
 
 class ToldMentions:
-    """Adds mentions of a fact's entities to the passages it was read in, in one space."""
+    """A writer of mentions: it links the entities of imported facts to the facts' source texts."""
 
     def __init__(self, store: Store, space: int) -> None:
         self._store = store
         self._space = space
         self._texts: dict[str, list[tuple[int, str]]] = {}
-        """By topic: its chunks and their words."""
+        """By topic: the id of each of its chunks, and the words of the chunk in lower case."""
 
     def note(self, write: Write, topic: str, names: Sequence[str]) -> None:
         """Store a mention of each name for the chunks of a topic that contain it, or the first."""

@@ -41,7 +41,7 @@ def _commits(repo: Path, since: str | None) -> Iterator[FileAtCommit]:
 
 
 class History:
-    """Writes the history of a repository into a space."""
+    """A writer of a repository's history into a space."""
 
     def __init__(self, store: Store, space: int, actor: str, report: Progress, read: Read) -> None:
         self._store = store
@@ -80,7 +80,7 @@ class History:
         summary: Summary,
         mark: dict[str, str],
     ) -> None:
-        """Read a batch and write it, with the mark from which a stopped run continues."""
+        """Read and write a batch; `mark` stores the last complete commit, for a stopped run."""
         roots = Roots(repo)  # today's packages stand for those of the past
         tasks = {
             number: Task(

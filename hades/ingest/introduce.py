@@ -34,7 +34,7 @@ _LONG_FORM = re.compile(
 
 
 class Introducer:
-    """Writes the names and links of states, in one space of a store."""
+    """A writer of the names and links of states, for one space."""
 
     def __init__(self, store: Store, space: int) -> None:
         self._store = store
@@ -48,7 +48,7 @@ class Introducer:
         texts: Sequence[str],
         found: Found,
     ) -> None:
-        """Write the names and links of one state. `texts` and `found` are per chunk."""
+        """Write the names and links of one state; `texts` and `found` have an entry per chunk."""
         if not chunks:
             return
         self._stated_names(write, stated, chunks)

@@ -71,7 +71,7 @@ Saying = Callable[[Sequence[str]], Collection[int]]
 
 
 class Phases:
-    """The phases over one space of a store."""
+    """The phases of indexing (cut, link, embed) for one space of a store."""
 
     def __init__(
         self,
@@ -256,13 +256,13 @@ class Phases:
     # Edges
 
     def link(self) -> None:
-        """Find the names and links of waiting states, then match."""
+        """Store the names and links of waiting states, then match names with chunks."""
         self.introduce(self._waiting(Phase.EDGES))
         # Match even if nothing waits: a run may have been killed before it matched.
         self.match()
 
     def introduce(self, waiting: Iterable[Sequence[Pending]]) -> None:
-        """Find the names and links that states introduce."""
+        """Store the names and links of waiting states, and advance these to the next phase."""
         introducer = Introducer(self._store, self._space)
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.EDGES)
         for batch in waiting:
@@ -337,9 +337,9 @@ class Phases:
     def _match_range(
         self, what: str, names: _NameDictionary, after: int, up_to: int, noted: int | None = None
     ) -> None:
-        """Match the chunks with ids above `after` and up to `up_to`.
+        """Find the names in the chunks with ids above `after` and up to `up_to`.
 
-        With `noted`, the newest name, store how far the matching came.
+        With `noted`, the id of the newest name, record the progress after each batch.
         """
         at, done = after, 0
         total = len(self._store.mentions.chunks_between(self._space, after, up_to, 1 << 30))
@@ -374,7 +374,7 @@ class _Cut(NamedTuple):
 
 
 class _NameDictionary:
-    """Names of a space with a matcher. A key may name several entities."""
+    """The names of a space, and a matcher for their keys. A key may name several entities."""
 
     def __init__(self, rows: Sequence[tuple[int, int, str]]) -> None:
         """Index the names of rows (name id, entity, key)."""
@@ -388,7 +388,7 @@ class _NameDictionary:
     def mentions(
         self, chunks: Sequence[int], texts: Sequence[str], known: dict[tuple[int, int], bytes]
     ) -> list[tuple[int, int, bytes]]:
-        """Return the mentions in texts that are new or changed, including the `known` places."""
+        """Return new or changed mentions as (chunk, entity, positions), `known` ones included."""
         places: dict[tuple[int, int], set[int]] = {}
         for match in self._matcher.match(texts):
             place = packed_place(match)

@@ -25,7 +25,7 @@ PHASES = ("nodes", "chunks", "edges", "embeddings")
 
 
 class Pipeline:
-    """Ingests documents into one space, phase by phase."""
+    """A pipeline that ingests documents into one space, phase by phase."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class Pipeline:
     def _look(
         self, root: Root, known: Mapping[str, bytes], summary: Summary, read: Read
     ) -> tuple[list[Item], dict[str, bytes]]:
-        """Return the new and changed items of a root, and the topics that are gone from it."""
+        """Return the new and changed items of a root, and the `known` topics that it lacks now."""
         forgotten = self._store.sources.forgotten(self._space, root.name)
         gone = dict(known)
         seen_all = True
@@ -194,7 +194,7 @@ class Pipeline:
         summary: Summary,
         dry_run: bool,
     ) -> None:
-        """Write a document that was read, or note why it was skipped."""
+        """Write a document, or record in the summary why it was skipped."""
         if isinstance(document, Bad):
             summary.skipped.append((document.where, document.why))
             return

@@ -126,7 +126,7 @@ def _packed(document: Document, mark: bytes) -> Document:
 
 
 def fingerprint(parts: Iterable[bytes]) -> bytes:
-    """Return the hash by which an unchanged source is recognised."""
+    """Return the hash of a source and READER_VERSION; an unchanged source has the same hash."""
     hashed = blake2b(READER_VERSION, digest_size=16)
     for part in parts:
         hashed.update(part)

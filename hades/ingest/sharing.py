@@ -73,7 +73,7 @@ def index_share(store: Store, space: int, phases: Phases, encoder: Encoder, lock
 
 
 class Background:
-    """Indexes the waiting states and facts of all spaces.
+    """A run that indexes the waiting states and facts of all spaces.
 
     Each space and actor has a queue, and all facts share one; the queue that has used the least
     time is next.

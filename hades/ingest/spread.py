@@ -46,7 +46,7 @@ Made = TypeVar("Made")
 
 
 class Spread(Protocol):
-    """Applies a function to parts of the work, in order, as `map` does.
+    """A function such as `map`, which applies another one to parts of the work, in order.
 
     Parts may be read ahead. The function needs nothing but its part.
     """

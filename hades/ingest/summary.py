@@ -15,5 +15,5 @@ class Summary:
     renamed: int = 0
     removed: int = 0
     skipped: list[tuple[str, str]] = field(default_factory=list)
-    """The place of each skipped source, and the reason."""
+    """The location of each skipped source (file and line), and the reason."""
     seconds: dict[str, float] = field(default_factory=dict)

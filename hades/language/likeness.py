@@ -30,7 +30,7 @@ _CONSONANTS = frozenset("bcdfgjklmnpqrstvwxz")
 
 
 def trigrams(key: str) -> frozenset[str]:
-    """Return the runs of three characters of a key, with a space at each end."""
+    """Return the runs of three characters of a key that is padded with a space at each end."""
     padded = f" {key} "
     return frozenset(padded[at : at + 3] for at in range(len(padded) - 2))
 

@@ -34,12 +34,12 @@ def may_change(store: Store, space: int, author: str, edges: Iterable[Edge]) -> 
 
 
 def said_by(state: State, author: str) -> str:
-    """Return a state's author, date and confidence, as text for a reason."""
+    """Return a state's author, date and confidence in parentheses, as part of a reason."""
     return f"({author}, {state.recorded_at:%Y-%m-%d}, confidence {state.confidence:g})"
 
 
 def told_by(store: Store, space: int, edge: Edge) -> str:
-    """Return a fact's author, date and evidence, as text for a reason."""
+    """Return a fact's edge, author, date and evidence in parentheses, as part of a reason."""
     how = "told by" if is_told(edge) else f"read in {edge.metadata[EXTRACTED_FROM]} of"
     by = f"{how} {_author(store, space, edge)} on {edge.recorded_at:%Y-%m-%d}"
     evidence = " ".join(edge.evidence.split())[:EVIDENCE_CHARACTERS_AT_MOST]

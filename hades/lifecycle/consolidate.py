@@ -117,7 +117,7 @@ class Consolidator:
         return parts >= WEEKS or states >= self.at_least
 
     def _made_of(self, period: SummaryPeriod) -> set[int]:
-        """Return the rows a summary is made of: for each day the largest summary or the states."""
+        """Return the rows a summary is made of: per day the largest summary, or the states."""
         rows: set[int] = set()
         for day in self._days.keys() & set(period.days):
             parts = [SummaryPeriod.around(level, day) for level in range(period.level - 1, 0, -1)]
@@ -170,7 +170,7 @@ class Consolidator:
     def _by_model(
         self, sources: Sequence[summary_lines.Line], limit: int
     ) -> tuple[list[summary_lines.Line], str]:
-        """Return the model's lines that passed the check, and why lines are missing."""
+        """Return the model's lines that passed the check, and why others are missing (or "")."""
         assert self.model is not None
         texts = [line.text for line in sources]
         reply = cited_sentences(self.model, TASK, texts, max_tokens=limit, dry_run=self.dry_run)

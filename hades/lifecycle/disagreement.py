@@ -23,7 +23,7 @@ _NOTED = re.compile(r" \(\d{1,2} [A-Z][a-z]{2,8} \d{4}\)(?=\.?$)")
 
 
 def decided(proposals: Iterable[Proposal]) -> set[Hashable]:
-    """Return what review has settled: pairs of sentences, and edges that are not to be ended."""
+    """Return the disagreements that review has settled: sentence pairs, and edges that stay."""
     settled: set[Hashable] = set()
     for proposal in proposals:
         said = proposal.fields.get("metadata") or {}

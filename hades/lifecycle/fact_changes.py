@@ -133,7 +133,10 @@ def change_fact(
 def when_changed(
     store: Store, space: int, node: int, before: str, after: str | None, as_of: AsOf
 ) -> RelationChange:
-    """Return the last time one relation gave way to another; raise NotFound if it never did."""
+    """Return the last change from the relation `before` to `after` (None: to any relation or none).
+
+    Raise NotFound if there was none.
+    """
     wanted = EdgeFilter(node=node, direction="out", any_time=True)
     edges = store.edges.find(space, wanted, as_of)
     by_id = {edge.id: edge for edge in edges}
@@ -153,7 +156,7 @@ def when_changed(
 
 
 def _begun_at(edges: list[Edge], ended: Edge, relation: str | None) -> Edge | None:
-    """Return the edge of a relation that began when another edge ended, though no link says so."""
+    """Return the edge of a relation that began when `ended` ended, for edges without a link."""
     if relation is None:
         return None
     return next(

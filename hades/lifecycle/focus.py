@@ -65,13 +65,13 @@ _intent, _plan = lru_cache(maxsize=256)(read_intent), cache(default_plan)
 
 @dataclass(slots=True)
 class _Loaded:
-    """A topic in a focus."""
+    """A topic that a focus keeps in memory: its states and its terms."""
 
     stamp: tuple[int, ...]
     """Differs after every write to the topic."""
     states: dict[int, State]
     latest: State | None
-    """None if it depends on the time, or if the topic was forgotten."""
+    """The current state; None if a later one is planned, or if the topic was forgotten."""
     said: frozenset[str]
     """The terms of the latest state and of the topic's name."""
     name: frozenset[str]
@@ -106,12 +106,12 @@ class Focus:
 
     @property
     def topics(self) -> list[str]:
-        """The topics that it holds, most recently used first."""
+        """The topics in the focus, most recently used first."""
         return [name for name, _ in reversed(self._topics.items())]
 
     @property
     def bytes(self) -> int:
-        """How many bytes it holds."""
+        """The size of the focus in bytes."""
         return self._topics.bytes
 
     # Asking
@@ -246,7 +246,7 @@ class Focus:
                         self._topics.put(topic, *self._read(topic))
 
     def _read(self, topic: str) -> tuple[_Loaded, int]:
-        """Read a topic as it is now, and return it with the bytes it takes."""
+        """Read a topic as it is now. Return it and its size in bytes."""
         topics, space = self._store.topics, self._space[0]
         stamp = topics.stamps(space, [topic]).get(topic)
         every = topics.history(space, topic, NOW, archived=False)
@@ -271,7 +271,7 @@ class Focus:
 
 @lru_cache(maxsize=1_024)
 def _is_plain(question: str) -> bool:
-    """Return whether a question asks how one thing is now."""
+    """Return whether a question asks for the present state of one thing: no list, past or date."""
     any_day = datetime(2000, 1, 1, tzinfo=UTC)
     return (
         _intent(question)[0] in (Intent.LOOKUP, Intent.STATUS)

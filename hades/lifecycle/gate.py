@@ -69,7 +69,7 @@ def refusal(topic: str, draft: Draft, author: str, similar: Iterable[CurrentNote
 
 
 def _means_what_it_says(note: CurrentNote, own: Sequence[str]) -> bool:
-    """Return whether each sentence of a note is a plain statement, or also in the new note."""
+    """Return whether each sentence of a note is a plain statement, or is entailed by `own`."""
     return all(is_asserted(old) or any(entails(new, old) for new in own) for old in note.sentences)
 
 
@@ -146,7 +146,7 @@ def are_of_two_days(topic: str, other: str) -> bool:
 
 
 def _says(note: CurrentNote, topic: str, sentence: str, own: Sequence[str]) -> bool:
-    """Return whether a note already says a sentence about the same thing.
+    """Return whether a note already entails a sentence, about the same thing.
 
     If the note is the same topic, the new version must also repeat all of the note's sentences;
     otherwise it removes something, which is news.

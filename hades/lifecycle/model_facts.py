@@ -51,7 +51,7 @@ class ModelFacts(BaseModel):
 
 
 class ModelReader:
-    """A model that reads facts in states, and its usage; `on_failure` gets each rejection."""
+    """A model that extracts facts from states, with its usage; `on_failure` gets each failure."""
 
     def __init__(self, model: str, on_failure: Callable[[str], None]) -> None:
         self._model = open_chat_model(model)

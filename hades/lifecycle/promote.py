@@ -62,7 +62,7 @@ Changes = Sequence[tuple[Side, Side]]
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The sources of a promotion."""
+    """The sources of a promotion: the topic's versions, its edges and the states around it."""
 
     topic: str
     reason: str
@@ -368,8 +368,10 @@ def _holds(edge: Edge, now: datetime) -> bool:
 
 
 def _is_settled(edge: Edge, reason: str, last: State) -> bool:
-    """Return whether the reason, or a last version later than the edge, says that its target is
-    settled and names it."""
+    """Return whether the edge's target is settled: a sentence names it and says so.
+
+    The sentence is the reason, or in the last version if that began after the edge.
+    """
     own = sentences(last.content) if last.valid_from > edge.valid_from else []
     name = _last_part(edge)
     return any(

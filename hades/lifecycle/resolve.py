@@ -116,7 +116,7 @@ class EntityResolver:
         return sorted(found, key=lambda pair: (_strength(pair[0]), _strength(pair[1])))
 
     def _against(self, keep: NamedEntity, other: NamedEntity) -> str:
-        """Return what speaks against merging two spellings; "" if nothing does."""
+        """Return the reason against merging two spellings, or "" if there is none."""
         if keep.is_title and other.is_title:
             return "both are titles"
         if keep.kind != other.kind and "concept" not in (keep.kind, other.kind):
@@ -148,7 +148,11 @@ class EntityResolver:
     def _by_meaning(
         self, chosen: Sequence[NamedEntity]
     ) -> tuple[list[tuple[Likeness, int, int]], list[Edge]]:
-        """Return the edges to write, as (pair, source, target), and earlier edges to end."""
+        """Compare entities by the vectors of their names.
+
+        Return the `similar_to` edges to write, as (pair, source node, target node), and old ones to
+        end.
+        """
         encoder = self.encoder()
         known = self.store.chunks.vectors(encoder.model, [one.node for one in chosen])
         named = [one for one in chosen if one.node in known]
@@ -182,7 +186,7 @@ class EntityResolver:
         return new, [] if self.dry_run else old
 
     def _near(self, matrix: npt.NDArray[np.float32]) -> list[tuple[int, int, float]]:
-        """Return pairs of rows whose cosine is high enough, the best few of each row."""
+        """Return (row, row, cosine) of the pairs with a high cosine, the best few of each row."""
         found: dict[tuple[int, int], float] = {}
         for first in range(0, len(matrix), _BLOCK_ROWS):
             cosines = matrix[first : first + _BLOCK_ROWS] @ matrix.T
@@ -231,5 +235,5 @@ def _chosen(named: Sequence[NamedEntity]) -> list[NamedEntity]:
 
 
 def _strength(entity: NamedEntity) -> tuple[bool, int, str]:
-    """Return the sort key of two spellings: a title or the more frequent one is first and stays."""
+    """Return the sort key of a spelling: titles first, then by frequency. The first one stays."""
     return not entity.is_title, -entity.frequency, entity.name

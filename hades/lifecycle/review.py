@@ -110,14 +110,13 @@ def review(
 
 
 def against(store: Store, space: int, state: State, author: str, edges: Iterable[Edge]) -> str:
-    """Return both sides of a change, as the end of a reason: the author of the state, and the
-    author and evidence of each edge."""
+    """Return the end of a reason: the author of the state, against those of the edges."""
     told = (f"{edge} {told_by(store, space, edge)}" for edge in edges)
     return f" {said_by(state, author)}, against {', '.join(told)}"
 
 
 def blocking(store: Store) -> set[str]:
-    """Return the relations to an obstacle, spelled as by `relation_key`."""
+    """Return the relations that lead to an obstacle, as `relation_key` writes them."""
     inverses = store.edges.inverses().items()
     return BLOCKED | {relation for relation, inverse in inverses if inverse in ENABLING}
 

@@ -30,7 +30,7 @@ def sentences_of(content: str, source: str, confidence: float, since: datetime) 
 
 
 def sentences_of_state(state: State) -> list[Side]:
-    """Return the sentences of a state."""
+    """Return the sentences of a state once each, with its citation, confidence and start."""
     return sentences_of(state.content, state.id, state.confidence, state.valid_from)
 
 
@@ -39,8 +39,9 @@ def compare_versions(
 ) -> tuple[list[Side], list[tuple[Side, Side]]]:
     """Return the sentences that hold, newest first, and (replaced, replacement) pairs.
 
-    `over` has the names of obstacles that are gone: an earlier sentence that names one
-    ("rejected due to bug Y") no longer holds.
+    `trace` has the versions, oldest first. A sentence is replaced by one of a later version, by one
+    of `reason`, or by an obstacle of `over` that has gone since: "rejected due to bug Y" ends when
+    bug Y does. A sentence that a later version repeats is left out; the later one counts instead.
     """
     versions = [sentences_of_state(state) for state in trace]
     holds: list[Side] = []

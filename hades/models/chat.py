@@ -289,7 +289,7 @@ class _Endpoint:
         return InvalidInput(f"{self._address} refused the request: {trouble}")
 
     def _used(self, done: Any, sent: Sequence[str], text: str, seconds: float) -> Usage:
-        """Record and return the tokens as the server counted them, or by our count."""
+        """Record and return the tokens used: the server's count, or ours if it sends none."""
         counted = getattr(done, "usage", None)
         prompt = getattr(counted, "prompt_tokens", None)
         completion = getattr(counted, "completion_tokens", None)

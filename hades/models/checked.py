@@ -30,7 +30,7 @@ _HEAD = re.compile(r"\S{1,200}@\d+, lines? [\d–]+, \d{4}-\d\d-\d\d(?: to \d{4}
 
 @dataclass(frozen=True, slots=True)
 class CheckedReply:
-    """The checked sentences of a model, and the tokens used."""
+    """A model's reply: all its sentences, each with the result of the check, and its usage."""
 
     sentences: tuple[CheckedSentence, ...] = ()
     usage: Usage | None = None

@@ -119,7 +119,7 @@ def retrieve_within_budget(
 
 
 def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
-    """Return the share of each section; those not given are scaled down to what is left."""
+    """Return the share of each section; the defaults of the others are scaled to fit the rest."""
     given = dict(wanted or {})
     for name, share in given.items():
         if name not in SHARES:
@@ -192,7 +192,7 @@ def _summaries(
 
 
 def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:
-    """Yield facts, paths and passages, then what is around the best topics."""
+    """Yield facts, paths and passages, then earlier states and neighbours of the best topics."""
     for fact in found.facts:
         yield ContextItem(fact.edge.cite, "fact", "", unlabelled(fact.text))
     for path in found.paths:

@@ -43,7 +43,7 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """The meaning of a parameter, and its bounds for callers from outside."""
+    """The help text of a parameter, and its bounds for callers from outside."""
 
     help: str
     flag: str | None = None
@@ -55,11 +55,11 @@ class Param:
     """The most characters of a text, or of each text in a list."""
     choices: tuple[str, ...] = ()
     json: bool = False
-    """Whether the command line takes it as JSON."""
+    """Whether the command line takes the value as JSON."""
     calls_model: bool = False
     """Whether giving it calls a language model, which takes long and may cost money."""
     local: bool = False
-    """Whether a server refuses it, because it names a place on the server's machine."""
+    """Whether a server refuses the value, because it names a path of the server's machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Parameter:
     """The type, without the `Param`."""
     about: Param
     default: Any
-    """`inspect.Parameter.empty` if it is required."""
+    """The default value; `inspect.Parameter.empty` if the parameter is required."""
     kind: Any
 
     @property
@@ -90,7 +90,7 @@ class Operation:
 
     verb: Verb
     path: str
-    """Below `/v1/spaces/{space}`."""
+    """The path of the REST route below `/v1/spaces/{space}`."""
     role: Role = Role.READER
     command: str | None = None
     """The name of the command that is made from it, if any."""

@@ -297,7 +297,7 @@ def _holding(
 ) -> list[Edge]:
     """Return the edges of a source that hold now or `at` a time.
 
-    Raise NotFound if there is none, unless they `may_lack`.
+    Raise NotFound, with `hint` in the message, if there is none; with `may_lack` return [].
     """
     store, space = memory._store, memory._space_id
     memory._require_space()

@@ -170,7 +170,7 @@ def resolve(
 
 
 def _own_entities(view: View, name: str) -> tuple[list[int], int, int]:
-    """Return the entities that a name stands for, and the moment of this view."""
+    """Return the ids of the entities of a name, and the valid and known time of the view."""
     store = view._store
     nodes = store.entities.same_as(view._space_id, view._named_node(name), view.as_of)
     own = [row_of(node) for node in nodes if NodeKind.ENTITY.has(node)]

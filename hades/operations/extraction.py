@@ -80,7 +80,7 @@ def extract(
 
 
 class _Run:
-    """One extraction, with what it has found so far."""
+    """One run of `extract`, with its facts and outcomes so far."""
 
     def __init__(self, memory: Memory, threshold: float, dry_run: bool, model: str | None) -> None:
         self.memory, self.threshold, self.dry_run = memory, threshold, dry_run
@@ -95,7 +95,7 @@ class _Run:
         self.states = self.failed = 0
         self.failures: list[str] = []
         self.undecided: set[tuple[str, ...]] = set()
-        """The changes that wait or were rejected, each with the topic that says it."""
+        """The changes that wait or were rejected, each with the topic it was extracted from."""
         self.waiting: dict[tuple[str, ...], float] = {}
         """The highest confidence with which any topic proposed each waiting change."""
         for known in memory.proposals("all"):
@@ -204,7 +204,7 @@ class _Run:
         )
 
     def _store(self, fact: ExtractedFact, state: State) -> str:
-        """Apply or propose a fact. Return the outcome."""
+        """Apply or propose a fact. Return the outcome: applied, proposed, known, unsure …"""
         same = self._edges(fact, fact.relation)
         if fact.negated:
             holding = [edge for edge in same if edge.valid_to is None]

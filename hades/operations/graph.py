@@ -199,15 +199,16 @@ def _near(view: View, topic: str) -> list[tuple[str, Path]]:
 def _boost(given: str) -> tuple[str, float]:
     relation, _, factor = given.rpartition("=")
     try:
-        return clean_name(relation, "relation"), float(factor)
+        number = float(factor)
     except ValueError as error:
         raise InvalidInput(f"Write a boost like cites=0.6, not {given!r}.") from error
+    return clean_name(relation, "relation"), number
 
 
 def _choice(
     relation: Iterable[str] | None, direction: Direction, least_weight: float
 ) -> EdgeChoice | None:
-    """Return which edges to follow; None for all edges and mentions."""
+    """Return the filter for the edges to follow; None for all edges and mentions."""
     from hades.recall.paths.edge_walk import EdgeChoice
 
     clean_direction(direction)

@@ -99,7 +99,7 @@ def _as_of(view: View, version: int | TimeLike | None) -> View:
 
 
 def _weighed(found: Recall) -> int:
-    """Return how many paths there were before the best were chosen."""
+    """Return the number of paths found before the best were chosen."""
     stages = (stage for stage in found.telemetry if stage.stage == "paths")
     return max([len(found.paths), *(stage.found + stage.cut for stage in stages)])
 

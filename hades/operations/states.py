@@ -224,7 +224,7 @@ def remember(
 
 
 def _similar_notes(memory: Memory, topic: str, content: str, gate: bool) -> list[CurrentNote]:
-    """Return the notes to compare a new note with; none if it states nothing to compare."""
+    """Return the notes to compare a new note with; [] if there is nothing to compare."""
     from hades.language.english.contradiction import is_statement
     from hades.lifecycle.similar_notes import sentences_of, similar_notes
 

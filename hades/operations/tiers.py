@@ -106,10 +106,10 @@ def archive(
 
 @operation("GET", "/tiers", command="tiers", whole_memory=True)
 def tiers(view: View) -> list[Tier]:
-    """Show where answers and texts are kept, and how full.
+    """Show where answers and texts are kept, and how full each tier is.
 
-    Each tier has its size, its limit and how often it had what was looked for. `where` says why
-    a tier is empty. Nothing is loaded for it.
+    Each tier has its size, its limit, and its hits and misses. `where` is its location or, if the
+    tier is absent, the reason. This call loads no data.
     """
     found = [tier for engine in view._engines.values() for tier in engine.tiers()]
     found += view._store.tiers()

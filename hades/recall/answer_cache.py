@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class AnswerCache:
-    """The kept answers of one memory, as JSON, bounded in bytes."""
+    """A cache of one memory's answers, as JSON, limited in bytes."""
 
     def __init__(self, store: Store, bytes_at_most: int, shared: SharedAnswers | None) -> None:
         self._store, self.shared = store, shared
@@ -59,7 +59,7 @@ class AnswerCache:
         ready: Callable[[], object],
         holds_until: Callable[[int], int],
     ) -> Recall:
-        """Return the kept answer, or make one and keep it.
+        """Return the cached answer, or make one and cache it.
 
         `ready` brings the memory up to date before an answer is made. `holds_until` returns until
         when an answer made at a moment holds while nothing is written.
@@ -89,7 +89,7 @@ class AnswerCache:
         return answer
 
     def _key(self, revision: tuple[str, int], asked: tuple[Any, ...]) -> str | None:
-        """Return the key of an answer; None if it is not to be kept."""
+        """Return the key of an answer; None if it must not be cached."""
         if not self.kept.bound or self._store.in_transaction:
             return None
         seen = self._store.database.embedded  # differs for a role that sees fewer rows
@@ -100,7 +100,7 @@ class AnswerCache:
         return blake2b(text.encode(), digest_size=20).hexdigest()
 
     def _find(self, revision: tuple[str, int], key: str, now: int) -> Recall | None:
-        """Return the answer kept here or in Redis, unless it has expired."""
+        """Return the cached answer of this process or of Redis, unless it has expired."""
         self._drop_before(revision)
         text, tier = self.kept.get(key), "kept"
         if text is None and self.shared is not None:

@@ -135,7 +135,7 @@ class RecallEngine:
         question: str,
         on_progress: Progress | None,
     ) -> tuple[QueryContext, TimeAsked]:
-        """Open the memory, held by `moment`, at the time the question asks about."""
+        """Open the memory at the time the question asks about; `moment` keeps it open."""
         text = question[:QUESTION_CHARACTERS_AT_MOST]
         with run.stage("open", reads_all=True) as stage:
             query = moment.enter_context(self.query_context(scope, on_progress, text))
@@ -299,7 +299,7 @@ class RecallEngine:
         return int(turns[at]) if at < len(turns) else FOREVER
 
     def cache_uses(self) -> dict[str, dict[str, int]]:
-        """Return how often each cache was hit or missed, by outcome; loads nothing."""
+        """Return how often each cache had each outcome (kept, made …). This call loads no data."""
         graphs = self.finder.__dict__.get("graphs")
         return {
             "graph": {} if graphs is None else dict(graphs.uses),
@@ -308,7 +308,7 @@ class RecallEngine:
         }
 
     def tiers(self) -> list[Tier]:
-        """Return the tiers of answers and graphs in this process; loads nothing."""
+        """Return the tiers of answers and graphs in this process. This call loads no data."""
         tiers, uses = [self.answers.kept.tier("answers")], self.answers.uses
         if self.answers.shared is not None:
             shared = Tier("shared answers", "redis", hits=uses["shared"], misses=uses["made"])
@@ -326,10 +326,10 @@ class RecallEngine:
 
 
 def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope | None:
-    """Return the scope at the past time in a question, if sources had another text then.
+    """Return the scope at the past time that a question names, if files had another text then.
 
-    That is so in a memory of commits without notes. Other documents were read later than the time
-    they speak of, so they are used as they are now: None.
+    That is so in a memory of commits without notes. Other documents were ingested after the time
+    they are about, so they are used as they are now, and the result is None.
     """
     is_past = asks.words is not None and asks.is_timed and asks.until < query.valid
     if not is_past or not query.indexes.is_whole or (query.mask & query.notes).any():

@@ -185,7 +185,11 @@ def _usual_plan(intent: Intent, mode: Mode) -> tuple[Plan, tuple[Diagnostic, ...
 
 
 def make_plan(base: Plan, wanted: Plan | Mapping[str, Any]) -> tuple[Plan, tuple[Diagnostic, ...]]:
-    """Return the base plan with the caller's values, clamped to the limits, and the diagnostics."""
+    """Return the base plan with the caller's values, and diagnostics.
+
+    A mapping is merged into the base; a whole `Plan` replaces it. A number out of range is clamped,
+    with a diagnostic. An unknown key or an unusable value raises InvalidInput.
+    """
     if isinstance(wanted, Plan):
         return _consistent(wanted)
     if not isinstance(wanted, Mapping):

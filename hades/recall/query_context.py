@@ -78,7 +78,7 @@ class QueryContext:
 
     @property
     def notes(self) -> Flags:
-        """Whether each chunk is part of a note, by chunk number."""
+        """A mask over all chunks, by chunk number: True if a chunk is part of a note."""
         is_note: Flags = self.indexes.chunks["note"]
         return is_note
 
@@ -90,9 +90,9 @@ class QueryContext:
         return self.indexes.has_vectors or bool(np.isin(facts, own).any())
 
     def cosine(self, vector: Floats32, words: Floats | None = None) -> Floats:
-        """Return the similarity of each chunk to a vector.
+        """Return the cosine of all chunks with a vector, by chunk number.
 
-        A chunk without a vector gets the lowest similarity. With `words` (BM25 by chunk number) it
+        A chunk without a vector gets the lowest cosine. With `words` (BM25 by chunk number) it
         gets a value between the lowest and the highest, in proportion to its BM25.
         """
         near = self.indexes.near(vector, self.mask).astype(float)
@@ -105,7 +105,7 @@ class QueryContext:
         return near
 
     def words(self, question: str) -> Floats:
-        """Return the BM25 of each chunk, by chunk number."""
+        """Return the BM25 of all chunks for a question, by chunk number; 0 outside the mask."""
         scores = np.zeros(len(self.mask))
         best = self.indexes.words.best(
             question,

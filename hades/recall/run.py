@@ -63,11 +63,11 @@ class Stage:
 
     @property
     def seconds_left(self) -> float:
-        """The seconds it may still take."""
+        """The seconds that the stage may still take."""
         return max(0.0, self.ends - self.run.clock())
 
     def is_late(self, without: str) -> bool:
-        """Return whether its time is up; if so, report what it goes on without."""
+        """Return whether the stage's time is up; if so, report what it continues `without`."""
         if self.is_over():
             self.stop(Reason.TIMEOUT, f"without {without}")
             return True

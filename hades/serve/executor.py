@@ -218,7 +218,7 @@ class Executor:
         return self.pools["work"].submit(caller.name, run)
 
     def _index_in_turns(self, memory: Memory) -> None:
-        """Start background indexing, unless it is running or this space needs none."""
+        """Start background indexing, unless it is running or nothing of this space waits."""
         idle = self._embedding is None or self._embedding.done()
         if idle and (memory.pending or memory._vectors_missing()):
             writing, report = self._writable(), self._stopping(lambda *_: None)

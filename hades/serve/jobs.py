@@ -88,7 +88,7 @@ class Job(JobStatus):
     """One piece of long work. Its own thread updates the progress."""
 
     last_event: int = 0
-    """The number of its last event, from 1."""
+    """The number of the job's last event, from 1; 0 before the first."""
     key: str | None = None
     """The idempotency key it was started with."""
     stopping: bool = False
@@ -111,7 +111,7 @@ class Job(JobStatus):
         return f"id: {self.last_event}\nevent: {name}\ndata: ".encode() + shown + b"\n\n"
 
     def progressed(self, what: str, done: int, total: int) -> None:
-        """Take the work's progress; raise Cancelled to stop the work."""
+        """Record the progress of the work; raise Cancelled if the job is to stop."""
         if self.stopping:
             raise Cancelled
         now = time.monotonic()
@@ -128,7 +128,7 @@ class Job(JobStatus):
             self.last_event += 1
 
     def finished(self, future: Future[Any]) -> None:
-        """Take the result or the error of the work."""
+        """Record the result or the error of the work, and end the job."""
         error = Unavailable(STOPPING) if future.cancelled() else future.exception()
         if isinstance(error, Cancelled):
             self.end("cancelled")

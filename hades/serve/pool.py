@@ -37,7 +37,7 @@ class TimedOut(Unavailable):
 
 
 class Pool:
-    """Threads, and the calls that wait for one.
+    """A pool of threads, and the queues of calls that wait for one.
 
     When a call times out, its caller stops waiting, but the call goes on. It counts as running
     until its thread has finished it.

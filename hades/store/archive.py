@@ -49,7 +49,7 @@ _FIND = "put it back where it was, or say where it is now: `hades archive --to P
 
 
 class LostObject(Unavailable):
-    """An object of the archive is missing, or the place of the archive cannot be reached."""
+    """An object of the archive is missing, or the archive's location cannot be reached."""
 
 
 class DamagedObject(Corrupt):
@@ -78,7 +78,7 @@ class Archive:
     # Where it is
 
     def place(self) -> str | None:
-        """Return the place of the objects, or None if there is none yet.
+        """Return the location of the objects, or None if there is none yet.
 
         The default for a memory in a file is a folder beside that file.
         """
@@ -87,9 +87,9 @@ class Archive:
         return self._database.meta(_PLACE) or beside
 
     def use(self, place: str | None) -> None:
-        """Record where objects go from now on. Call it inside a write.
+        """Record the location for objects from now on. Call it inside a write.
 
-        The caller must have moved the existing objects there. One of them is looked for.
+        The caller must have moved the existing objects there, or Conflict is raised.
         """
         database = self._database
         if place is None and self.place() is None:
@@ -108,7 +108,7 @@ class Archive:
         self._objects().put(self._marker(), _MARK)
 
     def _marker(self) -> str:
-        """Return the name of an object that always exists. If it is missing, the place is wrong."""
+        """Return the name of an object that always exists, except at a wrong location."""
         return f"{self._database.meta(_ID)}/archive"
 
     def _objects(self) -> Objects:

@@ -34,7 +34,7 @@ class ByteCache(Generic[Key, Value]):
             return entry[0]
 
     def put(self, key: Key, value: Value, size: int) -> None:
-        """Keep a value of `size` bytes, unless it is larger than the whole cache."""
+        """Replace the value of a key; a value of `size` bytes above the bound is not kept."""
         with self._lock:
             self.bytes -= self._kept.pop(key, (None, 0))[1]
             if size <= self.bound:

@@ -117,7 +117,10 @@ def _owed_in_words(what: str) -> str:
 
 
 def faulty_records(database: Database) -> list[Problem]:
-    """Return edges, merges and proposals that refer to nothing or contradict themselves."""
+    """Return a problem for each faulty edge, merge, proposal or stored answer.
+
+    It refers to something missing, is inconsistent or cannot be read.
+    """
     return [
         *(
             Problem(what, f"edge {edge}", f"`hades unrelate {edge} --mistake`")

@@ -197,7 +197,7 @@ class Chunks:
     def _note_moves(
         self, write: Write, stayed: Sequence[int], state: int, before: set[int]
     ) -> None:
-        """Mark a chunk as changed if the order changed. New times would not tell the index so."""
+        """Mark a chunk as changed if the order changed, as the index reads only changed rows."""
         if stayed != [c for c in self.placed(state) if c in before]:
             self._database.run("UPDATE chunks SET change = ? WHERE id = ?", write.change, stayed[0])
 
@@ -245,7 +245,7 @@ class Chunks:
     # Reading
 
     def placed(self, state: int) -> list[int]:
-        """The chunks of a state, in order."""
+        """Return the ids of a state's chunks, in order."""
         return self._database.column(
             "SELECT chunk FROM placements WHERE state = ? ORDER BY ordinal", state
         )
@@ -277,7 +277,7 @@ class Chunks:
         ]
 
     def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, PlacedChunk]:
-        """Return chunks by id, each with its place in the last state that had it by that moment."""
+        """Map chunk ids to chunks as placed in the last state that had each by a moment."""
         rows = self._placed(chunks, *self._database.moment(as_of))
         return {
             row[0]: _placed_chunk(row, content) for row, content in self._with_contents(rows, 1)

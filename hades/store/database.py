@@ -354,7 +354,7 @@ class Database(ABC):
         return last[0] if last else 0
 
     def now(self) -> int:
-        """Return the time, at least that of the last write: a clock set back hides nothing."""
+        """Return the time, at least that of the last write: a clock set back hides no states."""
         kept = self._local.kept if self._local.reading else None
         if kept and "now" in kept:  # all reads of a snapshot use one moment
             return int(kept["now"])

@@ -120,7 +120,10 @@ class DerivedEdges:
         self._chunks = chunks
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
-        """Return the derived edges that pass a filter, as of a moment, in order of reading."""
+        """Return the derived edges that pass a filter, as of a moment.
+
+        Stored edges come first, in the order of ingestion, then the edges `documents`.
+        """
         return [edge for _, edge in self.placed(space, wanted, as_of)]
 
     def placed(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[tuple[int, Edge]]:
@@ -128,7 +131,7 @@ class DerivedEdges:
         return self.page(space, wanted, as_of)[0] + self.documents(space, wanted, as_of)
 
     def called(self, space: int, name: str, kinds: Sequence[str] = ("code",)) -> dict[int, str]:
-        """Return the symbols of code and files whose name is `name` or ends with it, by node."""
+        """Map nodes of symbols and files whose name is or ends with `name` to their full names."""
         if not name or "\\" in name:
             return {}
         values = {"space": space, "name": name, "key": name_key(name), "kinds": list(kinds)}
@@ -192,7 +195,7 @@ class DerivedEdges:
         components: Mapping[str, float],
         instead_of: float | None = None,
     ) -> None:
-        """Write an edge that a text states. An existing one changes only from `instead_of`."""
+        """Write an edge that a text states. Update an existing one of the weight `instead_of`."""
         self._database.run(
             "INSERT INTO derived_edges "
             "(chunk, source, relation, target, weight, change, evidence, components) "
@@ -343,7 +346,7 @@ def _overlap(prose: _Times, code: _Times) -> _Times | None:
 
 
 def _meant(rows: Sequence[Any], texts: dict[int, str]) -> dict[tuple[int, str], tuple[int, int]]:
-    """Return where each chunk names each symbol: (chunk, name) to (start, end)."""
+    """Map (chunk, symbol name) to the span (start, end) in which the chunk names the symbol."""
     spans = {(row[0], row[2]): _where_said(texts.get(row[0], ""), row[2]) for row in rows}
     return {named: span for named, span in spans.items() if span is not None}
 
@@ -364,7 +367,7 @@ def _stating(text: str, relation: str, evidence: str, target: str, source: str) 
 
 
 def _where_said(text: str, symbol: str) -> tuple[int, int] | None:
-    """Return the span where a text names a symbol of code, or None."""
+    """Return the first span of a text that names a symbol of code, or None."""
     for form in spellings(symbol):
         if match := form.search(text):
             return match.span()

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from hades.store.store import Store
 
 Place = tuple[int, int, str]
-"""The place of an edge in the list: 0 (written) or 1 (derived), its number, a hash of it."""
+"""The sort key of an edge in the list: 0 (written) or 1 (derived), its number, a hash of it."""
 FIRST: Place = (0, 0, "")
 
 _MARK_BYTES = 12
 
 
 def edge_place(edge: Edge) -> Place:
-    """Return the place of an edge in the list."""
+    """Return the sort key of an edge in the list (see `Place`)."""
     # The hash is needed because edges that follow from mentions all have the number 0.
     ends = (edge.source.name, edge.relation, edge.target.name)
     said = json.dumps([*ends, iso(edge.valid_from), iso(edge.recorded_at)]).encode()
@@ -37,7 +37,7 @@ def edge_place(edge: Edge) -> Place:
 def edges_after(
     store: Store, space: int, wanted: EdgeFilter, as_of: AsOf, after: Place, limit: int
 ) -> list[Edge]:
-    """Return at most `limit` edges after a place."""
+    """Return at most `limit` edges that come after the sort key `after`."""
     found: list[Edge] = []
     if after[0] == 0:
         found = store.edges.find(space, replace(wanted, beyond=after[1], limit=limit), as_of)

@@ -148,7 +148,7 @@ class Edges:
         return {edge.id: edge for edge in self._edges(space, rows, as_of)}
 
     def written(self, space: int, changes: Iterable[int]) -> list[Edge]:
-        """Return 10,000 beliefs at most that changes wrote or retired for their subjects."""
+        """Return the beliefs that changes wrote or retired for their subjects, at most 10,000."""
         rows = self._database.rows(
             f"{_SELECT} JOIN changes c ON c.subject = e.source AND c.at IN (e.recorded_at, "
             "e.retired_at) WHERE +e.space = ? AND c.number = ANY(?) ORDER BY e.row LIMIT 10000",

@@ -8,13 +8,13 @@ from hades.store.database import Database
 
 
 class Idempotency:
-    """Answers by space, actor and the key that the actor chose."""
+    """Stored answers to requests, keyed by space, actor and the actor's idempotency key."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def get(self, space: int, by: str, key: str, since: int) -> tuple[bytes, str] | None:
-        """Return the digest of the request and its answer, if there is one since then."""
+        """Return the request's digest and its answer, if one was stored after `since`."""
         row = self._database.row(
             "SELECT n.request_digest, n.answer FROM idempotency n JOIN actors a ON a.id = n.actor "
             "WHERE n.space = ? AND a.name = ? AND n.key_digest = ? AND n.at > ?",
@@ -36,7 +36,7 @@ class Idempotency:
         )
 
     def drop(self, before: int) -> None:
-        """Delete the answers up to a time."""
+        """Delete the answers that were stored up to a time."""
         self._database.run("DELETE FROM idempotency WHERE at <= ?", before)
 
 

@@ -32,7 +32,7 @@ _OF_SPACE = _COREFERENCES.format(
 
 
 class Identity:
-    """The meaning of entities at one moment, given the merges believed then."""
+    """The entities that mean the same at one moment, by merges and by explanations in texts."""
 
     def __init__(self, database: Database, roots: dict[int, int], moment: tuple[int, int]) -> None:
         self._database = database
@@ -72,7 +72,7 @@ class Identity:
             self._keep(wanted, self._coreferences(_OF_SOURCES, wanted))
 
     def explained(self, space: int) -> dict[int, int]:
-        """Return all entities of a space that texts explain, each with its meaning."""
+        """Map each entity of a space that a text explains to the entity that it means."""
         targets = _targets(self._database.rows(_OF_SPACE, space, *self._moment))
         self._keep(targets, targets)
         meant = {entity: self.root_of(entity) for entity in targets}

@@ -163,7 +163,7 @@ class Mentions:
         )
 
     def mentioned(self, space: int, keys: Sequence[str], known: int) -> list[tuple[int, int]]:
-        """Return (entity, chunk) of every mention of an entity that had one of these keys then."""
+        """Return (entity, chunk) of mentions of entities that had one of the keys at `known`."""
         return self._database.rows(
             f"SELECT DISTINCT m.entity, m.chunk {_BY_KEYS} "
             f"CROSS JOIN mentions m ON m.entity = e.id {_OF_KEYS} AND {believed('n', '?3')}",
@@ -181,7 +181,7 @@ class Mentions:
         return list(of_chunk.items())
 
     def named(self, space: int, keys: Sequence[str], known: int) -> list[tuple[str, int]]:
-        """Return (key, entity) of every entity that had one of these keys then."""
+        """Return (key, entity) of every entity that had one of the keys at the time `known`."""
         return self._database.rows(
             f"SELECT DISTINCT n.key, n.entity {_BY_KEYS} {_OF_KEYS} AND {believed('n', '?3')}",
             *(space, list(keys), known),
@@ -224,12 +224,12 @@ class Mentions:
     # Progress of matching chunks with names
 
     def matched(self, space: int) -> tuple[int, int]:
-        """Return (chunk, name): all chunks up to it were matched with all names up to it."""
+        """Return (chunk id, name id): chunks up to that id were matched with names up to theirs."""
         row = self._database.row("SELECT chunk, name FROM matched WHERE space = ?", space)
         return row or (0, 0)
 
     def set_matched(self, space: int, chunk: int, name: int) -> None:
-        """Record that progress."""
+        """Record up to which chunk and name the matching is done."""
         self._database.upsert("matched", ("space",), space=space, chunk=chunk, name=name)
 
     def chunks_between(self, space: int, after: int, up_to: int, limit: int) -> list[int]:

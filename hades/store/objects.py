@@ -34,7 +34,7 @@ _LISTED_S = 120
 
 
 def open_objects(place: str) -> Objects:
-    """Return the objects at a place: a folder, `file:///…`, `s3://…`, `gs://…` or `az://…`."""
+    """Open the objects at a location: a folder, `file:///…`, `s3://…`, `gs://…` or `az://…`."""
     scheme = place.partition("://")[0] if "://" in place else ""
     if scheme in BUCKETS:
         return _Bucket(place)

@@ -176,7 +176,7 @@ def _erase_topic(database: Database, write: Write, topic: int) -> dict[str, int]
 
 
 def _erase_chunk(database: Database, write: Write, chunk: int, met: set[int]) -> int:
-    """Erase a chunk and what was read in it, and add its entities to `met`. Return erased edges."""
+    """Erase a chunk and all data derived from it. Add its entities to `met`; count erased edges."""
     met |= set(database.column("SELECT entity FROM mentions WHERE chunk = ?", chunk))
     derived = database.rows("SELECT source, target FROM derived_edges WHERE chunk = ?", chunk)
     met |= {end >> 3 for ends in derived for end in ends if end & 7 == NodeKind.ENTITY}

@@ -72,7 +72,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class PlacedChunk:
-    """A chunk in a state: its lines there, and the times of that state."""
+    """A chunk with its lines in one state, and the times and use of that state."""
 
     chunk: Chunk
     line: int
@@ -102,7 +102,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class TopicFilter:
-    """Which topics are wanted; None matches all."""
+    """A filter for topics; a field that is None matches all."""
 
     glob: str | None = None
     tag: str | None = None
@@ -131,7 +131,7 @@ class EdgeDraft:
 
 @dataclass(frozen=True, slots=True)
 class EdgeFilter:
-    """Which edges are wanted. `any_time` includes those that do not hold.
+    """A filter for edges. `any_time` includes edges that do not hold.
 
     `exact` ignores merges of the node. With a `limit`, only that many numbers above `beyond` are
     read (derived edges count without their sign). `also` are more nodes.
@@ -186,7 +186,7 @@ class NamedEntity:
 
     @property
     def node(self) -> int:
-        """Its node."""
+        """The node of the entity."""
         return self.entity << 3 | NodeKind.ENTITY
 
 

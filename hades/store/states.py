@@ -145,7 +145,7 @@ class States:
             yield to_state(topic, row, content or b"", self._originals(row))
 
     def whole(self, space: int, states: Iterable[State], as_of: AsOf) -> Iterator[State]:
-        """Yield the states of a history that was read without `archived`, with their contents."""
+        """Yield states that `history` read without `archived`; archived ones now have contents."""
         for state in states:
             is_archived = state.tier == "archive"
             yield self.version(space, state.topic, state.version, as_of) if is_archived else state

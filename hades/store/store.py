@@ -108,7 +108,7 @@ class Store:
         return [self.chunks.kept.tier("texts"), archive.kept.tier("archived texts")]
 
     def tiers(self) -> list[Tier]:
-        """Return these caches, the store itself, and its archive if there is one."""
+        """Return the tiers of `kept_tiers`, the store itself, and its archive if there is one."""
         archive = self.topics.archive
         archived = archive.states()
         stored = self.database.value("SELECT count(*) FROM states") - archived

@@ -43,7 +43,7 @@ class StateOfPeriod(NamedTuple):
 
 
 class StoredSummary(NamedTuple):
-    """A summary at a moment."""
+    """The state of a summary that holds at a moment."""
 
     id: int
     topic: str
@@ -54,7 +54,7 @@ class StoredSummary(NamedTuple):
 
     @property
     def period(self) -> SummaryPeriod:
-        """The period that it summarises."""
+        """The period that this summary covers."""
         return SummaryPeriod.around(self.level, day_of(self.valid_from) - 1)
 
 
@@ -77,7 +77,7 @@ class Summaries:
         return [StateOfPeriod._make(row) for row in rows]
 
     def told_by_day(self, space: int, as_of: AsOf) -> dict[int, set[ToldEdge]]:
-        """Return the written edges that began or ended on each day."""
+        """Map each day to the written edges that began or ended on it, as believed at a moment."""
         by_day = defaultdict[int, set[ToldEdge]](set)
         for edge in self._database.rows(
             "SELECT e.id, e.valid_from, e.valid_to FROM edges e "
@@ -128,6 +128,6 @@ class Summaries:
         return self._database.column(reached, space, topic, version, version)
 
     def holding(self, space: int, topic: str, version: int | None) -> list[str]:
-        """Return the summaries that cover a version of a topic, or any, the lowest level first."""
+        """Return the summaries that cover a version of a topic (None: any), lowest level first."""
         reached = _REACHED.format("state", "summary", "> 0", _ROWS)
         return self._database.column(reached, space, topic, version or 1, version or FOREVER)

@@ -113,7 +113,7 @@ class Topics(States):
     def current_notes(
         self, space: int, chunks: Sequence[int], since: int, recent: int
     ) -> dict[int, tuple[str, int, int, float, str | None]]:
-        """Return topic, version, start, confidence and author of current notes, by state.
+        """Map states of current notes to (topic, version, start, confidence, author).
 
         These are notes with one of the chunks, and notes among the newest `recent` states that were
         written after the change `since`.
@@ -144,7 +144,7 @@ class Topics(States):
         return {change: (topic, version) for change, topic, version in rows}
 
     def stamps(self, space: int, topics: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """Return, by topic, numbers that change with every write; the last: is a state planned."""
+        """Map topics to numbers that change with every write; the last: is a state planned."""
         rows = self._database.rows(
             "SELECT name, id, versions, latest, planned FROM topics "
             "WHERE space = ? AND name = ANY(?)",

@@ -36,7 +36,7 @@ ON CONFLICT (state) DO UPDATE SET count = uses.count + excluded.count,
 
 
 class Uses:
-    """The uses that wait to be written. Threads may share it."""
+    """A buffer of the uses that wait to be written. Threads may share it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

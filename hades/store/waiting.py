@@ -56,8 +56,10 @@ class Waiting:
         self._database = database
 
     def in_turn(self, space: int | None, of_each: int) -> list[Pending]:
-        """Return the first `of_each` states of every queue of a space, or of all spaces: all
-        first ones, then all second ones, and so on."""
+        """Return the first `of_each` states of every queue of a space (None: of all spaces).
+
+        The first states of all queues come first, then the second ones, and so on.
+        """
         rows = self._database.rows(_IN_TURN, space, of_each)
         return [Pending(*row) for row in rows]
 

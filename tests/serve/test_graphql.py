@@ -296,7 +296,7 @@ def test_errors_of_ours_keep_their_sentence_and_others_are_hidden(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("at /secret/path")
 
-    monkeypatch.setattr("hades.store.store.Store.stats", broken)
+    monkeypatch.setattr("hades.store.spaces.Spaces.stats", broken)
     (error,) = client.post("/graphql", json={"query": "{ space { stats } }"}).json()["errors"]
     assert error["message"] == "The server failed; its log says why."
     assert error["extensions"] == {"code": "HadesError"}

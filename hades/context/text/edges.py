@@ -19,9 +19,9 @@ def edge_lines(edges: Iterable[Edge], none: str = "no edges") -> PlainText:
 
 
 def edge_line(edge: Edge, word: str = "") -> TextLine:
-    """Return the line of an edge: ends and relation, number, time, evidence and source.
+    """Return a line for an edge: its ends and relation, then its id, times, evidence and source.
 
-    `word` is written before it and says what happened to it.
+    `word`, such as "ended", is put in front.
     """
     details = [f"edge {edge.id}"] if edge.id > 0 else []
     details.append(since_until(edge.valid_from, edge.valid_to))

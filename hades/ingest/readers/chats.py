@@ -127,7 +127,7 @@ def _paragraph(turn: ChatTurn) -> str:
 
 
 def _label(session: ChatSession) -> list[str]:
-    """Return the words that name this session: `conversation 0`, `session 3`."""
+    """Return the parts of a session's name: `conversation 0`, `session 3`."""
     name = session.title or session.conversation
     words = [f"conversation {name}" if name.isdigit() else name] if name else ["conversation"]
     if session.session:

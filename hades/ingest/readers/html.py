@@ -39,7 +39,7 @@ def read_html(raw: bytes, topic: str) -> Document:
 
 
 def write_html(markup: str, writer: MarkdownWriter) -> str:
-    """Write the text of a page as Markdown and return its title."""
+    """Write the text of an HTML page to a Markdown writer, and return the page's title."""
     page = _Page(writer)
     # There is no tag after the last `>`. For each `<` there, the standard parser would search the
     # whole rest, which takes minutes for 100 kB of them.
@@ -80,7 +80,7 @@ def _named_encoding(raw: bytes) -> str:
 
 
 class _Page(HTMLParser):
-    """Collects text until a block ends, then writes it."""
+    """An HTML parser that collects the text of each block and writes it as Markdown."""
 
     def __init__(self, writer: MarkdownWriter) -> None:
         super().__init__(convert_charrefs=True)

@@ -261,7 +261,7 @@ class MarkdownWriter:
         return not self._text
 
     def place(self, name: str) -> None:
-        """Set the place of the next text in the file: a page, a slide, a sheet.
+        """Set the location of the next text in the file: a page, a slide or a sheet.
 
         It becomes a heading of level 1 if text follows, but does not introduce a name.
         """

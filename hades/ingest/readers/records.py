@@ -42,7 +42,7 @@ _NAMELESS_STEMS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The fields of one row, and its place for messages."""
+    """The fields of one row; `where` is its file and line, for messages."""
 
     where: str
     fields: dict[str, Any]
@@ -72,7 +72,7 @@ def read_corpus(path: Path, mapping: FieldMapping | None = None) -> Iterator[Doc
 
 
 class HasPlace(Protocol):
-    """Something read from a file, with the file and the line or number of the record."""
+    """An item read from a file; `where` is the file and the line or number of the record."""
 
     @property
     def where(self) -> str: ...

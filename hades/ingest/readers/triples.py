@@ -75,7 +75,7 @@ def _triple(record: Record) -> Triple:
 
 
 def _name_of(fields: dict[str, object], part: str) -> str | None:
-    """Return the field of this record that holds the part, or None."""
+    """Return the name of the field that holds a part of a triple, such as `subject`, or None."""
     return next((name for name in _CALLED[part] if fields.get(name) is not None), None)
 
 

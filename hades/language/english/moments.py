@@ -234,7 +234,10 @@ def _without_clock(text: str) -> tuple[str, timedelta | None]:
 
 
 def _day_in_order(text: str) -> str:
-    """Return a date in digits as year-month-day if only one reading is possible."""
+    """Return a date of digits as year-month-day, or the text unchanged if it is ambiguous.
+
+    With dots the day comes first: 3.4.2024.
+    """
     if match := _YEAR_FIRST.fullmatch(text):
         return f"{match[1]}-{match[2]:0>2}-{match[3]:0>2}"
     if match := _YEAR_LAST.fullmatch(text):

@@ -112,7 +112,7 @@ def read_period(words: QuestionWords, at: int) -> Period | None:
 
 
 def _start(moment: datetime, unit: str) -> datetime:
-    """Return the start of the hour, day, week … of a moment."""
+    """Return the start of the hour, day, week … that contains a moment."""
     start = moment.replace(minute=0, second=0, microsecond=0)
     if unit != "hour":
         start = start.replace(hour=0)

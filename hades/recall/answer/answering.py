@@ -33,7 +33,7 @@ def answer(
     usual: int,
     related: RelationAsked | None = None,
 ) -> Recall:
-    """Make the result of a recall; beyond `usual` passages only those that are likely wanted."""
+    """Make the result of a recall; passages beyond the first `usual` must be likely answers."""
     plan, search = run.plan, found.search
     offered, numbers, covered = choose_passages(run, found, ranking, usual)
     paths = find_paths(run, found, ranking.numbers, list(numbers.values()))
@@ -78,7 +78,7 @@ def make_recall(
     chances: Iterable[float],
     measured: Conveyance,
 ) -> Recall:
-    """Make the result of a recall; `chances` are the probabilities that each source answers."""
+    """Make the result of a recall; `chances` has the probability that each source answers."""
     moments = [belief.of_probability(chance) for chance in chances]
     return Recall(
         question=asked.text,

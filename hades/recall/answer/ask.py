@@ -160,7 +160,7 @@ def _in_order(read: Sequence[_Read]) -> list[_Read]:
 
 
 def _nearer(question: str, ranked: Sequence[_Read], encoder: Encoder) -> list[_Read]:
-    """Return the sentences, the best of them with their cosine with the question."""
+    """Return the sentences; the first SENTENCES_ENCODED now have their cosine with the question."""
     best, rest = ranked[:SENTENCES_ENCODED], ranked[SENTENCES_ENCODED:]
     vectors = encoder.encode([question, *(sentence.text for sentence in best)])
     cosines = vectors[1:] @ vectors[0]
@@ -199,7 +199,7 @@ def _together(first: _Read, last: _Read, link: float, terms: QuestionTerms) -> f
 
 
 def _titles(passage: Passage, terms: QuestionTerms) -> list[frozenset[str]]:
-    """Return the terms of a passage's titles, without titles that the question has."""
+    """Return the terms of each title of a passage, except titles that the question contains."""
     chunk = passage.chunk
     called = (chunk.heading.rsplit(" > ", 1)[-1], chunk.topic.rsplit("/", 1)[-1])
     titles = (said(without_parenthesis(name).split(",")[0]) for name in called)
@@ -207,7 +207,7 @@ def _titles(passage: Passage, terms: QuestionTerms) -> list[frozenset[str]]:
 
 
 def _named(text: str, terms: QuestionTerms) -> list[frozenset[str]]:
-    """Return the terms of each name in a sentence, without names that the question has."""
+    """Return the terms of each name in a sentence, except names that the question contains."""
     names = (said(found.group(0)) for found in NAME_PHRASE.finditer(text))
     return [name for name in names if not name <= terms.said]
 
@@ -215,7 +215,7 @@ def _named(text: str, terms: QuestionTerms) -> list[frozenset[str]]:
 def _link(
     first: _Read, names: Sequence[frozenset[str]], last: _Read, titles: Sequence[frozenset[str]]
 ) -> float:
-    """Return the bonus of a sentence that leads to one of another passage; 0 if it does not."""
+    """Return the bonus of a pair whose first sentence leads to the last one, in another passage."""
     if first.number == last.number:
         return 0.0
     if any(title <= first.said for title in titles):

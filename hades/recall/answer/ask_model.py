@@ -55,7 +55,7 @@ def _fallback(answer: Answer, why: str) -> Answer:
 
 
 def _sources(recall: Recall) -> dict[int, str]:
-    """Return the source texts with head lines by label number; a fact has a number below 0."""
+    """Map label numbers to source texts: passages from 1 with a head line, facts from -1 down."""
     sources = {-number: fact.text for number, fact in enumerate(recall.facts, 1)}
     for number, passage in enumerate(recall.passages, 1):
         chunk = passage.chunk

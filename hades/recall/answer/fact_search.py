@@ -106,7 +106,7 @@ def _candidates(
 
 
 def _held(query: QueryContext, asked: TimeAsked) -> Ints:
-    """Return the ids of the facts of the time asked about."""
+    """Return the ids of the facts that belong to the time asked about and pass the topic filter."""
     rows = query.edges
     known = query.indexes.moment(query.as_of)[1]
     held = (rows["space"] == query.space) & (rows["recorded_at"] <= known)
@@ -118,7 +118,7 @@ def _held(query: QueryContext, asked: TimeAsked) -> Ints:
 
 
 def _said(stage: Stage, query: QueryContext, question: str, facts: Ints) -> dict[int, Edge]:
-    """Return those of the facts that share words with the question, best first, by id."""
+    """Map the ids of the facts that share most words with the question to edges, best first."""
     if "words" not in stage.run.plan.retriever.retrievers or not len(facts):
         return {}
     has = query.fact_terms.having(facts, query.indexes.words.terms(question))
@@ -143,7 +143,7 @@ def _encoded(stage: Stage, encoder: Encoder, texts: Sequence[str]) -> Floats32 |
 
 
 def _numbers_apart(read: Sequence[_NearFact], said: set[str]) -> list[_NearFact]:
-    """Drop facts of rack 5 if the question names rack 9, unless it names their other end."""
+    """Drop facts about rack 5 if the question names rack 9, unless it names their other end."""
     ends = [[topic_name(name) for name in fact.ends] for fact in read]
     named = {end.shape for of_fact in ends for end in of_fact if end.is_named_by_number(said)}
     return [
@@ -155,7 +155,7 @@ def _numbers_apart(read: Sequence[_NearFact], said: set[str]) -> list[_NearFact]
 
 
 def _near(query: QueryContext, vector: Floats32, held: Ints) -> dict[int, float]:
-    """Return those of the facts that are nearest in meaning, with their similarity, by id."""
+    """Map the ids of the facts nearest in meaning, among the ids `held`, to their cosine."""
     rows, facts = query.edges, query.indexes.facts
     all_ids = np.unique(facts.chunks)
     mask, own = (np.isin(all_ids, ids) for ids in (held, rows["id"][rows["space"] == query.space]))
@@ -203,7 +203,7 @@ def _name(name: str) -> dict[str, frozenset[str]]:
 
 
 def _share(name: dict[str, frozenset[str]], said: set[str], rarity: dict[str, float]) -> float:
-    """Return the share of a name's words that are in the question, by weight."""
+    """Return the share of a name's words that are in the question, weighted by their rarity."""
     weights = {word: rarity.get(word, 1.0) for word in name}
     covered = sum(weights[word] for word, parts in name.items() if is_said(word, parts, said))
     return covered / (sum(weights.values()) or 1.0)

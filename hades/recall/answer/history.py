@@ -48,7 +48,7 @@ def earlier_passages(
 def _in_turn(
     run: Run, stage: Stage, search: SearchQuery, chosen: Sequence[Passage]
 ) -> Iterator[Passage]:
-    """Yield the version of each topic before its passage, then the one before that, and so on."""
+    """Yield passages of earlier versions: the latest of each topic, then the one before it, …"""
     best = {passage.chunk.topic: passage for passage in reversed(chosen)}
     leading = [passage for passage in chosen if best[passage.chunk.topic] is passage]
     traces = [_said_before(search, passage) for passage in leading]
@@ -68,7 +68,7 @@ def _in_turn(
 
 
 def _said_before(search: SearchQuery, leading: Passage) -> Iterator[Passage]:
-    """Yield passages of earlier versions of a passage's topic, newest first."""
+    """Yield one passage of each earlier version with text that later ones lack, newest first."""
     query, terms = search.query, set(search.terms)
     topic, starts = leading.chunk.topic, leading.valid_from
     read = query.store.chunks.chunks

@@ -142,7 +142,7 @@ def _covering(
 def _unsummarised(
     store: Store, scope: Scope, states: Sequence[StateOfPeriod], level: int
 ) -> list[tuple[str, Cited]]:
-    """Return the lines of states in no summary: as many as a summary has; at level 0, all."""
+    """Return lines of states that no summary covers: at level 0 all, else as many as one has."""
     since, last = (from_micros(states[at].valid_from) for at in (0, -1))
     until = last.replace(hour=23, minute=59, second=59, microsecond=999_999)
     by_day = store.summaries.told_by_day(scope.space, scope.as_of)
@@ -157,9 +157,9 @@ def _unsummarised(
 def _about(
     topical: frozenset[str], lines: Sequence[Sequence[tuple[str, Cited]]], *, must: bool
 ) -> list[tuple[str, Cited]]:
-    """Return the lines of summaries in turn, only those about what the question is about.
+    """Return the lines that contain a `topical` term, one line of each summary in turn.
 
-    Unless they `must` be about it, all lines are returned if none is.
+    If no line contains one, return all lines, or with `must` none.
     """
     turns = (line for turn in zip_longest(*lines) for line in turn if line)
     each = list({cited: (text, cited) for text, cited in turns}.values())
@@ -170,7 +170,7 @@ def _about(
 def _read(
     store: Store, scope: Scope, lines: Sequence[tuple[str, Cited]], stage: Stage
 ) -> tuple[list[Passage], list[Fact]]:
-    """Return the lines as passages that cite their originals, and as facts."""
+    """Return lines of states as passages that cite their originals, and lines of edges as facts."""
     passages, facts, lost = list[Passage](), list[Fact](), list[str]()
     for at, (text, (topic, number)) in enumerate(lines):
         with suppress(NotFound):  # the original was not known at the time asked about
@@ -192,7 +192,7 @@ def _read(
 
 
 def _passage(store: Store, scope: Scope, state: State, text: str, score: float) -> Passage:
-    """Return a line as a passage at its place in the state; the whole state if it is not there."""
+    """Return a line as a passage; if the state does not contain it, the span is the whole state."""
     content = state.content
     start = max(content.find(text), 0)
     end = start + len(text) if content.startswith(text, start) else len(content)

@@ -33,7 +33,7 @@ def choose_passages(
 ) -> tuple[list[Passage], dict[str, int], float]:
     """Read the best candidates, as many as the plan has room for.
 
-    Beyond `usual` passages only those that are likely wanted are chosen. Also return the chunk
+    Passages beyond the first `usual` ones must be likely answers. Also return the chunk
     number of each passage, by id, and the share of the question's words that they contain.
     """
     query = found.search.query

@@ -71,7 +71,7 @@ class RelationAsked:
 
     @property
     def command(self) -> str:
-        """The command that lists all of the edges."""
+        """The `hades edges` command that lists all edges; NAME stands for one of several nodes."""
         stored = [relation for relation in self.relations if relation != NAMES]
         relation = f" --relation {stored[0]}" if len(stored) == 1 else ""
         name = next(iter(self.nodes.values())) if len(self.nodes) == 1 else "NAME"
@@ -79,7 +79,7 @@ class RelationAsked:
 
 
 def relation_asked(store: Store, scope: Scope, question: str) -> RelationAsked | None:
-    """Return the relation that a question asks for of a known thing; None for other questions."""
+    """Return the relation and the known nodes that a question asks for, or None."""
     for rule, names in relations_asked(question):
         relation = rule.relation
         for said in reversed(names) if relation == "cites" else names:
@@ -189,7 +189,7 @@ def _order(edge: Edge, relations: Sequence[str]) -> tuple[bool, bool, bool, int]
 
 
 def _numbers(query: QueryContext, edges: PlacedEdges) -> Ints:
-    """Return the numbers of the chunks that state edges and may be shown, in order."""
+    """Return the numbers of the chunks that state the edges, in order, without hidden chunks."""
     ids = np.array([chunk for chunk, _ in edges if chunk is not None], np.int64)
     at = np.searchsorted(query.graph.chunks, ids)
     at = at[is_at(query.graph.chunks, at, ids)]
@@ -216,7 +216,7 @@ def _put_first(found: Found, ranking: Ranking, related: RelationAsked) -> Rankin
 def _naming(
     query: QueryContext, asked: RelationAsked, known: Collection[int | None]
 ) -> PlacedEdges:
-    """Return the places where code names a symbol without an edge to it, as edges `names`."""
+    """Return an edge `names` for each chunk of code that names a symbol but has no edge to it."""
     found: dict[int, Edge] = {}
     for node, name in asked.nodes.items():
         said = query.indexes.words.saying(name_key(symbol_tail(name)))
@@ -242,7 +242,7 @@ def _naming(
 
 
 def _named_at(text: str, symbol: str) -> tuple[int, int] | None:
-    """Return where code names a symbol, except where it defines or imports one."""
+    """Return the first span in which code names a symbol without defining or importing it."""
     for form in spellings(symbol):
         for found in form.finditer(text):
             line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()].lstrip()
@@ -252,7 +252,7 @@ def _named_at(text: str, symbol: str) -> tuple[int, int] | None:
 
 
 def related_facts(related: RelationAsked, query: QueryContext, limit: int) -> list[Fact]:
-    """Return the first edges in words, each with its place."""
+    """Return the best `limit` edges as facts; each text has the file and line of its edge."""
     edges = related.edges[:limit]
     ids = [chunk for chunk, _ in edges if chunk is not None]
     placed = query.store.chunks.find(ids, query.as_of)
@@ -265,7 +265,7 @@ def related_facts(related: RelationAsked, query: QueryContext, limit: int) -> li
 
 
 def _said(edge: Edge, placed: PlacedChunk | None) -> str:
-    """Return an edge in words: `a.f calls b.g (a.py:12)`; for prose, the sentence of the name."""
+    """Return the text of an edge: `a.f calls b.g (a.py:12)`; for prose, the sentence it quotes."""
     words = f"{edge.source} {edge.relation} {edge.target}"
     if placed is None:
         return words

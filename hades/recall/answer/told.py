@@ -104,7 +104,7 @@ def sure_facts(recall: Recall) -> list[Sentence]:
 
 
 def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
-    """Return the names of the question that no text has, and the numbers that the best text lacks.
+    """Return the question's names that no text contains, and its numbers that the best text lacks.
 
     These are the two best simple signs that a question cannot be answered: 102 is not 103.
     """
@@ -145,7 +145,7 @@ def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
 
 
 def _is_of_another_time(recall: Recall, passage: Passage) -> bool:
-    """Return whether nothing was noted at the time asked about and this does not mention it."""
+    """Return whether nothing was noted at the time asked about and the passage does not name it."""
     nothing = any(note.reason is Reason.NOTHING_NOTED for note in recall.reasons)
     when = said(recall.time.said) - UNITS if recall.time and nothing else None
     return when is not None and not (when and when <= said(passage.chunk.text))
@@ -160,7 +160,7 @@ def _fact(fact: Fact, number: int) -> _Unit:
 
 
 def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated: bool) -> _Unit:
-    """Return a note under its name: whole if it is short, else its best sentences."""
+    """Return a note with its topic in front: whole up to `whole` words, else its best sentences."""
     chunk = passage.chunk
     text = passage.held or _on_one_line(chunk.text)
     if len(text.split()) > whole:
@@ -186,7 +186,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _best(parts: Sequence[str], terms: QuestionTerms, most: int) -> str:
-    """Return the sentences with most of a question, and those beside them, in order."""
+    """Return the sentences that answer best, in their order in the text, up to `most` words."""
     worth = [
         sum(weight for term, weight in terms.weights.items() if term in own)
         + terms.is_answered_in_kind(part)

@@ -80,7 +80,7 @@ def run_beam(run: Run, search: SearchQuery, seeds: Seeds) -> BeamResult:
 
 
 def _lexical(query: QueryContext, seeds: Seeds) -> Floats:
-    """Return how well each node matches the question's words: BM25 from 0 to 1, 0 for entities."""
+    """Return the BM25 of each node for the question, from 0 to 1; entities and topics get 0."""
     lexical = np.zeros(len(query.graph.adjacency))
     lexical[: len(seeds.words)] = seeds.words / max(1e-12, float(seeds.words.max(initial=0.0)))
     return lexical

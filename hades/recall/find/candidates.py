@@ -65,7 +65,7 @@ def _second_hop(search: SearchQuery, strong: Ints) -> Floats:
 
 
 def _sent(found: Found, second_hop: Floats) -> list[int]:
-    """Return the best of each signal in turn, so that a small budget still has every signal."""
+    """Return the best chunks of all signals, one of each in turn, so that a cut keeps them all."""
     seeds, walks = found.seeds, found.walks
     mask, least = seeds.mask, seeds.least
     chosen = [
@@ -106,7 +106,7 @@ def _current_versions(query: QueryContext, versions: NoteVersions, prior: Floats
 
 
 def _with_current(chosen: Sequence[int], current: Mapping[int, int]) -> list[int]:
-    """Put the current version of a note behind each earlier one, and drop the last candidates."""
+    """Add the current version of a note after each earlier one; drop as many from the end."""
     kept: dict[int, None] = {}
     for number in chosen:
         both = dict.fromkeys((number, current.get(number, number)))

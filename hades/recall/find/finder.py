@@ -53,7 +53,7 @@ class Scope:
     glob: str | None = None
     since: datetime | None = None
     until: datetime | None = None
-    """Only states that began to hold in this window."""
+    """Only states that began to hold from `since` until before `until`."""
     archived: bool = True
     """Whether texts in the archive are read."""
 
@@ -142,8 +142,10 @@ class Finder:
         nodes: Sequence[int] = (),
         on_progress: Progress | None = None,
     ) -> Iterator[Indexes]:
-        """Yield the indexes as `caught_up` does; for a too large memory, those of an excerpt
-        around a question and some nodes."""
+        """Yield up-to-date indexes for a question; `moment` keeps the store's snapshot open.
+
+        If the memory is too large, they cover only an excerpt around the question and `nodes`.
+        """
         if not self.is_too_large():
             with self.caught_up(moment, scope.space, on_progress) as current:
                 yield current
@@ -263,7 +265,7 @@ class Finder:
         as_of: AsOf,
         found: Mapping[str, Mapping[int, float]] = MappingProxyType({}),
     ) -> list[Hit]:
-        """Return chunks with their scores as hits, in the order given; `found` is by retriever."""
+        """Return the chunks of `scores` as hits; `found` maps each retriever to its own scores."""
         chunks = self._store.chunks.find(list(scores), as_of)
         return [
             Hit(

@@ -28,7 +28,7 @@ class SearchQuery:
     """The memory, narrowed to the time asked about."""
     time: TimeAsked
     terms: list[str]
-    """The stems of its words."""
+    """The distinct stems of the question's words."""
     vector: Floats32 | None
     """None if the plan has no meaning, or if the encoder failed or was late."""
 
@@ -46,9 +46,9 @@ class Seeds:
     mask: Flags
     """Chunks that may be found."""
     cosine: Floats
-    """Cosine with the question. A chunk without a vector gets a value by its words."""
+    """Cosine with the question. A chunk without a vector gets an estimate from its BM25."""
     words: Floats
-    """BM25."""
+    """BM25 for the question."""
     named: Ints
     """The numbers of the entities that the question names."""
     naming: Ints
@@ -70,9 +70,9 @@ class Walks:
     from_names: Floats
     from_prior: Floats
     joined: Floats
-    """The weighted sum of both."""
+    """The weighted sum of the walks from names and from the prior."""
     far: Floats
-    """Scores of the walk that goes further."""
+    """Scores of the third walk, which reaches passages two names away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Found:
     seeds: Seeds
     walks: Walks
     following: Floats
-    """Nearness to the next passage by the hop encoder, by chunk number; 0 without it."""
+    """Cosine with the hop encoder's vectors for the next passage, by chunk number; 0 without it."""
     beam: BeamResult
 
 
@@ -112,7 +112,7 @@ class Candidates:
     strong: Ints
     """The chunks with the highest sum of walk and prior."""
     second_hop: Floats
-    """Nearness to the question and the strongest chunks together, by chunk number."""
+    """Cosine with the question and the strongest chunks together, by chunk number."""
     versions: NoteVersions
     current: Mapping[int, int]
     """Maps versions of changed notes to the version that holds; both are chunk numbers."""

@@ -35,7 +35,7 @@ def scaled(scores: Floats, mask: Flags) -> Floats:
 
 
 def lent(graph: GraphView, scores: Floats) -> Floats:
-    """Join each score with those up to two turns away in the same conversation.
+    """Raise each turn's score by a part of the scores up to two turns away in the conversation.
 
     Squares are added, so one strong neighbour counts for more than two weak ones. Passages of
     documents that are not conversations keep their scores: lending there costs 4 points of
@@ -50,7 +50,7 @@ def lent(graph: GraphView, scores: Floats) -> Floats:
 
 
 def _joined(graph: GraphView, square: Floats, chunks: Ints) -> Floats:
-    """Add to the squares of chunks a part of their neighbours' squares."""
+    """Return the squared scores of chunks plus a part of their neighbours' squared scores."""
     before, after = graph.previous[chunks], graph.next[chunks]
     near = _at(square, before) + _at(square, after)
     far = _at(square, _step(graph.previous, before)) + _at(square, _step(graph.next, after))

@@ -21,7 +21,7 @@ from hades.store.records import Direction, EdgeFilter
 
 @dataclass(frozen=True, slots=True)
 class EdgeChoice:
-    """Which edges are followed."""
+    """A filter for the edges that a walk follows."""
 
     relations: tuple[str, ...] = ()
     """Empty means any relation."""
@@ -78,8 +78,10 @@ def subgraph(
 def _walk(
     query: QueryContext, starts: Sequence[int], chosen: EdgeChoice, limit: int, hops: int
 ) -> tuple[dict[Node, Way], int]:
-    """Return at most `limit` nodes with the way to each, nearest and strongest first, and how many
-    more were seen."""
+    """Return at most `limit` nodes with the way to each, nearest and strongest first.
+
+    Also return how many more were seen at the last hop.
+    """
     found = [query.store.entities.describe(node) for node in dict.fromkeys(starts)]
     ways: dict[Node, Way] = dict.fromkeys(found[:limit], ())
     left_out, frontier = len(found) - len(ways), list(ways)

@@ -136,7 +136,7 @@ def _reached(query: QueryContext, starts: list[int], hops: int, limit: int) -> R
 
 
 def _ways(adjacency: Neighbours, reached: Reached) -> dict[int, tuple[list[int], float]]:
-    """Return, for each node, the strongest way to it and the product of its weights."""
+    """Map each node to the strongest way that leads to it and the product of the way's weights."""
     hop_of = dict(zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True))
     ways = {node: ([node], 1.0) for node, hop in hop_of.items() if not hop}
     counts, targets, weights = adjacency.of(reached.nodes)
@@ -155,7 +155,7 @@ def _ways(adjacency: Neighbours, reached: Reached) -> dict[int, tuple[list[int],
 
 
 def _numbers(query: QueryContext, node: int) -> list[int]:
-    """Return the numbers of a node; for a topic without arcs, those of its chunks."""
+    """Return the graph number of a node; for a topic without arcs, those of its visible chunks."""
     graph = query.graph
     number = graph.number(node)
     if number is not None and graph.adjacency.of(np.array([number]))[0][0]:

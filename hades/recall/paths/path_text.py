@@ -33,7 +33,11 @@ _HEADINGS = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class PathArcs:
-    """The graph with weights for paths, 0 to 1; in walks a relation counts less than a mention."""
+    """The arcs of the graph with weights for paths, 0 to 1.
+
+    A stated relation counts fully and a mention half. In the graph itself, whose weights are for
+    walks, a relation counts less than a mention.
+    """
 
     graph: GraphView
     hub_demotion: float = 0.0
@@ -54,7 +58,7 @@ class PathArcs:
 
 
 class PathWriter:
-    """Writes the paths of one query; `named` are the numbers of nodes that the question names."""
+    """A writer of paths for one query; `named` has the numbers of nodes that the question names."""
 
     def __init__(self, query: QueryContext, named: Collection[int] = ()) -> None:
         self._query = query
@@ -80,8 +84,7 @@ class PathWriter:
         return replace(path, parts={**path.parts, "nodes": float(len(numbers))})
 
     def edges(self, one: int, two: int) -> list[SubgraphEdge]:
-        """Return every told edge between two nodes, in both directions; else the step that joins
-        them."""
+        """Return the told edges between two nodes, in both directions, or else one joining step."""
         told: list[Edge] = []
         if not self._is_chunk(one) and not self._is_chunk(two):
             told = [*self._told(one, two), *self._told(two, one)]
@@ -102,7 +105,7 @@ class PathWriter:
         return self._chunk(number).topic if self._is_chunk(number) else self.node(number).name
 
     def _step(self, numbers: Sequence[int], at: int) -> tuple[Step, Belief, int]:
-        """Return a step, its belief and its arcs: two if a passage is shown by its title."""
+        """Return the step from node `at` on, its belief and its arcs: 2 across a titled chunk."""
         one, two = numbers[at], numbers[at + 1]
         if at + 2 < len(numbers) and self._is_chunk(two) and self._is_entity(numbers[at + 2]):
             three, title = numbers[at + 2], self._title(two)
@@ -136,7 +139,7 @@ class PathWriter:
         return Step(relation, self.node(target), weight, forward, words, stating.id)
 
     def _stated(self, one: int, two: int) -> tuple[Step, Belief]:
-        """Return the step of a told or derived edge; else of the order of chunks and topics."""
+        """Return a step along a told or derived edge, between chunks, or to a chunk's topic."""
         node = self.node(two)
         if self._is_chunk(one) and self._is_chunk(two):
             return Step("next", node, MENTION_WEIGHT, bool(self._graph.next[one] == two)), CERTAIN
@@ -208,7 +211,7 @@ def path_of(
     reliability: float,
     rationale: str,
 ) -> Path:
-    """Return a path of steps; its belief is that all of them hold."""
+    """Return a path of steps; the path's belief is the belief that all steps hold."""
     return Path(
         start=start,
         steps=tuple(steps),

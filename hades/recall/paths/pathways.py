@@ -67,7 +67,7 @@ def _beam_paths(found: Found, passages: set[int], others: Sequence[Path], limit:
 
 
 class Pathways:
-    """Paths from the question to the passages chosen for it."""
+    """A search for paths from the names of a question to its passages."""
 
     def __init__(self, stage: Stage, found: Found, ranked: Ints) -> None:
         self._stage, self._found, self._ranked = stage, found, ranked
@@ -144,7 +144,7 @@ class Pathways:
         return len(nodes) == 2 and is_mention and graph.first_entity + graph.title_of[chunk] == name
 
     def _found_graph(self, passages: Ints) -> tuple[Ints, Adjacency]:
-        """The graph of what was found: its nodes, and their arcs among each other."""
+        """Return the nodes of the small graph around the candidates, and the arcs among them."""
         graph = self._graph
         chunks = np.union1d(self._ranked, passages)
         counts, targets, weights = PathArcs(graph).of(chunks)

@@ -20,7 +20,7 @@ from hades.language.english.time_words import read_time, what_is_wanted
 
 @dataclass(frozen=True, slots=True)
 class TimeAsked:
-    """A moment (`since` and `until` alike) or a window, in microseconds."""
+    """The time a question asks about, in microseconds: a window, or a moment if both ends agree."""
 
     since: int
     until: int
@@ -28,7 +28,7 @@ class TimeAsked:
     """None for a question about the moment itself."""
     wants: Wants = Wants.STATE
     words: TimeWords | None = None
-    """The time in the words of the question, if any."""
+    """The expression of time in the question, if any."""
     timed: bool = False
     """Whether the caller gave the moment."""
 
@@ -58,7 +58,7 @@ class TimeAsked:
         return self.timed or (self.kind is not None and not self.is_past)
 
     def admits(self, starts: Ints, ends: Ints) -> Flags:
-        """Return which facts, held from `starts` to `ends`, belong to the time asked about."""
+        """Return a mask over facts held from `starts` to `ends`: True for the time asked about."""
         if self.wants_happenings:
             began = (starts >= self.since) & (starts < self.until)
             changed: Flags = began | ((ends >= self.since) & (ends < self.until))
@@ -68,7 +68,7 @@ class TimeAsked:
         return (starts <= self.until) & (ends > self.since)
 
     def candidates(self, starts: Ints) -> Flags:
-        """Return which versions of notes, begun at `starts`, may be shown at all."""
+        """Return a mask over versions of notes that began at `starts`: True if one may be shown."""
         if self.wants_happenings:
             return (starts >= self.since) & (starts < self.until)
         return starts <= self.until
@@ -84,7 +84,7 @@ class TimeAsked:
         return ((starts <= self.until) & (ends > self.since)).astype(float)
 
     def since_event(self, start: int) -> TimeAsked:
-        """Return this time as starting when its event was noted."""
+        """Return this time with `start`, when the question's event was noted, as its beginning."""
         words = self.words and replace(self.words, since=from_micros(start))
         return replace(self, since=start, kind=TimeKind.SINCE, words=words)
 

@@ -17,7 +17,7 @@ SYSTEMS = ("dense", "words", "hybrid", "ppr", "fusion", "full")
 
 
 def system_scores(found: Found, ranking: Ranking, system: str) -> Floats:
-    """Return the scores of one system by chunk number; -inf if not retrieved."""
+    """Return one system's scores of all chunks, by chunk number; -inf for chunks not retrieved."""
     seeds, walked = found.seeds, found.walks.joined
     if system == "full":
         # The ranked candidates come first, in their order; then the rest by prior.

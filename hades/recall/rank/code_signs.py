@@ -71,7 +71,7 @@ def code_signs(query: QueryContext, question: str, numbers: Ints) -> Floats | No
 
 
 def _said(query: QueryContext, heading: str, said: set[str]) -> float:
-    """Return the share of a symbol's name that is in the question, by weight."""
+    """Return the share of a symbol's name that is in the stems `said`, weighted by rarity."""
     name = re.split(r"[\s(<\[:]", heading, maxsplit=1)[0]
     parts = set(stems(" ".join(name_parts(name) or [name])))
     weights = {part: query.indexes.words.rarity(part) for part in parts}

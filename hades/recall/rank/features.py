@@ -93,7 +93,7 @@ def _title_coverage(query: QueryContext, numbers: Ints, terms: set[str]) -> Floa
 
 
 class _CandidateGraph:
-    """The mentions among the candidates."""
+    """The names that the candidates mention, without hubs, and which candidates share them."""
 
     def __init__(self, graph: GraphView, named: Ints, at: Ints) -> None:
         counts, targets, _ = graph.adjacency.of(at)
@@ -109,7 +109,10 @@ class _CandidateGraph:
         self.shared = self._shared(named, len(at))
 
     def _mentions_title(self, graph: GraphView, m: int) -> Floats32:
-        """Return a matrix: [i, j] is 1 if j mentions the title of i and has another title."""
+        """Return a matrix: [i, j] is 1 if j mentions the title of i and has another title.
+
+        Titles that are hubs do not count.
+        """
         usable = self.title >= 0
         usable[usable] = ~graph.hub[self.title[usable]]
         titles, place = np.unique(self.title[usable], return_inverse=True)
@@ -126,7 +129,7 @@ class _CandidateGraph:
         return joined
 
     def _shared(self, named: Ints, m: int) -> Floats32:
-        """Return the weight of the names that two candidates share, without the question's."""
+        """Return a matrix: the summed rarity of names that both candidates have, except `named`."""
         asked = np.isin(self.entity, named)
         names, place, count = np.unique(
             self.entity[~asked], return_inverse=True, return_counts=True

@@ -39,7 +39,7 @@ class NoteCandidates:
     """The vectors of the sentences of each row; for one sentence, the vector of the note."""
     starts: Ints
     ends: Ints
-    """The time for which each row held."""
+    """The end of the time in which each row held; `starts` has its beginning."""
     later: Sequence[Ints]
     """For each row, the chunk numbers of later versions of its topic."""
     first: Flags
@@ -102,7 +102,7 @@ class TopicName:
         self.numbers = {term for term in self._words if DIGITS.search(term)}
 
     def share_said(self, query: QueryContext, terms: set[str]) -> float:
-        """Return the share of the name's words that are among these terms, by weight."""
+        """Return the share of the name's words that are among the terms, weighted by rarity."""
         weights = {term: query.indexes.words.rarity(term) for term in self._words}
         said = sum(weight for term, weight in weights.items() if self.is_said(term, terms))
         return said / max(1e-9, sum(weights.values()))

@@ -111,7 +111,7 @@ def _with_gains(query: QueryContext, plan: Reranker, numbers: Ints, scores: Floa
 
 
 def _better_of_title(query: QueryContext, numbers: Ints, scores: Floats) -> Floats:
-    """Return how many better candidates there are under each one's title."""
+    """Return for each candidate how many better ones have the same title."""
     title = query.graph.title_of[numbers]
     order = np.lexsort((numbers, -scores, title))
     head = np.concatenate([[True], title[order][1:] != title[order][:-1]])

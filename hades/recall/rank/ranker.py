@@ -67,7 +67,7 @@ _NOTE_BELIEF_COLUMNS = [NOTE_FEATURES.index(name) for name in NOTE_BELIEF[1:-1]]
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The candidates' scores and the probability of each that it answers."""
+    """The score of each candidate, and the probability that it answers the question."""
 
     scores: Floats
     belief: Floats
@@ -111,7 +111,7 @@ class Ranker:
         return np.asarray(standardised(columns) @ self.weights[kind], float)
 
     def save(self, path: Path, trained: Mapping[str, Any]) -> None:
-        """Write the weights by name, with how they were made."""
+        """Write the weights by name, with the record `trained` of how they were learnt."""
         data = {
             "trained": dict(trained),
             **{kind: _by_name(names, self.weights[kind]) for kind, names in _NAMES.items()},
@@ -124,7 +124,7 @@ class Ranker:
 
     @classmethod
     def load(cls, path: Path) -> Ranker:
-        """Read what `save` wrote."""
+        """Read the weights that `save` wrote; raise Corrupt if the file is not usable."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             return cls(
@@ -152,7 +152,7 @@ def fused(prior: Floats, walked: Floats, belief: Floats, weights: FusionWeights)
 
 
 def kind_of(features: Table) -> str:
-    """Return which model ranks these candidates."""
+    """Return the name of the model for these candidates: notes, turns, linked or plain."""
     if features.shape[1] == len(NOTE_FEATURES):
         return "notes"
     if len(features) and float(features[:, _TURN].mean()) >= TURNS_SHARE:

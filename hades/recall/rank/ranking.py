@@ -26,7 +26,7 @@ class Ranking:
     """Chunk numbers."""
     scores: Floats = field(default_factory=lambda: np.zeros(0))
     belief: Floats = field(default_factory=lambda: np.zeros(0))
-    """The probability of each that it answers."""
+    """The probability of each candidate that it answers the question."""
     near: Floats = field(default_factory=lambda: np.zeros(0))
     """The cosine of each with the question."""
     features: Floats32 | None = None
@@ -38,12 +38,12 @@ class Ranking:
     superseded: frozenset[int] = frozenset()
     """The chunk numbers of versions of notes that a later version restates."""
     held: Mapping[int, str] = field(default_factory=dict)
-    """The sentences of earlier versions that no later version restates, by chunk number."""
+    """Maps chunk numbers of earlier versions to their sentences that no later version restates."""
     current: Mapping[int, int] = field(default_factory=dict)
     """Maps versions of changed notes to the version that holds; both are chunk numbers."""
 
     def at(self, places: Ints) -> Ranking:
-        """Return the candidates at these places, in the order of the places."""
+        """Return the candidates at these positions of the ranking, in the order given."""
         return replace(
             self,
             numbers=self.numbers[places],
@@ -91,7 +91,7 @@ def best_of(
     """Keep at most `limit` candidates: the best, and the current versions of notes among them.
 
     A current version that ranks below the limit replaces the last of the best. At most half of
-    the places are filled that way.
+    the candidates are replaced.
     """
     numbers = ranking.numbers
     held = [current[number] for number in numbers[:limit].tolist() if number in current]

@@ -49,7 +49,7 @@ class VersionSentences:
         """The question's stems, except those of the topic's name."""
 
     def said_anew(self, later: VersionSentences, *, newest: bool) -> float:
-        """Return the logit that a later version restates what this one says on the question."""
+        """Return the logit that a later version restates this version's answer to the question."""
         if not len(self.near) or not len(later.near):  # without vectors, compare the words
             own = self._has(None)
             return SURE if own and own <= later._has(None) else -SURE
@@ -68,7 +68,7 @@ class VersionSentences:
         )
 
     def alone_says(self, later: VersionSentences) -> bool:
-        """Return whether only this version, not the later one, says something on the question."""
+        """Return whether this version has a sentence on the question and the later one has none."""
         if not len(self.near) or not len(later.near) or self.near.max() <= later.near.max():
             return False
         best = int(self.near.argmax())

@@ -20,7 +20,7 @@ LITTLE = 1e-3
 
 
 def with_numbers_apart(notes: NoteCandidates, scores: Floats, terms: list[str]) -> Floats:
-    """Lower the scores of names with another number: bug 103 is below bug 102 if 102 is asked."""
+    """Rank notes with another number lower: bug 103 comes below bug 102 if 102 is asked about."""
     asked = set(terms)
     names = [topic_name(placed.chunk.topic) for placed in notes.placed]
     is_named = [name.is_named_by_number(asked) for name in names]
@@ -103,7 +103,7 @@ def below_superseding(
 
 
 def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]:
-    """Return the sentences that no later version restates, by chunk number of the earlier one."""
+    """Map chunk numbers of earlier versions to their sentences that no later version restates."""
     held, clusters = {}, succession.clusters
     for row, own in enumerate(notes.vectors):
         after, sentences = notes.later_rows(row), notes.sentences(row)

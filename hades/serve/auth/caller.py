@@ -20,7 +20,7 @@ class Caller:
     """The name in the audit log and the change log: `key:laptop`, `uid:1000`."""
     role: Role
     spaces: frozenset[str] | None = None
-    """The spaces they may use; None: all."""
+    """The spaces that the caller may use; None: all."""
     local: bool = False
     """Whether the call came by the admin socket, which may use keys and files of this machine."""
 
@@ -57,7 +57,7 @@ class CallRecord:
     """The id of the request, which the answer has as a header."""
     space: str | None = None
     writes: bool | None = None
-    """Whether it writes; None: it did not reach the memory."""
+    """Whether the call writes; None if it did not reach the memory."""
     call: str | None = None
     """The name of the call where its path does not say it, as for MCP tools."""
 

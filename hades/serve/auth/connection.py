@@ -40,7 +40,7 @@ class HttpConnection(H11Protocol):
         self._came_by = ""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Find the listener and the peer's user; refuse connections beyond `PLACES`."""
+        """Find the listener and the peer's user; abort if its kind of listener has too many."""
         super().connection_made(transport)
         kind: ListenerKind | None = LISTENERS["http"]
         peer_uid = None

@@ -43,7 +43,7 @@ class Key:
     name: str
     role: Role
     spaces: tuple[str, ...] | None
-    """The spaces it may use; None: all."""
+    """The spaces that the key may be used for; None: all."""
     made_at: datetime
     used_at: datetime | None
     digest: str

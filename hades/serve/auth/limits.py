@@ -19,7 +19,7 @@ _QUESTIONS = re.compile(rb"/v1/spaces/[^/]+/(ask|rank|recall|search)|/graphql")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of a request."""
+    """Limits of a request: the size of its body, and the host names it may use."""
 
     body_bytes: int = BODY_BYTES_AT_MOST
     upload_bytes: int = UPLOAD_BYTES_AT_MOST

@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 
 class AuthMiddleware:
-    """Passes on requests of known callers within the limits, with the caller in the scope."""
+    """Middleware that authenticates: it puts the caller into the scope, or refuses the request."""
 
     def __init__(self, app: ASGIApp, keys: Keys, limits: Limits | None = None) -> None:
         self._app = app
@@ -119,7 +119,7 @@ class AuthMiddleware:
 
 
 class CallLogMiddleware:
-    """Gives each request an id, adds security headers for browsers, and writes the audit log."""
+    """Middleware that gives each request an id, adds security headers, and writes the audit log."""
 
     def __init__(
         self, app: ASGIApp, audit: Audit | None = None, observe: Observe | None = None

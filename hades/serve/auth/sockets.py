@@ -32,11 +32,11 @@ _FIRST_HANDED_FD = 3
 
 @dataclass(frozen=True, slots=True)
 class ListenerKind:
-    """One kind of listener."""
+    """One kind of listener: its name, its callers' rights and its file mode."""
 
     name: str
     most: Role
-    """The highest role that its callers can have."""
+    """The highest role that callers of this listener can have."""
     by_key: bool = False
     """Whether callers need a key; else the socket's mode controls access."""
     local: bool = False

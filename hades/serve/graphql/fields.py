@@ -78,7 +78,7 @@ def _read(
 
 
 def counted(query: RunningQuery, result: Any) -> Any:
-    """Take a result from the query's budget and return it; raise InvalidInput if it is spent."""
+    """Count a result against the query's budget and return it; raise InvalidInput if too large."""
     items = len(result) if isinstance(result, list) else 1
     query.take(items=items, characters=_characters(result))
     return result

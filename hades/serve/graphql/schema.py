@@ -104,7 +104,7 @@ def chunks(
     first: int = FIRST,
     after: str | None = None,
 ) -> ListPage[Chunk]:
-    """The passages of its state, or of one version."""
+    """The passages of the topic's state, or of one version."""
     last = -1 if after is None else decode(after, int)[0]
     check("first", first, FIRST_AT_MOST)
     read = info.context.view(info).chunks(parent.name, version)
@@ -133,7 +133,7 @@ def subgraph_node(parent: Parent[SubgraphNode]) -> Node:
 
 @field_of(Entity)
 def degree(parent: Parent[Entity]) -> int:
-    """The number of edges that somebody wrote about it."""
+    """The number of written edges of the entity."""
     return parent.edges
 
 

@@ -119,7 +119,7 @@ def _about(recall: Recall) -> dict[str, Any]:
 
 
 def answered(answer: Answer) -> CallToolResult:
-    """Return the sentences that answer, and what they cite."""
+    """Return the sentences of an answer, each with its citation, and the diagnostics."""
     recall = answer.recall
     cites = sources(recall)
     has_evidence = recall.passages or recall.facts
@@ -186,7 +186,7 @@ def path_text(paths: Sequence[Path], nodes: Iterable[Sequence[str]]) -> list[str
 
 
 def whole_version(state: State, space: str, start: int) -> CallToolResult:
-    """Return one version, from the character `start` on."""
+    """Return the text of one version from the character `start` on, as much as fits."""
     content = state.content[start : start + PAGE_CHARACTERS_AT_MOST]
     while _size(content) > ANSWER_CHARACTERS_AT_MOST * 3 // 4:  # escapes make JSON longer
         content = content[: len(content) // 2]

@@ -38,7 +38,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AgentCall:
-    """One request of a client."""
+    """One call of an MCP client, with its caller, its space and its time."""
 
     executor: Executor
     caller: Caller

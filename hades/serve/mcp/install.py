@@ -66,7 +66,7 @@ class ConfigChange:
 
     @property
     def is_news(self) -> bool:
-        """Whether anything would change."""
+        """Whether the change would alter the client's file."""
         return self.replaces != self.entry
 
     def shown(self) -> str:

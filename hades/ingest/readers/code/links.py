@@ -40,7 +40,7 @@ SymbolPath = tuple[str, ...]
 
 
 class LinkFinder:
-    """Collects the links of one file, each once, where it first occurs."""
+    """A collector of the links of one file; each is kept once, where it first occurs."""
 
     def __init__(
         self,
