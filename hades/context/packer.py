@@ -65,7 +65,7 @@ class PackedBlock(Generic[Item]):
 
 
 class Packer:
-    """A budget of tokens that is being filled."""
+    """A budget of tokens that is being filled: `room` is left, `diagnostics` report losses."""
 
     def __init__(self, budget: int, stage: str, family: TokenFamily = MINILM) -> None:
         self.room, self.stage, self.family = budget, stage, family

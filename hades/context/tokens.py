@@ -83,7 +83,7 @@ class TokenFamily:
 
 
 def _count_words(texts: Sequence[str]) -> list[int]:
-    """Return the tokens of each text by the built-in encoder.
+    """Return the number of tokens of each text for the built-in encoder.
 
     Its tokenizer never looks across white space, so the counts of words add up and are cached.
     That takes a tenth of the 5 ms of a packed context if most of its words were counted before.

@@ -187,7 +187,10 @@ class ContextWindow:
         self._set(WindowBlock("working", cite, text, 0, source=source))
 
     def drop(self, name: str) -> None:
-        """Remove a block from the working context and the evidence; the memory stays as it is."""
+        """Remove a block of working context or evidence, but not from the memory.
+
+        Raise NotFound if the window has no such block.
+        """
         gone = [("working", name), ("recall", name)]
         kept = [block for block in self._blocks if (block.section, block.name) not in gone]
         if len(kept) == len(self._blocks):

@@ -39,7 +39,7 @@ def compare(before: State, after: State) -> Diff:
 
 
 def in_one_line(before: State | None, after: State) -> str:
-    """Return what a state changed: its commit, the lines added and removed, and one of each.
+    """Return a line on what a state changed: its commit, lines added and removed, one of each.
 
     Lines are counted as a multiset, not matched in order, so that large texts stay fast.
     """

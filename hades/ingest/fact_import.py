@@ -23,7 +23,7 @@ REPORTED_EVERY = 500
 
 
 def take_facts(file: Path, tell: Callable[[Triple], bool], on_progress: Progress | None) -> Summary:
-    """Pass every fact of a file to `tell`, which returns whether the fact was new."""
+    """Pass each fact of a file to `tell`, which returns whether it was new. Return the counts."""
     summary = Summary()
     try:
         # Reading twice costs little beside relating. A pipe can be read only once.

@@ -55,9 +55,9 @@ def root_of(
     name: str | None,
     follow_links: bool,
 ) -> Root:
-    """Return a checked path given to `ingest`; it need not exist. Raise InvalidInput if unusable.
+    """Check a path given to `ingest`; it need not exist. Raise InvalidInput if it is unusable.
 
-    Without a prefix, a folder has its name as prefix. `name` replaces the path as source name.
+    A folder's name is the default prefix. `name` replaces the path as the name of the source.
     """
     if "\0" in str(path):
         raise InvalidInput("A path cannot hold a NUL character.")

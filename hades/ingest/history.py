@@ -178,7 +178,7 @@ def store_document(
     *,
     cut_anew: bool = False,
 ) -> bool:
-    """Write a document as a state of its topic. Return False if it is the same as the last state.
+    """Write a document as a state of its topic. Return False if it repeats the current state.
 
     `root` is the name of the source. With `cut_anew`, an unchanged state is cut into chunks again.
     """

@@ -93,7 +93,7 @@ class Introducer:
         self._same(write, chunk, other, self._plain_id(write, name.text) or entity)
 
     def _plain_id(self, write: Write, name: str) -> int | None:
-        """Return (or create) the entity of a paper's id if the name spells the id differently."""
+        """Return (or create) the entity of the paper's id that a name respells, else None."""
         plain = paper_id(name)
         if plain is None or plain == name:
             return None
@@ -155,7 +155,7 @@ class Introducer:
         chunks: Sequence[int],
         nearness: Nearness = lambda _link, _at: None,
     ) -> None:
-        """Write the links of a state. With `nearness`, weight links that exist already anew."""
+        """Write the links of a state. With `nearness`, links that exist already get new weights."""
         for link in stated.links:
             at = min(link.block, len(chunks) - 1)
             source, target = (self._end(write, end, stated) for end in (link.source, link.target))

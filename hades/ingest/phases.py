@@ -185,7 +185,7 @@ class Phases:
             last = batch[-1].state
 
     def _finish(self, encoder: Encoder, states: Sequence[Pending]) -> None:
-        """Weight the links of states whose chunks all have vectors, and mark them as indexed."""
+        """Weight the links of states and mark these as indexed; skip one that lacks vectors."""
         introducer, passages = Introducer(self._store, self._space), self._store.chunks
         if not states:
             return
@@ -287,7 +287,7 @@ class Phases:
         return [texts.get(number, "") for number in chunks]
 
     def _found(self, texts: Sequence[Sequence[str]]) -> list[Found]:
-        """Return the names in each chunk of each state; a model finds them in one go, for speed."""
+        """Return the names in each chunk of each state; all texts go to the extractor together."""
         find = partial(_find_names, self._store.meta("extractor") or DEFAULT_EXTRACTOR)
         parts = _parts([text for of_state in texts for text in of_state], BATCH_TEXTS)
         names = chain.from_iterable(self._spread(find, parts))
@@ -337,7 +337,7 @@ class Phases:
     def _match_range(
         self, what: str, names: _NameDictionary, after: int, up_to: int, noted: int | None = None
     ) -> None:
-        """Find the names in the chunks with ids above `after` and up to `up_to`.
+        """Store the mentions of names in the chunks with ids above `after` and up to `up_to`.
 
         With `noted`, the id of the newest name, record the progress after each batch.
         """
@@ -388,7 +388,7 @@ class _NameDictionary:
     def mentions(
         self, chunks: Sequence[int], texts: Sequence[str], known: dict[tuple[int, int], bytes]
     ) -> list[tuple[int, int, bytes]]:
-        """Return new or changed mentions as (chunk, entity, positions), `known` ones included."""
+        """Return (chunk, entity, positions) of new or changed mentions; keep `known` positions."""
         places: dict[tuple[int, int], set[int]] = {}
         for match in self._matcher.match(texts):
             place = packed_place(match)
@@ -459,7 +459,7 @@ def _find_names(extractor: str, texts: Sequence[str]) -> Found:
 
 
 def note_document(topic: str, content: str) -> Document:
-    """Read a note as Markdown, or as plain text if that would change its content."""
+    """Read a note as Markdown, or as plain text if Markdown would change its content."""
     title = stem_of(topic)
     plain = Document(topic, content, title=title, names=name_of(title, Origin.TITLE))
     try:

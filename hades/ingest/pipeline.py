@@ -146,7 +146,7 @@ class Pipeline:
     def _look(
         self, root: Root, known: Mapping[str, bytes], summary: Summary, read: Read
     ) -> tuple[list[Item], dict[str, bytes]]:
-        """Return the new and changed items of a root, and the `known` topics that it lacks now."""
+        """Return the new and changed items, and the `known` topics that are gone ({} if unsure)."""
         forgotten = self._store.sources.forgotten(self._space, root.name)
         gone = dict(known)
         seen_all = True
@@ -194,7 +194,7 @@ class Pipeline:
         summary: Summary,
         dry_run: bool,
     ) -> None:
-        """Write a document, or record in the summary why it was skipped."""
+        """Write a document, unless `dry_run`; record in the summary what was done, or why not."""
         if isinstance(document, Bad):
             summary.skipped.append((document.where, document.why))
             return

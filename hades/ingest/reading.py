@@ -45,7 +45,7 @@ class Task:
 
 
 def holds_many(path: Path, fields: Mapping[str, str] | None) -> bool:
-    """Return whether a path may hold many documents, by its beginning; with `fields`, always."""
+    """Return whether a path may hold many documents, by suffix and head; with `fields`, always."""
     suffix = path.suffix.lower()
     if fields is not None or suffix in _RECORD_SUFFIXES:
         return True

@@ -197,11 +197,11 @@ class LoadedElsewhere:
 
     @classmethod
     def of(cls, setting: str, here: Encoder) -> LoadedElsewhere:
-        """Describe the encoder of this process, which the setting names."""
+        """Return a stand-in for the encoder `here`, which a worker loads by the setting."""
         return cls(setting, here.model, here.dims, here.max_tokens)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return a unit vector per text, in order."""
+        """Return a unit vector per text, in order; Unavailable if the worker's model differs."""
         encoder = _encoder(self.setting)
         if encoder.model != self.model:
             raise Unavailable(f"A Ray worker has the encoder {encoder.model}, not {self.model}.")

@@ -26,7 +26,7 @@ Rules = list[tuple[Path, list[IgnoreRule]]]
 
 
 def walk(root: Path, *, follow_links: bool = False) -> Iterator[Found]:
-    """Yield the files below a folder, by name, and paths that cannot be read, with the reason."""
+    """Yield the files below a folder, sorted, and the paths that cannot be read, with reasons."""
     yield from _below(root, [], root.resolve(), set() if follow_links else None)
 
 

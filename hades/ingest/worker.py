@@ -63,7 +63,7 @@ def send_task(file: IO[bytes], task: Task) -> None:
 
 
 def receive_answers(file: IO[bytes], at_most: int) -> Iterator[Document | Bad]:
-    """Yield a worker's answers to one task; raise NoAnswer if it ends or one is over `at_most`."""
+    """Yield a worker's answers to a task; raise NoAnswer if it ends or one has too many bytes."""
     while True:
         header, content, outline = _receive(file, at_most)
         if not header:

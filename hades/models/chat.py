@@ -93,9 +93,9 @@ def _count(name: str, **more: Any) -> None:
 
 
 def open_chat_model(name: str = DEFAULT) -> ChatModel:
-    """Return the model of a name. `default` tries all models of the settings in order.
+    """Return a model by its name in the settings; `default` tries all of them in order.
 
-    No request is sent yet.
+    No request is sent yet. Raise InvalidInput for another name, Unavailable without any model.
     """
     from hades.settings import load_settings
 

@@ -54,7 +54,7 @@ def _minilm() -> MiniLM:
 
 
 def count_tokens(texts: Sequence[str]) -> list[int]:
-    """Return the tokens of each text for the built-in encoder, without special tokens."""
+    """Return the number of tokens of each text for the built-in encoder, without special ones."""
     return _minilm().count_tokens(texts)
 
 

@@ -80,7 +80,7 @@ class FolderEncoder:
 
     @cached_property
     def hop(self) -> FolderEncoder | None:
-        """Its companion that reads a question together with a passage, or None."""
+        """The companion encoder for a question joined with a passage, or None."""
         graph = self._folder / HOP_GRAPH
         if not graph.is_file():
             return None

@@ -183,7 +183,7 @@ def path_lines(paths: Sequence[Path], *, explain: bool = False) -> PlainText:
 
 @writes(WorkingMemory)
 def working_memory_lines(found: WorkingMemory) -> PlainText:
-    """Show what to have in mind as a model reads it, then what was left out."""
+    """Show a working memory as a model reads it, then its tokens and what was left out."""
     yield TextBody(found.context, stored=False)
     yield TextLine("")
     yield TextLine(f"{found.tokens:,} tokens of {found.budget:,}", style="quiet")

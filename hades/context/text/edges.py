@@ -94,7 +94,7 @@ def mention_lines(mentions: Iterable[Mentioned]) -> PlainText:
 
 @writes(Resolution)
 def resolution_lines(found: Resolution) -> PlainText:
-    """Say which names were, or would be, merged and joined."""
+    """List the names that were, or would be, merged, left apart or joined, then the counts."""
     would = "would be " if found.dry_run else ""
     for pairs, what in (
         (found.merged, f"{would}merged into"),

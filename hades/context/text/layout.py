@@ -94,7 +94,7 @@ def shown(head: str, text: str) -> str:
 
 
 def shown_name(name: str) -> str:
-    """Return a name on one line, in quotes if it has characters of a head line."""
+    """Return a name on one line, in quotes if it has characters that separate parts of a line."""
     name = flat(name)
     return json.dumps(name, ensure_ascii=False) if _MORE_THAN_A_NAME.search(name) else name
 
@@ -124,6 +124,6 @@ def since_until(since: datetime, until: datetime | None) -> str:
 
 
 def held_days(held: State | Passage) -> str:
-    """Say on which days a state or passage held: `2024-01-10 to 2024-02-20`, or since when."""
+    """Return the first and last day of a state or passage, or only the first if it holds."""
     until = f" to {held.valid_to:%Y-%m-%d}" if held.valid_to else ""
     return f"{held.valid_from:%Y-%m-%d}{until}"

@@ -146,7 +146,7 @@ _LEFT_OUT = re.compile(r"<[^<>]* omitted>|\w+ omitted", re.IGNORECASE)
 
 
 def is_whatsapp(path: Path, text: str) -> bool:
-    """Return whether a file that begins with `text` is a WhatsApp chat: times and a speaker."""
+    """Return whether a file that begins with `text` is a WhatsApp chat (lines with times)."""
     lines = text.translate(_DIRECTION_MARKS).split("\n")[:50]
     stamps = [stamp for line in lines if (stamp := _WHATSAPP_LINE.match(line))]
     # Logs have times too, but no comma. Some languages omit it, so the file name may decide.

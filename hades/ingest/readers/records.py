@@ -85,7 +85,7 @@ Made = TypeVar("Made")
 def converted(
     records: Iterable[Found | Bad], make: Callable[[Found], Made | None]
 ) -> Iterator[Made | Bad]:
-    """Yield what `make` returns for each record unless None, or a Bad if it raises InvalidInput."""
+    """Yield what `make` returns, unless None, or a Bad if it raises InvalidInput; pass on a Bad."""
     for record in records:
         if isinstance(record, Bad):
             yield record
@@ -113,7 +113,7 @@ def read_records(path: Path) -> Iterator[Record | Bad]:
 
 
 def text_field(record: Record, name: str) -> str | None:
-    """Return a text or int field as stripped text, or None if blank; InvalidInput for others."""
+    """Return a text or int field as stripped text, None if missing or blank; or raise."""
     value = record.fields.get(name)
     if value is None:
         return None

@@ -182,7 +182,7 @@ class LinkFinder:
     def _inherited(
         self, classes: Sequence[SymbolPath], names: SymbolPath, outer: str | None = None
     ) -> str | None:
-        """Return a member's qualified name, or assume it in `outer` or another file's base."""
+        """Return a member of these classes, or assume it in `outer` or their base elsewhere."""
         member = self._member(classes, names)
         if member is not None or len(names) != 1:
             return member
@@ -206,7 +206,7 @@ class LinkFinder:
                 waiting += self._bases.get(path, [])
 
     def _class_of(self, symbol: Symbol) -> SymbolPath | None:
-        """Return the path of the innermost class around a symbol, or of the symbol itself."""
+        """Return the path of the innermost class that is or contains a symbol, or None."""
         paths = (symbol.path[:depth] for depth in range(len(symbol.path), 0, -1))
         return next((path for path in paths if path in self._member_scopes), None)
 
