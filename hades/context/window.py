@@ -187,10 +187,7 @@ class ContextWindow:
         self._set(WindowBlock("working", cite, text, 0, source=source))
 
     def drop(self, name: str) -> None:
-        """Remove a block of working context or evidence, but not from the memory.
-
-        Raise NotFound if the window has no such block.
-        """
+        """Remove a working or evidence block from the window, not the memory; or raise NotFound."""
         gone = [("working", name), ("recall", name)]
         kept = [block for block in self._blocks if (block.section, block.name) not in gone]
         if len(kept) == len(self._blocks):
