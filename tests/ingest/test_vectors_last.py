@@ -147,7 +147,7 @@ def test_stopped_it_keeps_its_vectors_and_goes_on(
     endpoint.may_answer.release()  # for the batch under way, which is lost
     told = running.communicate(timeout=60)[1]
     assert running.returncode != 0
-    assert f"{FILES - 128} passages have no vector yet: `hades index` goes on" in told
+    assert f"{FILES - 128} passages have no vector yet: `hades index` continues" in told
     endpoint.sent.clear()
     endpoint.may_answer.release(10)
     again = _hades(path, endpoint, "index")
