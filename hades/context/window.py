@@ -202,7 +202,7 @@ class ContextWindow:
         self._admit(others, [self._sized(block)])
 
     def _admit(self, others: Sequence[WindowBlock], new: Sequence[WindowBlock]) -> None:
-        """Set the window to `others` and `new`; compact it if it is then too full, or warn once."""
+        """Set the window to `others` and `new`; compact if too full, warn once if nearly full."""
         kept, events = [*others, *new], list[WindowEvent]()
         if self._total(kept) > self.limit * COMPACT_ABOVE:
             kept, events = self._compacted(kept, new)

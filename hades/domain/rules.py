@@ -79,7 +79,7 @@ def clean_direction(direction: str) -> None:
 def clean_metadata(
     metadata: Mapping[str, Any] | None, bytes_at_most: int | None = METADATA_BYTES_AT_MOST
 ) -> dict[str, Any] | None:
-    """Return metadata, or None if not given; raise InvalidInput if JSON would change it."""
+    """Return metadata, or None if not given; InvalidInput if not plain JSON, deep or large."""
     if metadata is None:
         return None
     try:

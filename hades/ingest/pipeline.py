@@ -61,10 +61,10 @@ class Pipeline:
         """Ingest what is new or changed at these paths, and forget what is gone from them.
 
         With `history`, a path is a repository, and each commit gives a state. `prefix` begins every
-        topic. `fields` maps the fields of records. Only the given `phases` run. A `dry_run` counts
-        and writes nothing. `source` replaces the path as the name of a single source. `in_process`
-        reads without worker processes and their limits. `ray` is the address of a Ray cluster
-        whose workers read, cut, encode and find names.
+        topic. With `fields`, which maps their fields, files are read as records. Only the given
+        `phases` run. A `dry_run` counts and writes nothing. `source` replaces the path as the name
+        of a single source. `in_process` reads without worker processes and their limits. `ray` is
+        the address of a Ray cluster whose workers read, cut, encode and find names.
         """
         phases = (phases,) if isinstance(phases, str) else tuple(phases)
         for phase in phases:
