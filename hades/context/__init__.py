@@ -1,1 +1,1 @@
-"""What a model reads: exact tokens, and a context packed within them."""
+"""Contexts for models: exact token counts, and evidence packed within a budget."""

@@ -62,7 +62,10 @@ def pack(
     paths_at_most: int,
     facts: Sequence[Fact] = (),
 ) -> Packed:
-    """Pack the context of a question; facts and passages come best first, paths in any order."""
+    """Pack a question and the evidence that fits into a context of at most `budget` tokens.
+
+    `facts` and `passages` are given best first, `paths` in any order.
+    """
     packer = Packer(budget, STAGE)
     asked = _question(packer, question, budget)
     packer.room -= sum(count([asked, _FACTS, _PATHS, _PASSAGES]))
@@ -102,7 +105,7 @@ def _question(packer: Packer, question: str, budget: int) -> str:
 def _ledger(
     packer: Packer, paths: Sequence[Path], at_most: int, room: int
 ) -> list[PackedBlock[Path]]:
-    """Pack the most reliable paths, each within its own limit and all within `room` tokens."""
+    """Pack the `at_most` most reliable paths, each within its limit, all within `room` tokens."""
     ranked: dict[str, Path] = {}
     for path in sorted(paths, key=lambda path: (-path.reliability, -path.score, str(path))):
         ranked.setdefault(str(path), path)  # keep the most reliable of equal ones
@@ -122,7 +125,7 @@ def _ledger(
 
 
 def _path_line(number: int, path: Path, room: int) -> str:
-    """Return the line of a path, without the words that state it if they do not fit.
+    """Return the line of a path, without the snippets of its steps if they do not fit.
 
     A path that is too long for any line is cut. The line is empty if there is no room for it.
     """
@@ -135,7 +138,7 @@ def _path_line(number: int, path: Path, room: int) -> str:
 
 
 def _draft(number: int, passage: Passage) -> BlockDraft[Passage]:
-    """Return the draft of a passage. Any part of the best one is worth showing."""
+    """Return the draft of a passage. The best one, number 1, may be cut to any length."""
     text = passage.chunk.text.strip()
     indented_text = indented(text)
     tokens: int | None = passage.chunk.tokens

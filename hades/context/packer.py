@@ -65,7 +65,7 @@ class PackedBlock(Generic[Item]):
 
 
 class Packer:
-    """A budget of tokens that is being filled."""
+    """A budget of tokens that is being filled: `room` is left, `diagnostics` report losses."""
 
     def __init__(self, budget: int, stage: str, family: TokenFamily = MINILM) -> None:
         self.room, self.stage, self.family = budget, stage, family
@@ -76,9 +76,9 @@ class Packer:
         self.diagnostics.append(Diagnostic(reason, self.stage, detail))
 
     def put(self, draft: BlockDraft[Item], at_most: int | None = None) -> PackedBlock[Item] | None:
-        """Pack as much of a draft as fits; None if nothing of it does.
+        """Pack as much of a draft as fits, and take its tokens from the room; None if too little.
 
-        `at_most` narrows the room for this draft.
+        `at_most` narrows the room for this draft. A cut is recorded as a diagnostic.
         """
         room = self.room if at_most is None else min(at_most, self.room)
         block = fitted(draft, room, self.family)
@@ -93,9 +93,9 @@ class Packer:
     def fill(
         self, drafts: Sequence[BlockDraft[Item]], what: str, at_most: int | None = None
     ) -> list[PackedBlock[Item]]:
-        """Pack drafts, best first, up to the first one that does not fit whole.
+        """Pack drafts in order, up to the first one that does not fit whole; that one may be cut.
 
-        A diagnostic counts the others, which it calls `what`.
+        A diagnostic counts the drafts that are left out, and calls them `what`.
         """
         room = self.room if at_most is None else min(at_most, self.room)
         blocks: list[PackedBlock[Item]] = []
@@ -118,7 +118,7 @@ class Packer:
 def fitted(
     draft: BlockDraft[Item], room: int, family: TokenFamily = MINILM
 ) -> PackedBlock[Item] | None:
-    """Return a draft with as much of its text as fits into `room` tokens; None if none does."""
+    """Return a draft with as much of its text as fits into `room` tokens; None if too little."""
     head = size(family, draft.head)
     whole = draft.text_tokens(family)
     most = room - head if draft.most is None else min(room - head, draft.most)
@@ -161,7 +161,7 @@ def key_sentences(texts: Sequence[str], family: TokenFamily, at_most: int) -> li
 
 
 class Sections:
-    """A context by sections: each has a share of the budget, and leaves the rest to the next.
+    """A context that is filled section by section; tokens left in a section go to the next.
 
     Every part ends with an empty line, so that the tokens of the parts add up.
     """
@@ -181,7 +181,10 @@ class Sections:
         return "".join(f"{part}\n\n" for part in self._parts)
 
     def fill(self, name: str, shares: Mapping[str, int], items: Iterable[ContextItem]) -> None:
-        """Pack the items that fit, best first, whole or cut; skip texts that are shown already."""
+        """Add the section `name`, with the items that fit, whole or cut, in the given order.
+
+        `shares` are tokens by section. A text that is shown already is skipped.
+        """
         packer = self._packer
         packer.stage = name
         allowed = max(0, min(shares[name] + self._spare, packer.room))

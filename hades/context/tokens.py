@@ -60,7 +60,7 @@ class TokenFamily:
         return self._longest(text, ends, at_most, "") or self.cut_words(text, at_most)
 
     def cut_words(self, text: str, at_most: int) -> str:
-        """Cut a text after a word, with an ellipsis; a text that fits is returned as it is."""
+        """Cut a text after a word, to `at_most` tokens with an ellipsis, unless it fits whole."""
         if self.count([text])[0] <= at_most:
             return text
         ends = [found.end() for found in _WORD.finditer(text)]
@@ -69,7 +69,7 @@ class TokenFamily:
         return kept or self._longest(text, range(1, len(text)), at_most, ELLIPSIS)
 
     def _longest(self, text: str, ends: Sequence[int], at_most: int, tail: str) -> str:
-        """Return the longest beginning that fits, by bisection; empty if none does."""
+        """Return the longest text[:end] + tail that fits, for an end of `ends`; "" if none does."""
         low, high = 0, len(ends)
         best = ""
         while low < high:
@@ -83,7 +83,7 @@ class TokenFamily:
 
 
 def _count_words(texts: Sequence[str]) -> list[int]:
-    """Return the tokens of each text by the built-in encoder.
+    """Return the number of tokens of each text for the built-in encoder.
 
     Its tokenizer never looks across white space, so the counts of words add up and are cached.
     That takes a tenth of the 5 ms of a packed context if most of its words were counted before.
@@ -162,7 +162,7 @@ FAMILIES = ("minilm", "cl100k", "o200k", "claude", "llama3", "qwen")
 
 
 def token_family(name: str = "minilm") -> TokenFamily:
-    """Return the family of a name: one of `FAMILIES`, or a model such as gpt-4o."""
+    """Return one of `FAMILIES`, by name or by a model such as gpt-4o; else raise InvalidInput."""
     model = name.lower().rpartition("/")[2]
     if model not in FAMILIES:
         begins = next((name for name in _MODELS if model.startswith(name)), None)

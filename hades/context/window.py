@@ -73,9 +73,10 @@ class ContextWindow:
     >>> window.recall("Which database do we use?")                    # doctest: +SKIP
     >>> window.render()                                               # doctest: +SKIP
 
-    Evicted blocks are written to topics below `name`: `conversation/today/0001` and on. `events`
-    lists what the window did by itself. A `model` writes the summary of evicted blocks. Without
-    one, or if its sentences are not supported, their key sentences are the summary.
+    Evicted blocks are written to topics below `name`: `conversation/today/0001` and on. The last
+    `kept_turns` turns are never evicted. `events` lists what the window did by itself. A `model`
+    writes the summary of evicted blocks. Without one, or if its sentences are not supported, the
+    key sentences of the blocks are the summary.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class ContextWindow:
 
     @property
     def blocks(self) -> tuple[WindowBlock, ...]:
-        """The blocks in it, the oldest of a section first."""
+        """The blocks of the window; within a section, the oldest first."""
         return tuple(self._blocks)
 
     def render(self) -> str:
@@ -119,7 +120,7 @@ class ContextWindow:
     # Filling it
 
     def refresh(self) -> None:
-        """Read the pinned core blocks again, since they may have changed."""
+        """Replace the core blocks by the memory's pinned ones, which may have changed."""
         pinned = [block for block in self._memory.core() if block.pinned]
         cores = [self._sized(_core(block, self.family)) for block in pinned]
         self._admit([block for block in self._blocks if block.section != "core"], cores)
@@ -142,7 +143,7 @@ class ContextWindow:
         self._set(WindowBlock(section, clean_name(name), clean_content(text), 0, priority, sure))
 
     def say(self, role: str, text: str, *, at: datetime | None = None) -> None:
-        """Add a turn of the conversation."""
+        """Add a turn of the conversation, said by `role` at a time, by default now."""
         said = at or from_micros(system_clock())
         turn = WindowBlock(
             "conversation", clean_name(role, "speaker"), clean_content(text), 0, said=said
@@ -150,9 +151,9 @@ class ContextWindow:
         self._admit(self._blocks, [self._sized(turn)])
 
     def recall(self, question: str, *, budget: int | None = None) -> Recall:
-        """Put the facts and passages of a recall into the evidence, with high priority.
+        """Recall a question and put its facts and passages into the evidence, with high priority.
 
-        Evidence of an earlier question has low priority from now on.
+        Other evidence, of earlier questions, gets low priority.
         """
         recall = self._memory.recall(question, budget=budget or max(50, self.limit // 4))
         found = [(fact.edge.cite, fact.text, fact.belief.mean) for fact in recall.facts]
@@ -186,7 +187,7 @@ class ContextWindow:
         self._set(WindowBlock("working", cite, text, 0, source=source))
 
     def drop(self, name: str) -> None:
-        """Remove a block from the working context and the evidence; the memory stays as it is."""
+        """Remove a working or evidence block from the window, not the memory; or raise NotFound."""
         gone = [("working", name), ("recall", name)]
         kept = [block for block in self._blocks if (block.section, block.name) not in gone]
         if len(kept) == len(self._blocks):
@@ -201,7 +202,7 @@ class ContextWindow:
         self._admit(others, [self._sized(block)])
 
     def _admit(self, others: Sequence[WindowBlock], new: Sequence[WindowBlock]) -> None:
-        """Admit new blocks, and compact the window if it is too full then."""
+        """Set the window to `others` and `new`; compact if too full, warn once if nearly full."""
         kept, events = [*others, *new], list[WindowEvent]()
         if self._total(kept) > self.limit * COMPACT_ABOVE:
             kept, events = self._compacted(kept, new)
@@ -218,7 +219,10 @@ class ContextWindow:
     def _compacted(
         self, blocks: Sequence[WindowBlock], new: Sequence[WindowBlock]
     ) -> tuple[list[WindowBlock], list[WindowEvent]]:
-        """Return the blocks that stay, and the events. If it raises, nothing has changed."""
+        """Write the blocks to evict to the memory. Return the blocks that stay, and the events.
+
+        `new` blocks are never evicted, but one may be cut. The window itself is not changed here.
+        """
         before = self._total(blocks)
         why = f"{before:,} of {self.limit:,} tokens, compacted above {COMPACT_ABOVE:.0%}"
         room = self._summary_tokens
@@ -257,7 +261,7 @@ class ContextWindow:
     def _chosen(
         self, blocks: Sequence[WindowBlock], new: Sequence[WindowBlock]
     ) -> list[WindowBlock]:
-        """Choose the blocks to evict, so that the rest leaves room for a summary if possible."""
+        """Return the blocks to evict, so that the rest leaves room for a summary if possible."""
         turns = [block for block in blocks if block.section == "conversation"]
         evictable = _without(blocks, [*new, *turns[-self._kept_turns :]])
         evictable = [block for block in evictable if block.section != "core"]
@@ -273,7 +277,7 @@ class ContextWindow:
     def _shortened(
         self, kept: Sequence[WindowBlock], new: Sequence[WindowBlock], most: int
     ) -> tuple[WindowBlock, WindowBlock]:
-        """Return the new block that is too long, and the beginning of it that fits."""
+        """Return the new block that is too long, and its beginning that fits, or raise."""
         if len(new) == 1 and new[0].section != "core":
             whole = new[0]
             others = _without(kept, new)
@@ -301,7 +305,7 @@ class ContextWindow:
         return replace(block, text=part.text, tokens=part.tokens) if part else None
 
     def _write(self, blocks: Sequence[WindowBlock]) -> str:
-        """Write evicted blocks into the memory and return their topic.
+        """Write evicted blocks into the memory and return their topic; "" without blocks.
 
         The state begins by the memory's clock: by a clock that is ahead, it would not be found yet.
         """
@@ -335,7 +339,7 @@ class ContextWindow:
         return [block] if block else []
 
     def _told_by_model(self, texts: Sequence[str], most: int, events: list[WindowEvent]) -> str:
-        """Return a model's summary of texts: its sentences that their sources support."""
+        """Return the supported sentences of a model's summary of texts; "" if there is none."""
         if self._model is None:
             return ""
         from hades.models.checked import cited_sentences

@@ -65,7 +65,7 @@ def gather(
 
 
 def recent_and_important(states: Iterable[State]) -> tuple[Sequence[State], Sequence[State]]:
-    """Return the last states, oldest first, and the most important of the others, best first."""
+    """Return the last states, oldest first, and the most important earlier ones, best first."""
     recent: deque[State] = deque(maxlen=RECENT_AT_MOST)
     important: list[State] = []
     for state in states:

@@ -1,1 +1,1 @@
-"""What things are: frozen dataclasses with no input or output of their own."""
+"""Domain types: frozen dataclasses that do no input or output."""

@@ -26,12 +26,12 @@ class Address:
 
 
 def is_address(path: object) -> bool:
-    """Return whether this is the address of a HADES server, not a file."""
+    """Return whether this is the address of a HADES server (http, https or unix), not a file."""
     return isinstance(path, str) and path.partition("://")[0].lower() in SCHEMES and "://" in path
 
 
 def is_server(place: object) -> bool:
-    """Return whether this is the address of a database server, not a file."""
+    """Return whether this is the address of a PostgreSQL server, not a file."""
     return str(place).startswith(DATABASE_SCHEMES)
 
 
@@ -55,7 +55,7 @@ def is_socket(path: object) -> bool:
 
 
 def read_address(text: str) -> Address:
-    """Parse an address: `http://host:8674`, `https://…`, `unix:///run/hades/rw.sock`.
+    """Parse an address, `http://host:8674`, `https://…` or `unix:///path`, or raise InvalidInput.
 
     >>> read_address("unix:///run/hades/rw.sock").socket
     PosixPath('/run/hades/rw.sock')
@@ -82,7 +82,7 @@ def read_address(text: str) -> Address:
 
 
 def shown_key(key: str) -> str:
-    """Return the authorization header for a key; raise InvalidInput for an impossible key."""
+    """Return the value of the Authorization header for a key; InvalidInput if it is malformed."""
     if not key.isascii() or not key.isprintable() or " " in key:
         raise InvalidInput(
             "Your key (HADES_KEY) contains a character that no key has: copy it again."

@@ -36,7 +36,7 @@ class Intent(StrEnum):
 
 
 class Mode(StrEnum):
-    """How much a question wants."""
+    """How broad an answer should be, from few passages (execution) to many (brainstorming)."""
 
     EXECUTION = "execution"
     PLANNING = "planning"
@@ -198,7 +198,7 @@ class Path:
         return self.told()
 
     def told(self, *, snippets: bool = True) -> str:
-        """Return the path in one line, with or without the words that state its steps."""
+        """Return the path in one line, with or without the snippets of its steps."""
         text = str(self.start)
         for step in self.steps:
             quoted = snippets and step.snippet
@@ -256,7 +256,7 @@ class Subgraph:
 
 @dataclass(frozen=True, slots=True)
 class WorkingItem:
-    """A state in the working memory, cut to the room there was."""
+    """A state in the working memory; `text` is its content, cut to the room."""
 
     why: str
     """`latest`, `recent`, `important` or `related`."""
@@ -283,7 +283,7 @@ class WorkingMemory:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """An edge in words with its time."""
+    """An edge that the question means, in words with its time."""
 
     edge: Edge
     text: str
@@ -326,7 +326,7 @@ class StageReport:
     stage: str
     ms: float
     reads: int = 0
-    """Documents that it read first."""
+    """Documents that this stage read and no stage before it."""
     found: int = 0
     """Candidates that it handed on."""
     added: int = 0
@@ -426,7 +426,7 @@ class Sentence:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of all its sources."""
+        """The labels of all its sources; empty if it is not supported."""
         return (self.label, *self.also) if self.supported else ()
 
     @property

@@ -18,7 +18,7 @@ _COMPARED_FIELDS = ("tags", "metadata", "confidence", "importance", "forgotten")
 
 
 def compare(before: State, after: State) -> Diff:
-    """Return the difference of two states."""
+    """Return the difference of two states of a topic: of their contents and other fields."""
     old, new = before.content.split("\n"), after.content.split("\n")
     lines = _unified(old, new, one_line(before.id), one_line(after.id))
     fields: dict[str, tuple[Any, Any]] = {
@@ -39,7 +39,7 @@ def compare(before: State, after: State) -> Diff:
 
 
 def in_one_line(before: State | None, after: State) -> str:
-    """Return what a state changed: its commit, the lines added and removed, and one of each.
+    """Return a line on what a state changed: its commit, lines added and removed, one of each.
 
     Lines are counted as a multiset, not matched in order, so that large texts stay fast.
     """

@@ -18,7 +18,7 @@ EXTRACTED_FROM, APPROVED_BY = "extracted_from", "approved_by"
 
 
 def extraction_metadata(by: str, source: str, start: int, end: int) -> dict[str, object]:
-    """Return the metadata of an edge about its source text; a purge of the text finds it so."""
+    """Return metadata that links an edge to its source text, so that a purge finds the edge."""
     return {"extracted_by": by, EXTRACTED_FROM: source, "span": [start, end]}
 
 

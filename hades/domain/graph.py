@@ -37,7 +37,7 @@ class NodeKind(IntEnum):
         return self.name.lower()
 
     def node(self, row: Numbers) -> Numbers:
-        """Return the node of a row of this kind, or the nodes of an array of rows."""
+        """Return the node number of a row id of this kind, or an array for an array of ids."""
         return row << 3 | self  # type: ignore[no-any-return]
 
     def has(self, node: Any) -> Any:
@@ -46,7 +46,7 @@ class NodeKind(IntEnum):
 
 
 def row_of(node: Numbers) -> Numbers:
-    """Return the row of a node of any kind, or the rows of an array of nodes."""
+    """Return the row id of a node number of any kind, or an array for an array of nodes."""
     return node >> 3  # type: ignore[no-any-return]
 
 

@@ -17,7 +17,7 @@ METADATA_DEPTH_AT_MOST = 64
 
 
 def clean_name(name: str, what: str = "topic") -> str:
-    """Return a name; refuse one that is not a string, blank, too long or not valid Unicode."""
+    """Return a name unchanged; raise InvalidInput if it is blank, too long or not valid Unicode."""
     if not isinstance(name, str):
         raise InvalidInput(f"The {what}'s name is a string, not {type(name).__name__}.")
     if not name.strip():
@@ -32,7 +32,7 @@ def clean_name(name: str, what: str = "topic") -> str:
 
 
 def clean_number(number: int | None, what: str, least: int = 0) -> int | None:
-    """Return a whole number from `least` to what can be stored; None means not given."""
+    """Return a whole number, or None if not given; raise InvalidInput if it is below `least`."""
     if number is None:
         return None
     if isinstance(number, bool) or not isinstance(number, int):
@@ -43,7 +43,7 @@ def clean_number(number: int | None, what: str, least: int = 0) -> int | None:
 
 
 def clean_content(content: str) -> str:
-    """Return a content; any text that is not too large, even an empty one, is allowed."""
+    """Return a content unchanged, even an empty one; raise InvalidInput if it is too large."""
     if not isinstance(content, str):
         raise InvalidInput(f"The content is a string, not {type(content).__name__}.")
     if _utf8_bytes(content, "The content") > CONTENT_BYTES_AT_MOST:
@@ -54,7 +54,7 @@ def clean_content(content: str) -> str:
 
 
 def clean_tags(tags: Iterable[str] | None) -> tuple[str, ...] | None:
-    """Return tags sorted and without duplicates; None means not given."""
+    """Return tags sorted and without duplicates, or None if not given; else raise InvalidInput."""
     if tags is None:
         return None
     if isinstance(tags, str):
@@ -65,13 +65,13 @@ def clean_tags(tags: Iterable[str] | None) -> tuple[str, ...] | None:
 
 
 def clean_kind(kind: str | None) -> None:
-    """Refuse an unknown kind of topic; None means not given."""
+    """Raise InvalidInput for an unknown kind of topic; None (not given) is allowed."""
     if kind is not None and kind not in TOPIC_KINDS:
         raise InvalidInput(f"There is no kind {kind!r}: use {', '.join(TOPIC_KINDS)}.")
 
 
 def clean_direction(direction: str) -> None:
-    """Refuse an unknown direction of edges."""
+    """Raise InvalidInput for a direction of edges other than out, in or both."""
     if direction not in ("out", "in", "both"):
         raise InvalidInput(f"A direction is out, in or both, not {direction!r}.")
 
@@ -79,7 +79,7 @@ def clean_direction(direction: str) -> None:
 def clean_metadata(
     metadata: Mapping[str, Any] | None, bytes_at_most: int | None = METADATA_BYTES_AT_MOST
 ) -> dict[str, Any] | None:
-    """Return metadata that survives JSON unchanged; None means not given."""
+    """Return metadata, or None if not given; InvalidInput if not plain JSON, deep or large."""
     if metadata is None:
         return None
     try:
@@ -117,7 +117,7 @@ def _depth(value: Any) -> int:
 
 
 def clean_share(number: float | None, what: str) -> float | None:
-    """Return a number from 0 to 1; None means not given."""
+    """Return a number from 0 to 1, or None if not given; else raise InvalidInput."""
     if number is None:
         return None
     if isinstance(number, bool) or not isinstance(number, int | float):

@@ -33,7 +33,7 @@ LEAST_DAYS = {MONTHLY: 27, WEEKLY: 6, DAILY: 0.5}
 
 
 def answer_tokens(level: int, originals: int) -> int:
-    """Return the most tokens of an answer from a summary whose originals have so many tokens."""
+    """Return the token limit of an answer from a summary of texts with `originals` tokens."""
     return min(TOKENS[level], max(TOKENS_AT_LEAST, int(SHARES[level] * originals)))
 
 
@@ -100,7 +100,7 @@ def cite(*cited: Cited) -> str:
 
 
 def read_lines(content: str) -> list[tuple[str, Cited]]:
-    """Return the lines of a summary, each with its first source."""
+    """Return the text of each cited line of a summary, with its first source."""
     lines = []
     for line in content.splitlines():
         text, _, cited = line.rpartition(" [")

@@ -1,4 +1,4 @@
-"""Tiers: the places where texts and answers lie, from this process to the archive."""
+"""Tiers: the stores of texts and answers, from this process to the archive."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """One place where answers, texts or states lie, and how often it is hit."""
+    """One store of answers, texts or states, with its size and its hits and misses."""
 
     name: str
     """`answers`, `shared answers`, `graphs`, `texts`, `archived texts`, `store` or `archive`."""

@@ -67,7 +67,7 @@ class State:
 
     @property
     def parent(self) -> int | None:
-        """The version this one was written after."""
+        """The version before this one; None for the first."""
         return self.version - 1 if self.version > 1 else None
 
 

@@ -130,7 +130,7 @@ class PathScoring:
     def score(
         self, relations: Sequence[str], weights: Sequence[float], degrees: Iterable[int] = ()
     ) -> float:
-        """Return the score of a path; `degrees` are those of the nodes it leads through."""
+        """Return the score of a path from its edges; `degrees` are those of its inner nodes."""
         logs = -sum(math.log1p(self.hub_demotion * degree) for degree in degrees)
         for relation, weight in zip(relations, weights, strict=True):
             kept = min(weight, 1.0) * self.boosts.get(relation, 1.0) * self.decay_rate

@@ -58,9 +58,9 @@ def chunk(
     limit: int = TOKENS_AT_MOST,
     target: int = TOKENS_AIMED_AT,
 ) -> list[ChunkSpan]:
-    """Return the passages of a document, in order; together they hold every block once.
+    """Return the passages of a document, in order. Together they hold the text of all blocks once.
 
-    No passage has more than `limit` tokens, unless it is a single character.
+    A passage has about `target` tokens, and never more than `limit` unless it is one character.
     """
     content = document.content
     blocks = document.blocks or (Block(0, len(content)),)
@@ -82,7 +82,7 @@ class _Bounds:
         return self.limit * CHARACTERS_PER_TOKEN_AT_MOST
 
     def count(self, pieces: Sequence[_Piece]) -> list[_Piece]:
-        """Return the pieces with their numbers of tokens."""
+        """Return copies of the pieces with `tokens` set."""
         counted: list[_Piece] = []
         for first in range(0, len(pieces), TEXTS_PER_COUNT):
             batch = pieces[first : first + TEXTS_PER_COUNT]
@@ -100,7 +100,7 @@ class _Piece:
 
 
 def _pieces(blocks: Sequence[Block], bounds: _Bounds) -> list[_Piece]:
-    """Return every block as one piece, or as several if it is too long to be counted."""
+    """Return each block as one piece, or several if it is too long; tokens are not counted yet."""
     width = int(bounds.characters / CUT_TO)
     return [
         _Piece(start, end, number)
@@ -110,7 +110,7 @@ def _pieces(blocks: Sequence[Block], bounds: _Bounds) -> list[_Piece]:
 
 
 def _fitting(pieces: list[_Piece], bounds: _Bounds) -> list[_Piece]:
-    """Count the tokens of pieces and cut those above the limit until all fit."""
+    """Return the pieces with `tokens` set, in order. One above the limit is cut until it fits."""
     done: list[_Piece] = []
     while pieces:
         too_large: list[_Piece] = []
@@ -126,7 +126,7 @@ def _fitting(pieces: list[_Piece], bounds: _Bounds) -> list[_Piece]:
 
 
 def _width(piece: _Piece, bounds: _Bounds) -> int:
-    """Return the width in characters that cuts a piece into equal parts below the target."""
+    """Return the width, in characters, of equal parts that have about the target of tokens."""
     parts = -(-piece.tokens // bounds.target)
     length = piece.end - piece.start
     # A part of CUT_TO times the width must still be smaller than the piece.
@@ -134,7 +134,7 @@ def _width(piece: _Piece, bounds: _Bounds) -> int:
 
 
 def _cut(content: str, start: int, end: int, width: int) -> Iterator[tuple[int, int]]:
-    """Yield spans of about `width` characters, at most CUT_TO times that, without outer spaces."""
+    """Cut content[start:end] into spans of about `width` characters; yield their (start, end)."""
     end = _last(content, start, end)
     start = _first(content, start, end)
     reach = max(1, int(width * CUT_TO))
@@ -157,13 +157,13 @@ def _pause(content: str, start: int, ideal: int, furthest: int) -> int:
 
 
 def _first(content: str, start: int, end: int) -> int:
-    """Return the start of the text after white space, or `end` if there is no text."""
+    """Return the index of the first character from `start` on that is no space, or `end`."""
     text = _NOT_SPACE.search(content, start, end)
     return text.start() if text else end
 
 
 def _last(content: str, start: int, end: int) -> int:
-    """Return the end of the text before white space, or `start` if there is no text."""
+    """Return the index after the last character before `end` that is no space, or `start`."""
     while end > start and content[end - 1].isspace():
         end -= 1
     return end
@@ -172,7 +172,7 @@ def _last(content: str, start: int, end: int) -> int:
 def _runs(
     pieces: Sequence[_Piece], blocks: Sequence[Block], content: str
 ) -> Iterator[list[_Piece]]:
-    """Group pieces that may be joined: same heading, only white space between them."""
+    """Yield lists of consecutive pieces that may be joined: same heading, only space between."""
     run: list[_Piece] = []
     for piece in pieces:
         if run and not _may_join(run[-1], piece, blocks, content):
@@ -193,7 +193,7 @@ def _may_join(left: _Piece, right: _Piece, blocks: Sequence[Block], content: str
 
 
 def _packs(run: Sequence[_Piece], bounds: _Bounds) -> Iterator[list[_Piece]]:
-    """Split a run into packs of about the target, filled from the front."""
+    """Split a run into lists of pieces that together have about the target of tokens."""
     small = int(bounds.target * SMALL_SHARE_OF_TARGET)
     pack: list[_Piece] = []
     held = 0

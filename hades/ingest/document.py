@@ -169,7 +169,7 @@ def unpack_document(outline: bytes, topic: str, content: str) -> Document:
 
 
 def pack_introductions(document: Document, chunks: Sequence[ChunkSpan]) -> bytes:
-    """Pack the names and links of a document, by chunk."""
+    """Pack the names and links of a document, each with the number of its chunk."""
     chunk_of = {block: chunk.ordinal for chunk in reversed(chunks) for block in chunk.blocks}
     names: list[tuple[Any, ...]] = [(*name, None) for name in document.names]
     for chunk in chunks:
@@ -186,7 +186,7 @@ def pack_introductions(document: Document, chunks: Sequence[ChunkSpan]) -> bytes
 
 
 def unpack_introductions(outline: bytes | None) -> Introductions:
-    """Restore what `pack_introductions` packed."""
+    """Restore what `pack_introductions` packed; None gives empty introductions."""
     if outline is None:
         return Introductions()
     data = _unpack(outline)

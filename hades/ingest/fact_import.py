@@ -23,7 +23,7 @@ REPORTED_EVERY = 500
 
 
 def take_facts(file: Path, tell: Callable[[Triple], bool], on_progress: Progress | None) -> Summary:
-    """Pass every fact of a file to `tell`, which returns whether the fact was new."""
+    """Pass each fact of a file to `tell`, which returns whether it was new. Return the counts."""
     summary = Summary()
     try:
         # Reading twice costs little beside relating. A pipe can be read only once.
@@ -53,7 +53,7 @@ class ToldMentions:
         """By topic: the id of each of its chunks, and the words of the chunk in lower case."""
 
     def note(self, write: Write, topic: str, names: Sequence[str]) -> None:
-        """Add a mention of each name to the chunks of a topic that contain it, or to the first."""
+        """Store a mention of each name for the chunks of a topic that contain it, or the first."""
         chunks = self._chunks(topic)
         for name in names:
             key = name_key(name)

@@ -26,7 +26,7 @@ Read = Callable[[Iterable[Task]], Iterator[tuple[Task, Document | Bad]]]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A document that may have changed."""
+    """A document at a path, with the task that reads it if it is new or has changed."""
 
     topic: str
     fingerprint: bytes
@@ -55,7 +55,10 @@ def root_of(
     name: str | None,
     follow_links: bool,
 ) -> Root:
-    """Check a path given to `ingest`. `name` replaces its path as the name of the source."""
+    """Check a path given to `ingest`; it need not exist. Raise InvalidInput if it is unusable.
+
+    A folder's name is the default prefix. `name` replaces the path as the name of the source.
+    """
     if "\0" in str(path):
         raise InvalidInput("A path cannot hold a NUL character.")
     path = path.expanduser().resolve()
@@ -71,7 +74,7 @@ def root_of(
 
 
 def gather(root: Root, read: Read) -> Iterator[Item | Bad]:
-    """Yield every document of a root, and what cannot be read."""
+    """Yield an Item for every document of a root, changed or not, and a Bad for each failure."""
     if root.path.is_file():
         name = f"{root.prefix}/{root.path.name}" if root.prefix else root.path.name
         yield from _file(root, root.path, name, read)
@@ -91,7 +94,7 @@ def gather(root: Root, read: Read) -> Iterator[Item | Bad]:
 
 
 def _file(root: Root, path: Path, topic: str, read: Read) -> Iterator[Item | Bad]:
-    """Yield the documents of one file, without reading a file that holds only one."""
+    """Yield the documents of one file. A file with a single document is hashed but not parsed."""
     fields = asdict(root.fields) if root.fields else None
     if (shown := topic.encode("utf-8", "replace").decode()) != topic:
         yield Bad(shown, "Its name is not valid Unicode: rename it.")

@@ -31,7 +31,7 @@ Batched = TypeVar("Batched")
 
 
 def _commits(repo: Path, since: str | None) -> Iterator[FileAtCommit]:
-    """Yield the changes after a commit, or all if history was rewritten and the commit is gone."""
+    """Yield the changes after commit `since`; all if it is None or gone (a rewritten history)."""
     try:
         yield from read_history(repo, since)
     except Unreadable:
@@ -51,7 +51,7 @@ class History:
         self._read = read
 
     def take(self, repo: Path, prefix: str | None, summary: Summary) -> None:
-        """Write every state of every file, in the order of the commits."""
+        """Write the states of all files in commits since the last run; count them in `summary`."""
         repo = repo.expanduser().resolve()
         prefix = prefix or repo.name
         done = 0
@@ -106,7 +106,7 @@ class History:
                 self._store.set_meta(name, whole)
 
     def _remove(self, topic: str, file: FileAtCommit, summary: Summary) -> None:
-        """Forget a file as of a commit, if it exists then."""
+        """Write that a file is forgotten as of a commit, if its topic exists at that time."""
         try:
             self._store.topics.state(self._space, topic, AsOf(valid=file.when))
         except NotFound:
@@ -178,7 +178,7 @@ def store_document(
     *,
     cut_anew: bool = False,
 ) -> bool:
-    """Write a document as a state of its topic. Return whether the state is new.
+    """Write a document as a state of its topic. Return False if it repeats the current state.
 
     `root` is the name of the source. With `cut_anew`, an unchanged state is cut into chunks again.
     """

@@ -26,7 +26,7 @@ class IgnoreRule:
 
 
 def read_rules(lines: Iterable[str]) -> list[IgnoreRule]:
-    """Return the rules of an ignore file, in order."""
+    """Return the rules of an ignore file, in order, without comments and invalid lines."""
     return [rule for line in lines if (rule := _rule(line)) is not None]
 
 
@@ -61,7 +61,7 @@ def _rule(line: str) -> IgnoreRule | None:
 
 
 def _expression(path: str) -> str:
-    """Return the expression of a glob with slashes; `**` stands for any number of folders."""
+    """Return a regular expression for a glob with slashes; `**` is any number of folders."""
     *folders, last = path.split("/")
     text, close = "", ""
     for name in folders:
@@ -73,7 +73,7 @@ def _expression(path: str) -> str:
 
 
 def _name(glob: str) -> str:
-    """Return the expression of a glob for one file or folder name."""
+    """Return a regular expression for a glob of one file or folder name."""
     pieces = [""]
     widths = [0]
     for token in _TOKEN.findall(glob):

@@ -83,9 +83,9 @@ class Introducer:
         return entity
 
     def _other_name(self, write: Write, entity: int, name: IntroducedName, chunk: int) -> None:
-        """Write another name of the document, such as a paper's id beside its title.
+        """Write another name of a document's entity, such as a paper's id beside its title.
 
-        Other texts may use the id alone, so the id's entity is linked to this document.
+        Other texts may use the id alone, so the id has an entity too, with a `coref` link.
         """
         links = self._store.mentions
         links.add_alias(write, entity, name.text, Origin.ALIAS, chunk)
@@ -93,7 +93,7 @@ class Introducer:
         self._same(write, chunk, other, self._plain_id(write, name.text) or entity)
 
     def _plain_id(self, write: Write, name: str) -> int | None:
-        """Return the entity of a paper's id if the name is another spelling of the id."""
+        """Return (or create) the entity of the paper's id that a name respells, else None."""
         plain = paper_id(name)
         if plain is None or plain == name:
             return None
@@ -155,7 +155,7 @@ class Introducer:
         chunks: Sequence[int],
         nearness: Nearness = lambda _link, _at: None,
     ) -> None:
-        """Write the links of a state. With `nearness`, adjust the weights of existing links."""
+        """Write the links of a state. With `nearness`, links that exist already get new weights."""
         for link in stated.links:
             at = min(link.block, len(chunks) - 1)
             source, target = (self._end(write, end, stated) for end in (link.source, link.target))
@@ -188,10 +188,10 @@ class Introducer:
     def nearness(
         self, stated: Introductions, chunks: Sequence[int], encoder: Encoder
     ) -> Nearness | None:
-        """Return a function for the cosine of the passages that introduce the ends of a link.
+        """Return a function: the cosine of the passages that introduce the two ends of a link.
 
-        Return None while vectors are missing. Only passages of this document count, so that the
-        result does not depend on other documents. If both ends are in one passage, it is unknown.
+        Return None while a chunk lacks its vector. Only passages of this document count, so that
+        other documents do not matter. If both ends are in one passage, the function returns None.
         """
         places = {name.text: at for name, at in reversed(stated.names) if at is not None}
         nodes = [NodeKind.CHUNK.node(chunk) for chunk in chunks]

@@ -92,7 +92,7 @@ class Phases:
     # Chunks
 
     def cut(self, states: Sequence[Pending] | None = None) -> None:
-        """Cut these states into chunks, or all that wait."""
+        """Cut these states, or all waiting ones if None; store the chunks, advance the states."""
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.CHUNKS)
         passages = self._store.chunks
         for waiting in self._waiting(Phase.CHUNKS) if states is None else (states,):
@@ -120,10 +120,11 @@ class Phases:
     # Embeddings
 
     def embed(self, encoder: Encoder, *, for_question: bool = False) -> int:
-        """Embed every chunk and fact. Return the number of chunks embedded.
+        """Store vectors for all chunks and facts that lack one. Return the number of the chunks.
 
-        One process at a time embeds, for all spaces; another one waits. A question embeds only the
-        chunks of its space, and does not wait.
+        One process at a time embeds, for all spaces; another one waits. With `for_question`, embed
+        only this space and do not wait: while another process embeds, do nothing and return 0 if
+        more than EMBEDDED_MEANWHILE chunks lack a vector.
         """
         space = self._space if for_question else None
         waits = None if for_question else self._report
@@ -136,14 +137,14 @@ class Phases:
                 pass
             with self._store.transaction():
                 self._store.chunks.set_embedded(encoder.model)
-            for batch in self._embedded():
+            for batch in self._waiting_for_vectors():
                 self._finish(encoder, batch)
         return done
 
     def embed_states(self, encoder: Encoder, states: Sequence[Pending], at_most: int) -> None:
-        """Embed at most `at_most` chunks of these states, in order.
+        """Store vectors for at most `at_most` chunks of these states, in order.
 
-        A state is finished when all its chunks have vectors.
+        A state whose chunks all have vectors is then marked as indexed.
         """
         chunks: dict[int, None] = {}
         whole = []
@@ -174,8 +175,8 @@ class Phases:
             yield batch
             last = batch[-1]
 
-    def _embedded(self) -> Iterator[list[Pending]]:
-        """Yield the states that still wait for vectors, after all chunks were embedded."""
+    def _waiting_for_vectors(self) -> Iterator[list[Pending]]:
+        """Yield the states in phase EMBEDDINGS, in batches. Their chunks are embedded already."""
         last = 0
         while batch := self._store.chunks.pending(
             Phase.EMBEDDINGS, self._space, BATCH_STATES, last
@@ -184,7 +185,7 @@ class Phases:
             last = batch[-1].state
 
     def _finish(self, encoder: Encoder, states: Sequence[Pending]) -> None:
-        """Weight the links of states whose chunks all have vectors, and mark them as indexed."""
+        """Weight the links of states and mark these as indexed; skip one that lacks vectors."""
         introducer, passages = Introducer(self._store, self._space), self._store.chunks
         if not states:
             return
@@ -201,7 +202,10 @@ class Phases:
                 passages.advance(pending.state, None)
 
     def embed_facts(self, encoder: Encoder, space: int | None) -> int:
-        """Embed one batch of facts of a space, or of all spaces. Return the number embedded."""
+        """Store vectors for one batch of facts that lack one, in a space or (None) in all.
+
+        Return the number of facts in the batch; 0 means that all have vectors.
+        """
         edges = self._store.edges
         batch = edges.unembedded(encoder.model, BATCH_TEXTS, space)
         texts = {NodeKind.EDGE.node(edge): [fact_words(*names)] for edge, *names in batch}
@@ -219,7 +223,7 @@ class Phases:
         what: str,
         total: int = 0,
     ) -> Iterator[list[tuple[int, bytes]]]:
-        """Yield the vectors of each node's texts, batch by batch.
+        """Yield (node, float16 vectors of all its texts, joined) for each node, batch by batch.
 
         Progress is reported for every node, because the callback may raise to stop. Texts may be
         read some batches ahead.
@@ -237,7 +241,7 @@ class Phases:
             yield rows
 
     def _embedded_texts(self, chunks: Sequence[int]) -> dict[int, list[str]]:
-        """Return the texts to embed per chunk: its text, and its sentences if early in a note."""
+        """Return the texts to embed by chunk node: its text and, early in a note, its sentences."""
         texts = self._store.chunks.texts(chunks)
         headings = self._store.chunks.headings(chunks)
         notes = self._store.chunks.first_of_notes(chunks, CHUNKS_WITH_SENTENCES)
@@ -283,14 +287,14 @@ class Phases:
         return [texts.get(number, "") for number in chunks]
 
     def _found(self, texts: Sequence[Sequence[str]]) -> list[Found]:
-        """Find the names in the chunks of many states together, which is faster for a model."""
+        """Return the names in each chunk of each state; all texts go to the extractor together."""
         find = partial(_find_names, self._store.meta("extractor") or DEFAULT_EXTRACTOR)
         parts = _parts([text for of_state in texts for text in of_state], BATCH_TEXTS)
         names = chain.from_iterable(self._spread(find, parts))
         return [[next(names) for _ in of_state] for of_state in texts]
 
     def match(self) -> None:
-        """Find all names in new chunks, and new names in old chunks."""
+        """Store the mentions of all names in new chunks, and of new names in old chunks."""
         links = self._store.mentions
         chunk_mark, name_mark = links.matched(self._space)
         new = links.names(self._space, name_mark)
@@ -304,7 +308,10 @@ class Phases:
         self._match_range("linking", names, chunk_mark, last_chunk, last_name)
 
     def _names_of(self, after: int, up_to: int) -> _NameDictionary:
-        """Return the names that chunks may mention. For few chunks, look up only their words."""
+        """Return the names that chunks with ids in (after, up_to] may mention.
+
+        For few chunks, these are the names made of their words; for many, all of the space.
+        """
         links = self._store.mentions
         few = links.chunks_between(self._space, after, up_to, NAMES_LOOKED_UP_CHUNKS + 1)
         if len(few) > NAMES_LOOKED_UP_CHUNKS:
@@ -330,7 +337,7 @@ class Phases:
     def _match_range(
         self, what: str, names: _NameDictionary, after: int, up_to: int, noted: int | None = None
     ) -> None:
-        """Find the names in the chunks with ids above `after` and up to `up_to`.
+        """Store the mentions of names in the chunks with ids above `after` and up to `up_to`.
 
         With `noted`, the id of the newest name, record the progress after each batch.
         """
@@ -381,7 +388,7 @@ class _NameDictionary:
     def mentions(
         self, chunks: Sequence[int], texts: Sequence[str], known: dict[tuple[int, int], bytes]
     ) -> list[tuple[int, int, bytes]]:
-        """Return new or changed mentions as (chunk, entity, positions), `known` ones included."""
+        """Return (chunk, entity, positions) of new or changed mentions; keep `known` positions."""
         places: dict[tuple[int, int], set[int]] = {}
         for match in self._matcher.match(texts):
             place = packed_place(match)
@@ -412,7 +419,7 @@ def packed_place(match: Match) -> int:
 
 
 def with_heading(heading: str, text: str) -> str:
-    """Return a text as it is embedded: with its heading before it."""
+    """Return a text as it is embedded: with its heading in front, unless it begins with that."""
     return f"{heading}. {text}" if heading and not text.startswith(heading) else text
 
 
@@ -426,7 +433,7 @@ def _parts(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
 
 
 def _cut_all(states: Sequence[tuple[Pending, str | None]]) -> list[_Cut]:
-    """Cut states into chunks, without the store and before anything is locked."""
+    """Cut states into chunks. This neither reads the store nor holds a lock."""
     return [_Cut(p) if content is None else _cut(p, content) for p, content in states]
 
 
@@ -452,7 +459,7 @@ def _find_names(extractor: str, texts: Sequence[str]) -> Found:
 
 
 def note_document(topic: str, content: str) -> Document:
-    """Read a note as Markdown, or as plain text if that would change its content."""
+    """Read a note as Markdown, or as plain text if Markdown would change its content."""
     title = stem_of(topic)
     plain = Document(topic, content, title=title, names=name_of(title, Origin.TITLE))
     try:

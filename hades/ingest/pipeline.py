@@ -58,11 +58,13 @@ class Pipeline:
         in_process: bool,
         ray: str | None,
     ) -> Summary:
-        """Ingest everything at these paths that is new or changed; with `history`, by commit.
+        """Ingest what is new or changed at these paths, and forget what is gone from them.
 
-        `source` replaces the path as the name of a single source. `in_process` reads without
-        worker processes and their limits. `ray` is the address of a Ray cluster whose workers read,
-        cut, encode and find names.
+        With `history`, a path is a repository, and each commit gives a state. `prefix` begins every
+        topic. With `fields`, which maps their fields, files are read as records. Only the given
+        `phases` run. A `dry_run` counts and writes nothing. `source` replaces the path as the name
+        of a single source. `in_process` reads without worker processes and their limits. `ray` is
+        the address of a Ray cluster whose workers read, cut, encode and find names.
         """
         phases = (phases,) if isinstance(phases, str) else tuple(phases)
         for phase in phases:
@@ -144,7 +146,7 @@ class Pipeline:
     def _look(
         self, root: Root, known: Mapping[str, bytes], summary: Summary, read: Read
     ) -> tuple[list[Item], dict[str, bytes]]:
-        """Return the new and changed items of a root, and the `known` topics that it lacks now."""
+        """Return the new and changed items, and the `known` topics that are gone ({} if unsure)."""
         forgotten = self._store.sources.forgotten(self._space, root.name)
         gone = dict(known)
         seen_all = True
@@ -192,7 +194,7 @@ class Pipeline:
         summary: Summary,
         dry_run: bool,
     ) -> None:
-        """Write a document, or record in the summary why it was skipped."""
+        """Write a document, unless `dry_run`; record in the summary what was done, or why not."""
         if isinstance(document, Bad):
             summary.skipped.append((document.where, document.why))
             return
@@ -218,7 +220,7 @@ class Pipeline:
             summary.added += old_topic is None and topic not in known
 
     def _refuse_foreign(self, root: Root, topic: str) -> None:
-        """Raise InvalidInput if the topic was written by hand or comes from another source."""
+        """Raise InvalidInput if a topic was written by hand or another existing source has it."""
         if not self._store.topics.exists(self._space, topic):
             return
         owner = self._store.sources.root_of(self._space, topic)
@@ -229,7 +231,7 @@ class Pipeline:
 
 
 def _read_items(items: Sequence[Item], read: Read) -> Iterator[Document | Bad]:
-    """Yield the documents of items, in order; several files are read at once."""
+    """Yield the document of each item, or a Bad, in order; several files are read at once."""
     wanted = {item.topic: item.fingerprint for item in items}
     for task, answer in read(dict.fromkeys(item.task for item in items)):
         if isinstance(answer, Bad):

@@ -45,7 +45,7 @@ class Task:
 
 
 def holds_many(path: Path, fields: Mapping[str, str] | None) -> bool:
-    """Return whether a path may hold many documents, without parsing all of it."""
+    """Return whether a path may hold many documents, by suffix and head; with `fields`, always."""
     suffix = path.suffix.lower()
     if fields is not None or suffix in _RECORD_SUFFIXES:
         return True
@@ -83,7 +83,7 @@ def read(task: Task) -> Iterator[Document | Bad]:
 
 
 def _documents(path: Path, task: Task) -> Iterator[Document | Bad]:
-    """Read a source that may hold many documents."""
+    """Return an iterator over a source's documents. Raise Unreadable if no reader fits."""
     # Imported here, because most workers read other files and should start fast.
     from hades.ingest.readers.arxiv import looks_like_paper, read_arxiv
     from hades.ingest.readers.chats import looks_like_chat, read_chats
@@ -109,7 +109,7 @@ def _documents(path: Path, task: Task) -> Iterator[Document | Bad]:
 
 
 def _marked(documents: Iterable[Document | Bad]) -> Iterator[Document | Bad]:
-    """Pack records, each with a fingerprint of its content and tags."""
+    """Yield documents packed, each with a fingerprint of its content and tags; pass on a Bad."""
     for document in documents:
         if isinstance(document, Bad):
             yield document

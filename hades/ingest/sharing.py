@@ -33,7 +33,10 @@ _FACTS: _Queue = (0, 0)
 
 
 def small_share(store: Store, space: int) -> list[Pending]:
-    """Return the states that a question in a space indexes first, alternating between actors."""
+    """Return the states that a question in a space indexes first, alternating between actors.
+
+    These are small states of actors with few waiting; none if very many wait in the space.
+    """
     if store.waiting.are_many(space):
         return []
     small = [p for p in store.waiting.in_turn(space, WORDS_AT_ONCE + 1) if p.rank in _SMALL]
@@ -48,15 +51,15 @@ def small_share(store: Store, space: int) -> list[Pending]:
 
 
 def few_facts(store: Store, space: int, model: str) -> bool:
-    """Return whether some facts of a space have no vector, few enough for a question to embed."""
+    """Return whether a question should embed facts of its space: a few, not many, lack a vector."""
     waiting = len(store.edges.unembedded(model, BATCH_TEXTS + 1, space))
     return 0 < waiting <= BATCH_TEXTS
 
 
 def index_share(store: Store, space: int, phases: Phases, encoder: Encoder, lock: Lock) -> None:
-    """Index only the states and facts that a question in this space waits for."""
+    """Index only what a question in this space waits for; match names only if `lock` is free."""
     unread = [p for p in small_share(store, space) if p.rank == Rank.SMALL_WORDS]
-    _find_words(store, phases, unread[:BATCH_STATES])
+    _cut_and_introduce(store, phases, unread[:BATCH_STATES])
     # A thread that holds the lock matches these names too.
     if lock.acquire(blocking=False):
         try:
@@ -70,7 +73,11 @@ def index_share(store: Store, space: int, phases: Phases, encoder: Encoder, lock
 
 
 class Background:
-    """A background run that indexes the waiting states and facts of all spaces, queue by queue."""
+    """A run that indexes the waiting states and facts of all spaces.
+
+    Each space and actor has a queue, and all facts share one; the queue that has used the least
+    time is next.
+    """
 
     def __init__(
         self,
@@ -92,14 +99,14 @@ class Background:
         self._spent_s: dict[_Queue, float] = {}
 
     def run(self) -> None:
-        """Index until nothing waits."""
+        """Index in this thread until nothing waits, then embed chunks that still lack a vector."""
         while self.turn():
             pass
         # Chunks may lack vectors although no state waits, as after an import.
         self._phases(self._space).embed(self._encoder)
 
     def turn(self) -> bool:
-        """Index a batch of the queue that has used the least time. Return False if all is done."""
+        """Index a batch of the queue that has used the least time. Return False if none waits."""
         queues = _queues(self._store.waiting.in_turn(None, BATCH_STATES))
         if self._store.edges.unembedded(self._encoder.model, 1):
             queues[_FACTS] = []
@@ -120,7 +127,7 @@ class Background:
         if queue != _FACTS and states[0].rank in _WORDS:
             is_large = states[0].rank == Rank.LARGE_WORDS
             same = [pending for pending in states if pending.rank == states[0].rank]
-            _find_words(self._store, phases, same[:1] if is_large else same)
+            _cut_and_introduce(self._store, phases, same[:1] if is_large else same)
             with self._lock:
                 phases.match()
             return
@@ -136,14 +143,14 @@ _WORDS = (Rank.SMALL_WORDS, Rank.LARGE_WORDS)
 
 
 def _queues(states: Sequence[Pending]) -> dict[_Queue, list[Pending]]:
-    """Group states by queue and keep their order."""
+    """Return the states by space and actor, in the given order."""
     queues: dict[_Queue, list[Pending]] = {}
     for pending in states:
         queues.setdefault((pending.space, pending.actor), []).append(pending)
     return queues
 
 
-def _find_words(store: Store, phases: Phases, states: Sequence[Pending]) -> None:
-    """Cut states into chunks and find the names that they introduce."""
+def _cut_and_introduce(store: Store, phases: Phases, states: Sequence[Pending]) -> None:
+    """Cut states into chunks and store the names and links that they introduce."""
     phases.cut([pending for pending in states if pending.phase in (Phase.CHUNKS, Phase.LARGE)])
     phases.introduce([store.waiting.already_cut(states)])

@@ -149,7 +149,7 @@ def _work(
 def reading_spread(spread: Spread, read_here: Read) -> Read:
     """Return a function that reads files on workers, which get the bytes and not the paths.
 
-    A file of many documents is one long stream and is read with `read_here`.
+    A file that may hold many documents, is too large or cannot be opened is left to `read_here`.
     """
 
     def read(tasks: Iterable[Task]) -> Iterator[tuple[Task, Answer]]:
@@ -165,7 +165,7 @@ def reading_spread(spread: Spread, read_here: Read) -> Read:
 
 
 def _loaded(task: Task) -> Task:
-    """Add the bytes of its file to a task, unless it has many documents or cannot be read."""
+    """Return a task with the bytes of its file; unchanged if `many`, too large or unreadable."""
     if task.many or task.data is not None:
         return task
     try:
@@ -197,11 +197,11 @@ class LoadedElsewhere:
 
     @classmethod
     def of(cls, setting: str, here: Encoder) -> LoadedElsewhere:
-        """Describe the encoder of this process, which the setting names."""
+        """Return a stand-in for the encoder `here`, which a worker loads by the setting."""
         return cls(setting, here.model, here.dims, here.max_tokens)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Return a unit vector per text, in order."""
+        """Return a unit vector per text, in order; Unavailable if the worker's model differs."""
         encoder = _encoder(self.setting)
         if encoder.model != self.model:
             raise Unavailable(f"A Ray worker has the encoder {encoder.model}, not {self.model}.")

@@ -16,10 +16,10 @@ LOOK_EVERY_S = 0.2
 
 @contextmanager
 def turn(folder: Path, work: str, report: Progress | None) -> Iterator[bool]:
-    """Try to lock a folder and yield whether this process has the turn.
+    """Try to lock a folder, and yield whether this process has the lock until the block ends.
 
-    With `report`, wait for the turn and report that meanwhile. The folder itself is locked, so no
-    lock file is left behind. The system releases the lock when the process ends.
+    With `report`, wait until it has the lock, and report that `work` waits. The folder itself is
+    locked, so no lock file is left behind. The system releases the lock when the process ends.
     """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -21,17 +21,17 @@ NO_FILE = "It is neither a file nor a folder."
 LEADS_OUT = "It is a link that leads out of the folder: --follow-links takes it in."
 
 Found = tuple[Path, str]
-"""A file, and why it cannot be read; empty if it probably can."""
+"""A path and the reason why it cannot be read; empty for a file that probably can."""
 Rules = list[tuple[Path, list[IgnoreRule]]]
 
 
 def walk(root: Path, *, follow_links: bool = False) -> Iterator[Found]:
-    """Yield the files below a folder, in a stable order, and the paths that cannot be read."""
+    """Yield the files below a folder, sorted, and the paths that cannot be read, with reasons."""
     yield from _below(root, [], root.resolve(), set() if follow_links else None)
 
 
 def _below(folder: Path, rules: Rules, root: Path, walked: set[Path] | None) -> Iterator[Found]:
-    """Walk one folder. `walked` are the real folders so far; None if links are not followed."""
+    """Walk a folder and those below. `walked` are real folders so far; None: follow no links."""
     try:
         if walked is not None:
             if (real := folder.resolve()) in walked:

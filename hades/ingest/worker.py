@@ -57,13 +57,13 @@ def _receive(file: IO[bytes], at_most: int) -> tuple[dict[str, Any], str, bytes]
 
 
 def send_task(file: IO[bytes], task: Task) -> None:
-    """Ask a worker to read a source."""
+    """Write a task to the standard input of a worker."""
     header = {name: getattr(task, name) for name in _TASK}
     _send(file, {**header, "has_data": task.data is not None}, more=task.data or b"")
 
 
 def receive_answers(file: IO[bytes], at_most: int) -> Iterator[Document | Bad]:
-    """Yield the answers of a worker to one task; an answer has at most `at_most` bytes."""
+    """Yield a worker's answers to a task; raise NoAnswer if it ends or one has too many bytes."""
     while True:
         header, content, outline = _receive(file, at_most)
         if not header:
@@ -93,7 +93,7 @@ def _send_answer(file: IO[bytes], answer: Document | Bad) -> None:
 
 
 def main(seconds: float, memory_mb: int, text_mb: int) -> None:
-    """Read sources until there are no more, or too much memory is held."""
+    """Read tasks and write answers until there are no more tasks or too much memory is held."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     # macOS has this limit but refuses to set it.

@@ -64,7 +64,7 @@ class Workers:
             _end(process)
 
     def read(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Answer]]:
-        """Yield the answers of the sources, in order; a few sources are read ahead."""
+        """Yield each task with each of its documents, or with a Bad, in the order of the tasks."""
         if self._in_process:
             yield from ((task, answer) for task in tasks for answer in read(task))
             return
@@ -91,7 +91,7 @@ class Workers:
                 yield task, answer
 
     def _work(self, task: Task, answers: Answers) -> None:
-        """Have a worker read a source and pass its answers on; runs in a thread."""
+        """Have a worker read a source, and put its answers, then None, into the queue `answers`."""
         at_most = (4 * self._settings.ingest_text_mb + ANSWER_MB_BESIDE_TEXT) * 2**20
         try:
             while True:
@@ -148,7 +148,7 @@ class Workers:
 
 
 def _end(process: subprocess.Popen[bytes]) -> int:
-    """Wait for a worker to end, or kill it after 1 s. Return its exit code."""
+    """Close the streams of a worker, wait 1 s for its end, then kill it. Return its exit code."""
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             with suppress(OSError):

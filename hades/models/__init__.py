@@ -1,1 +1,1 @@
-"""Models: encoders that make vectors, extractors that find names."""
+"""Models: encoders make vectors, extractors find names, chat models write text."""

@@ -41,7 +41,7 @@ class _BoundedTransport(httpx2.AsyncHTTPTransport):
 
 
 def bounded_client(at_most: int) -> httpx2.AsyncClient:
-    """Return a client without proxies or redirects that reads at most `at_most` bytes per reply."""
+    """Return a client without proxies or redirects; a reply above `at_most` bytes is an error."""
     return openai.DefaultAsyncHttpxClient(
         transport=_BoundedTransport(at_most), trust_env=False, follow_redirects=False
     )

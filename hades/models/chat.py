@@ -42,7 +42,7 @@ DEFAULT = "default"
 
 
 class UnusableReply(Unavailable):
-    """The reply of the model failed the checks, also after the retry."""
+    """The model replied, but its reply is empty, not JSON or, even after a retry, not valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ def _count(name: str, **more: Any) -> None:
 
 
 def open_chat_model(name: str = DEFAULT) -> ChatModel:
-    """Return the model of a name. `default` tries all models of the settings in order.
+    """Return a model by its name in the settings; `default` tries all of them in order.
 
-    No request is sent yet.
+    No request is sent yet. Raise InvalidInput for another name, Unavailable without any model.
     """
     from hades.settings import load_settings
 
@@ -110,7 +110,7 @@ def open_chat_model(name: str = DEFAULT) -> ChatModel:
 
 
 class ChatModel:
-    """A model, and others to try if it is unavailable or gives no usable reply."""
+    """A model, and others to try in order if it fails or gives no usable reply."""
 
     def __init__(self, models: Sequence[ModelSetting]) -> None:
         self._models = tuple(models)
@@ -121,7 +121,7 @@ class ChatModel:
         return self._models[0].name
 
     def room(self, instructions: str, *, max_tokens: int) -> int:
-        """Return how many of our tokens of text fit into the first model's window."""
+        """Return how many tokens, by our count, the first model's window has left for a text."""
         taken = self.estimate(instructions, "", max_tokens=max_tokens)
         left = self._models[0].context_tokens - taken.prompt_tokens - max_tokens
         return int(left * OUR_TOKENS)
@@ -132,14 +132,14 @@ class ChatModel:
         return _usage(self._models[0], prompt, max_tokens, 0.0)
 
     def complete(self, instructions: str, text: str, *, max_tokens: int) -> tuple[str, Usage]:
-        """Return the reply to a text."""
+        """Send instructions and a text. Return the reply and its usage."""
         sent = instructions, text, max_tokens
         return self._first(*sent, lambda endpoint: endpoint.ask(instructions, [text], max_tokens))
 
     def complete_json(
         self, instructions: str, text: str, schema: type[T], *, max_tokens: int
     ) -> tuple[T, Usage]:
-        """Return a reply as an object of a schema. If it is invalid, ask once more."""
+        """Like `complete`, but return an object of a schema. If it is invalid, ask once more."""
         sent = instructions, text, max_tokens
         return self._first(*sent, lambda endpoint: endpoint.ask_json(*sent, schema))
 
@@ -181,7 +181,7 @@ class _Endpoint:
     def ask(
         self, instructions: str, texts: Sequence[str], max_tokens: int, **more: Any
     ) -> tuple[str, Usage]:
-        """Return the reply to a conversation. `texts` are the user's and the model's in turn."""
+        """Return the reply to a conversation; `texts` alternate between user and model."""
         roles = ("user", "assistant")
         messages = [{"role": "system", "content": _encodable(instructions)}]
         for at, text in enumerate(texts):

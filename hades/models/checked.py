@@ -59,7 +59,10 @@ def checked_reply(
     max_tokens: int,
     dry_run: bool = False,
 ) -> CheckedReply:
-    """Return the checked reply of a model to a text. A dry run only estimates the tokens."""
+    """Return a model's reply to a text, checked against `sources` by number.
+
+    If the model fails, `why` has the error. A dry run only estimates the usage.
+    """
     if dry_run:
         usage = model.estimate(instructions, text, max_tokens=max_tokens)
         return CheckedReply(usage=usage, why="a dry run does not ask the model")

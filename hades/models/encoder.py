@@ -23,11 +23,11 @@ MINILM_MAX_TOKENS = 256
 
 
 class Encoder(Protocol):
-    """The interface of an encoder."""
+    """The interface of a text encoder: it turns texts into unit vectors."""
 
     @property
     def model(self) -> str:
-        """The name of its vectors. Encoders with the same name give comparable vectors."""
+        """The name of the model. Vectors of encoders with the same name are comparable."""
 
     @property
     def dims(self) -> int:
@@ -54,7 +54,7 @@ def _minilm() -> MiniLM:
 
 
 def count_tokens(texts: Sequence[str]) -> list[int]:
-    """Return the tokens of each text for the built-in encoder, without special tokens."""
+    """Return the number of tokens of each text for the built-in encoder, without special ones."""
     return _minilm().count_tokens(texts)
 
 
@@ -74,12 +74,12 @@ def load_encoder(setting: str = "minilm") -> Encoder:
 
 
 def hop_encoder(encoder: Encoder) -> Encoder | None:
-    """Return the encoder's companion that reads a question with a passage, or None."""
+    """Return the encoder's companion that encodes a question joined with a passage, or None."""
     return encoder.hop if isinstance(encoder, FolderEncoder) else None
 
 
 def wait_until_loaded(encoder: Encoder) -> None:
-    """Wait until a model on disk is loaded. Other encoders are always ready."""
+    """Load a model on disk, or wait until it is loaded. Other encoders are always ready."""
     if isinstance(encoder, FolderEncoder):
         encoder.load()
 

@@ -80,7 +80,7 @@ class FolderEncoder:
 
     @cached_property
     def hop(self) -> FolderEncoder | None:
-        """Its companion that reads a question together with a passage, or None."""
+        """The companion encoder for a question joined with a passage, or None."""
         graph = self._folder / HOP_GRAPH
         if not graph.is_file():
             return None
@@ -95,7 +95,7 @@ class FolderEncoder:
         return self._max_tokens or _read_max_tokens(self._folder)
 
     def load(self) -> None:
-        """Load what a question needs, or wait until another thread has loaded it."""
+        """Load the tokenizer and the graph, or wait until another thread has loaded them."""
         self._tokenise([""])
         self._session(_threads_per_text())
 

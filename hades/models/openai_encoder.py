@@ -137,6 +137,6 @@ class OpenAIEncoder:
 
 
 def _asked_wait(response: httpx.Response) -> float | None:
-    """Return the Retry-After header in seconds, or None if it is missing or a date."""
+    """Return the Retry-After header in seconds, capped; None if it is missing or a date."""
     asked = response.headers.get("retry-after", "")
     return min(float(asked), LONGEST_WAIT_SECONDS) if asked.isdigit() else None

@@ -119,7 +119,7 @@ def answer_lines(answer: Answer) -> PlainText:
         affects.add(Reason.BUDGET_EXHAUSTED)
     yield from reason_lines(note for note in found.reasons if note.reason in affects)
     labels = {label for sentence in answer.sentences for label in sentence.labels}
-    for label in sorted(labels, key=_place):
+    for label in sorted(labels, key=_label_order):
         yield TextLine(f"{label} {_source(label, found)}", style="quiet")
     if answer.fallback:
         yield TextLine(f"extracted, since the model did not help: {flat(answer.fallback)}")
@@ -133,7 +133,7 @@ def answer_lines(answer: Answer) -> PlainText:
 
 
 def reason_lines(diagnostics: Iterable[Diagnostic], *, explain: bool = False) -> list[TextLine]:
-    """Say what affects an answer, each thing once; with `explain`, every diagnostic as recorded."""
+    """Return a line for each reason that affects an answer; with `explain`, for every reason."""
     told = [str(note) if explain else _plain(note) for note in diagnostics]
     return [TextLine(line, style="warning") for line in dict.fromkeys(told) if line]
 
@@ -143,7 +143,7 @@ def _plain(diagnostic: Diagnostic) -> str:
 
 
 def nothing_found(found: Recall) -> TextLine:
-    """Say that nothing answers, and what to do."""
+    """Return a line that says that nothing was found, and what to do."""
     reasons = _reasons(found)
     if Reason.NOTHING_KNOWN in reasons and Reason.NOT_INDEXED not in reasons:
         return nothing_remembered(past=any((found.valid, found.known, found.time)))
@@ -151,7 +151,7 @@ def nothing_found(found: Recall) -> TextLine:
 
 
 def nothing_remembered(*, past: bool) -> TextLine:
-    """Say that a space is empty, or was at a time."""
+    """Return a line that says that a space is empty or, with `past`, was so at that time."""
     if past:
         return TextLine("Nothing was remembered here at that time.")
     return TextLine("Nothing is remembered here yet: `remember` writes the first note.")
@@ -183,7 +183,7 @@ def path_lines(paths: Sequence[Path], *, explain: bool = False) -> PlainText:
 
 @writes(WorkingMemory)
 def working_memory_lines(found: WorkingMemory) -> PlainText:
-    """Show what to have in mind as a model reads it, then what was left out."""
+    """Show a working memory as a model reads it, then its tokens and what was left out."""
     yield TextBody(found.context, stored=False)
     yield TextLine("")
     yield TextLine(f"{found.tokens:,} tokens of {found.budget:,}", style="quiet")
@@ -225,7 +225,7 @@ def _beginning(chunk: Chunk) -> TextLine:
 
 
 def _time(found: Recall) -> list[TextLine]:
-    """Say how the time in the words of a question was understood."""
+    """Return a line about how the time in a question was understood; [] without a time."""
     return [] if found.time is None else [TextLine(f"Time: {flat(str(found.time))}", style="time")]
 
 
@@ -244,14 +244,14 @@ def _edge(fact: Fact) -> str:
     return f"{cite}  {evidence}" if fact.edge.id > 0 and evidence else cite
 
 
-def _place(label: str) -> tuple[bool, int]:
+def _label_order(label: str) -> tuple[bool, int]:
     """Return the sort key of a label: facts first, then passages, by number."""
     return label[1] != "F", int(label.strip("[F]"))
 
 
 def _source(label: str, found: Recall) -> str:
     """Describe the fact or passage of a label."""
-    is_passage, number = _place(label)
+    is_passage, number = _label_order(label)
     if not is_passage:
         fact = found.facts[number - 1]
         return f"{_edge(fact)}, {_belief(fact.belief)}"
@@ -269,7 +269,7 @@ def _strength(strength: Strength) -> str:
 
 
 def _stages(found: Recall) -> Iterator[TextLine]:
-    """Draw the stages as a chart over time, then the conveyance."""
+    """Yield a chart of the stages over time, then the conveyance."""
     whole = max((stage.begun_ms + stage.ms for stage in found.telemetry), default=0.0) or 1e-9
     width = max((len(stage.stage) for stage in found.telemetry), default=0)
     yield TextLine("stages", style="head")
@@ -287,7 +287,7 @@ def _stages(found: Recall) -> Iterator[TextLine]:
 
 
 def _bar(start: float, share: float) -> str:
-    """Draw the time of a stage within the whole; even the shortest gets a mark."""
+    """Return a bar for a stage, by its start and length as shares of the whole time."""
     first = min(int(start * BAR_CHARACTERS), BAR_CHARACTERS - 1)
     length = min(max(round(share * BAR_CHARACTERS), 1), BAR_CHARACTERS - first)
     return (" " * first + "█" * length).ljust(BAR_CHARACTERS)

@@ -48,7 +48,7 @@ def fact_change_lines(done: FactChange) -> PlainText:
 
 @writes(RelationChange)
 def relation_change_lines(turn: RelationChange) -> PlainText:
-    """Say when a relation was replaced by another, and by which."""
+    """Say when a relation ended, and which one replaced it, if any."""
     return _changed(turn.at, [turn.before], [turn.after] if turn.after else [], None)
 
 
@@ -94,7 +94,7 @@ def mention_lines(mentions: Iterable[Mentioned]) -> PlainText:
 
 @writes(Resolution)
 def resolution_lines(found: Resolution) -> PlainText:
-    """Say which names were, or would be, merged and joined."""
+    """List the names that were, or would be, merged, left apart or joined, then the counts."""
     would = "would be " if found.dry_run else ""
     for pairs, what in (
         (found.merged, f"{would}merged into"),

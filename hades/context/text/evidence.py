@@ -30,7 +30,7 @@ def passage_line(number: int, passage: Passage) -> str:
 
 
 def place_line(number: int, chunk: Chunk, where: str) -> str:
-    """Return a chunk's topic and version, the place `where`, and its own heading."""
+    """Return a line: `[number] topic@version`, the text `where`, and the chunk's own heading."""
     topic = shown_name(chunk.topic)
     if len(topic) > HEAD_CHARACTERS_AT_MOST:
         topic = ELLIPSIS + topic[-HEAD_CHARACTERS_AT_MOST:]

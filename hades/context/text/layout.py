@@ -59,7 +59,7 @@ WRITERS: dict[Any, Callable[..., PlainText]] = {}
 
 
 def writes(kind: Any) -> Callable[[Writer], Writer]:
-    """Register a function as the writer of results of this type."""
+    """Return a decorator that registers a function as the writer of results of type `kind`."""
 
     def declare(writer: Writer) -> Writer:
         WRITERS[kind] = writer
@@ -74,17 +74,17 @@ def joined(lines: PlainText) -> str:
 
 
 def flat(text: str) -> str:
-    """Return a text on one line."""
+    """Return a text on one line, with single spaces for all white space."""
     return " ".join(text.split())
 
 
 def excerpt(text: str, at_most: int = EXCERPT_CHARACTERS) -> str:
-    """Return the beginning of a text."""
+    """Return the first `at_most` characters of a text, with an ellipsis if it is longer."""
     return text if len(text) <= at_most else f"{text[:at_most]}…"
 
 
 def indented(text: str) -> str:
-    """Return stored text as a model reads it: no line of it begins at the margin."""
+    """Return stored text with a space before each line, so that none begins at the margin."""
     return "\n".join(f" {line}" if line.strip() else "" for line in text.splitlines())
 
 
@@ -94,19 +94,19 @@ def shown(head: str, text: str) -> str:
 
 
 def shown_name(name: str) -> str:
-    """Return a name on one line, in quotes if it has characters of a head line."""
+    """Return a name on one line, in quotes if it has characters that separate parts of a line."""
     name = flat(name)
     return json.dumps(name, ensure_ascii=False) if _MORE_THAN_A_NAME.search(name) else name
 
 
 def shown_cite(cite: str) -> str:
-    """Return a citation, `topic@2` or `topic@2#0`, on one line, with its topic as a name."""
+    """Return a citation, `topic@2` or `topic@2#0`, with its topic as `shown_name` writes it."""
     topic, *_ = read_cite(cite)
     return shown_name(topic) + cite[len(topic) :]
 
 
 def read_cite(cite: str) -> tuple[str, int | None, int | None]:
-    """Return the topic, the version and the passage number that a citation names."""
+    """Return the topic, version and passage number of a citation; None for parts it lacks."""
     cited = _CITED.fullmatch(cite)
     if cited is None:
         return cite, None, None
@@ -124,6 +124,6 @@ def since_until(since: datetime, until: datetime | None) -> str:
 
 
 def held_days(held: State | Passage) -> str:
-    """Say on which days a state or passage held: `2024-01-10 to 2024-02-20`, or since when."""
+    """Return the first and last day of a state or passage, or only the first if it holds."""
     until = f" to {held.valid_to:%Y-%m-%d}" if held.valid_to else ""
     return f"{held.valid_from:%Y-%m-%d}{until}"

@@ -18,7 +18,7 @@ BEGINNING_CHARACTERS = 100
 
 
 def beginning(text: str) -> str:
-    """Return the first words of a text, on one line."""
+    """Return the first BEGINNING_CHARACTERS of a text, on one line."""
     return flat(text)[:BEGINNING_CHARACTERS]
 
 

@@ -12,7 +12,7 @@ from hades.domain.topics import Diff, State, Topic
 
 @writes(State)
 def state_lines(state: State, content: str | None = None) -> PlainText:
-    """Show a state: a line about it, then its content, or the given part of it."""
+    """Show a state: a line about it, then `content`, by default its own, unless forgotten."""
     details = ["forgotten"] if state.forgotten else []
     details.append(since_until(state.valid_from, state.valid_to))
     if state.recorded_at != state.valid_from:

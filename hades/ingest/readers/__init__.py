@@ -55,7 +55,7 @@ _BY_SUFFIX = {suffix: entry for entry in READERS for suffix in entry.suffixes.sp
 
 
 def reader_for(path: Path, rooted: str = "") -> Reader | None:
-    """Return the reader for a file, or None if there is none.
+    """Return the reader for a file by its suffix, or None. The file is not opened.
 
     A name without a suffix (README, LICENSE) is read as plain text, unless it is hidden
     (.DS_Store). `rooted` is the path of a source file from the root of its package.

@@ -60,7 +60,7 @@ def looks_like_paper(fields: dict[str, Any]) -> bool:
 
 
 def read_arxiv(path: Path) -> Iterator[Document | Bad]:
-    """Yield every paper of the file as a document `arxiv/<id>`."""
+    """Yield every paper of the file as a document `arxiv/<id>`, or a Bad if it is not valid."""
     yield from converted(read_records(path), _paper)
 
 
@@ -150,7 +150,7 @@ def _written_id(fields: dict[str, Any]) -> str:
 
 
 def _line(record: Record, name: str) -> str:
-    """Return a field as one line, because metadata is wrapped at any place."""
+    """Return a field as one line, because its line breaks have no meaning; "" if missing."""
     return " ".join(plain_letters(text_field(record, name) or "").split())
 
 
@@ -177,7 +177,7 @@ def _categories(record: Record) -> tuple[str, ...]:
 
 
 def _first_time(record: Record) -> datetime | None:
-    """Return when the first version was submitted."""
+    """Return when the first version was submitted, else the date of the update, or None."""
     versions = record.fields.get("versions")
     first = versions[0] if isinstance(versions, list) and versions else None
     written = first.get("created") if isinstance(first, dict) else record.fields.get("created")
@@ -194,7 +194,7 @@ def _metadata(record: Record, own_id: str, authors: tuple[str, ...]) -> dict[str
 
 
 def plain_letters(text: str) -> str:
-    r"""Return the text with accents and escaped signs as Unicode. Formulas stay as they are.
+    r"""Return the text with LaTeX accents and escaped signs as Unicode; formulas stay unchanged.
 
     >>> plain_letters(r"Paul Erd\H{o}s, Ren\'e Schr{\"o}dinger, R\&D")
     'Paul Erdős, René Schrödinger, R&D'

@@ -57,7 +57,7 @@ Sessions = Iterator[ChatSession | Bad]
 
 
 def make_turn(speaker: str, text: str, when: object = None, turn_id: object = None) -> ChatTurn:
-    """Make a turn. `when` is parsed if possible, else kept as text."""
+    """Return a turn with trimmed texts. A `when` that cannot be parsed is kept in `written`."""
     time = read_written_time(when)
     unread = when.strip() if isinstance(when, str) and time is None else ""
     return ChatTurn(
@@ -72,7 +72,7 @@ def make_turn(speaker: str, text: str, when: object = None, turn_id: object = No
 def _session(
     record: Record, name: object, turns: Sequence[ChatTurn], title: object
 ) -> ChatSession | None:
-    """Return a conversation as one session, or None if it has no turns."""
+    """Return a conversation as one session, None without turns; InvalidInput without a name."""
     if not isinstance(name, str | int | float) or not str(name):
         raise InvalidInput("The conversation has no id.")
     shown = " ".join(title.split()) if isinstance(title, str) else ""
@@ -86,7 +86,7 @@ class Gathered:
         self._sessions: dict[tuple[str, str], tuple[str, list[ChatTurn]]] = {}
 
     def of(self, where: str, conversation: str, session: str = "") -> list[ChatTurn]:
-        """Return the list of turns of a session, which begins at `where` if it is new."""
+        """Return the turns of a session, to append to. `where` is the place of its first turn."""
         return self._sessions.setdefault((conversation, session), (where, []))[1]
 
     def sessions(self) -> Iterator[ChatSession]:
@@ -99,7 +99,7 @@ class Gathered:
 
 
 def turn_records(path: Path) -> Sessions:
-    """Read turn records into sessions."""
+    """Yield a Bad for each invalid turn record, then all sessions."""
     gathered = Gathered()
 
     def gather(record: Record) -> None:
@@ -138,7 +138,7 @@ def _without_inserted(text: str) -> str:
 
 
 def _spoken_text(content: object) -> str:
-    """Return the text of a message content, which is a text or a list of parts."""
+    """Return the text of a message, given as a text or a list of parts; "" if it has none."""
     if isinstance(content, str):
         return content.strip()
     if not isinstance(content, list):
@@ -153,7 +153,7 @@ def _spoken_text(content: object) -> str:
 
 
 def chatgpt(path: Path) -> Sessions:
-    """Read a ChatGPT export: the current branch of each tree of messages."""
+    """Yield a session per conversation of a ChatGPT export: its current branch of messages."""
 
     def read(record: Record) -> ChatSession | None:
         chat = record.fields
@@ -169,7 +169,7 @@ def chatgpt(path: Path) -> Sessions:
 
 
 def _branch(nodes: dict[str, Any], current: object) -> list[dict[str, Any]]:
-    """Return the messages from the root to the current one, or to the latest if that is missing."""
+    """Return the messages from the root to `current`, or to the latest leaf if it is unknown."""
     messages = {
         key: node["message"] if isinstance(node.get("message"), dict) else {}
         for key, node in nodes.items()
@@ -211,7 +211,7 @@ def _chatgpt_turn(message: dict[str, Any]) -> ChatTurn | None:
 
 
 def claude(path: Path) -> Sessions:
-    """Read a Claude export."""
+    """Yield a session per conversation of a Claude export."""
 
     def read(record: Record) -> ChatSession | None:
         chat = record.fields
@@ -232,7 +232,7 @@ def claude(path: Path) -> Sessions:
 
 
 def messages(path: Path) -> Sessions:
-    """Read a list of `{role, content}`, or objects with `messages`."""
+    """Yield one session of all `{role, content}` records, and one per object with `messages`."""
     loose: list[ChatTurn] = []
 
     def read(record: Record) -> ChatSession | None:
@@ -264,12 +264,12 @@ def _message_turn(message: object) -> ChatTurn | None:
 
 
 def is_transcript_line(value: dict[str, Any]) -> bool:
-    """Return whether this is a turn in a Claude Code transcript."""
+    """Return whether a record is a turn in a Claude Code transcript."""
     return value.get("type") in ("user", "assistant") and isinstance(value.get("message"), dict)
 
 
 def transcript(path: Path) -> Sessions:
-    """Read a Claude Code transcript without tools, thinking and side chains."""
+    """Yield the sessions of a Claude Code transcript, without tools, thinking and side chains."""
     gathered = Gathered()
     last_message: object = None
 

@@ -33,7 +33,7 @@ def looks_like_chat(path: Path) -> bool:
 
 
 def read_chats(path: Path, prefix: str) -> Iterator[Document | Bad]:
-    """Yield every session as a document `prefix/conversation/session`."""
+    """Yield each session as a document `prefix/conversation/session`, or a Bad if not valid."""
     read_sessions = _form(path)
     if read_sessions is None:
         raise Unreadable(f"{path} is not a conversation in a known format.")
@@ -44,7 +44,7 @@ def read_chats(path: Path, prefix: str) -> Iterator[Document | Bad]:
 
 
 def _form(path: Path) -> ReadSessions | None:
-    """Return the function that reads this format, or None if it is not a conversation."""
+    """Return the function that reads the format of a path, or None if it is not a chat."""
     if path.is_dir():
         return messengers.slack_folder if messengers.is_slack_folder(path) else None
     if path.suffix.lower() == ".txt":
@@ -116,7 +116,7 @@ def _document(session: ChatSession, prefix: str) -> Document:
 
 
 def _names(speaker: str) -> tuple[IntroducedName, ...]:
-    """Return the speaker as a name, or nothing if it is a role."""
+    """Return the speaker as the only name, or () if it is a role such as `user`."""
     is_role = speaker.casefold() in ROLES
     return () if is_role else (IntroducedName(speaker, Origin.SPEAKER, "person"),)
 

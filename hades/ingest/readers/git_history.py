@@ -95,7 +95,7 @@ def _text(contents: subprocess.Popen[bytes], path: str, blob: bytes) -> bytes | 
 
 
 def _latest(repo: Path, since: str | None) -> datetime:
-    """Return the latest time of the commits that were read before."""
+    """Return the latest time of the commits up to `since`, or 1970 without it."""
     known = _ask(repo, "log", "--first-parent", "--format=%ct", since).stdout if since else b""
     return max(map(_time, known.split()), default=_time(b"0"))
 
@@ -172,7 +172,7 @@ def _ask(repo: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
 
 @contextmanager
 def _running(repo: Path, command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a git process, end it afterwards, and raise Unreadable if it failed."""
+    """Yield a running git process; end it afterwards, and raise Unreadable if it failed."""
     with tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(
             ("git", "-C", str(repo), *command),

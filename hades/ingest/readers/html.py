@@ -66,7 +66,7 @@ def _markup(raw: bytes, topic: str) -> tuple[str, dict[str, str]]:
 
 
 def _named_encoding(raw: bytes) -> str:
-    """Return the encoding that the page declares, or nothing if it is unknown or UTF-8."""
+    """Return the encoding that the page declares, or "" for none, an unknown one or UTF."""
     named = _CHARSET.search(raw, 0, CHARSET_WITHIN_BYTES)
     if named is None:
         return ""

@@ -71,7 +71,7 @@ class _MarkdownPart:
 
 
 def read_markdown(raw: bytes, topic: str) -> Document:
-    """Read a Markdown file. Its title is its first `#` heading, its front matter or its name."""
+    """Read a Markdown file. Its title is its first `#` heading, else the front matter's or name."""
     content, metadata = decode(raw, topic)
     front = front_matter(content)
     parts = list(_parts(content, front.end))
@@ -91,7 +91,7 @@ def read_markdown(raw: bytes, topic: str) -> Document:
 
 
 def name_of(text: str, origin: Origin, kind: str = "concept") -> tuple[IntroducedName, ...]:
-    """Return the text as a name, or nothing if it is too long, has no letters or is generic."""
+    """Return the text as the only name; () if it is too long, has no letters or is generic."""
     text = one_line(text, NAME_CHARACTERS_AT_MOST + 1)
     is_short = len(text) <= NAME_CHARACTERS_AT_MOST
     if is_short and any(c.isalnum() for c in text) and text.lower() not in FOLDER_FILES:
@@ -102,7 +102,7 @@ def name_of(text: str, origin: Origin, kind: str = "concept") -> tuple[Introduce
 def _blocks(
     parts: Sequence[_MarkdownPart], above: str = "", unnamed_level: int = 0
 ) -> tuple[Block, ...]:
-    """Return each part with its path of headings, `above` first."""
+    """Return parts as blocks under their headings, `above` first; `unnamed_level` adds no names."""
     blocks: list[Block] = []
     open_headings: list[tuple[int, str]] = [(0, above)] if above else []
     for part in parts:
@@ -177,7 +177,7 @@ def _heading_text(marked: str) -> str:
 
 
 def _links(content: str, parts: Sequence[_MarkdownPart], topic: str) -> tuple[Link, ...]:
-    """Return a link to each target of the document, from where it is first named."""
+    """Return one link to each target, at its first place in the text; LINKS_AT_MOST in all."""
     source = f"topic:{topic}"
     links: dict[str, Link] = {}
     for number, part in enumerate(parts):
@@ -194,7 +194,7 @@ def _links(content: str, parts: Sequence[_MarkdownPart], topic: str) -> tuple[Li
 
 
 def _targets(text: str, topic: str) -> Iterator[tuple[str, str]]:
-    """Yield the targets of the links in a part, each with its visible text."""
+    """Yield the target of each link in a part, "" if unusable, and the visible text."""
     text = _CODE_SPAN.sub(" ", text)
     if "[" in text:
         for image, shown, bracketed, bare in _INLINE_LINK.findall(text):
@@ -211,7 +211,7 @@ def _targets(text: str, topic: str) -> Iterator[tuple[str, str]]:
 
 
 def resolve_link(href: str, topic: str) -> str:
-    """Return the target of a link: a URL, `topic:<path>`, or an empty text if it is unusable.
+    """Return the target of a link in `topic`: a URL, `topic:<path>`, or "" if it is unusable.
 
     >>> resolve_link("../api.md#open", "docs/guide/start.md")
     'topic:docs/api.md'
@@ -313,7 +313,7 @@ class MarkdownWriter:
         self._last_kind = kind
 
     def document(self, title: str = "", metadata: Mapping[str, Any] | None = None) -> Document:
-        """Return the document. Without a title it is named after its file."""
+        """Return the document; its default title is the file's name. Raise Unreadable if empty."""
         if self.is_empty:
             raise Unreadable(f"{self.topic} has no text in it.")
         content = "".join(self._text)

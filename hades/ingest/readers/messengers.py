@@ -29,14 +29,14 @@ def is_slack_folder(folder: Path) -> bool:
 
 
 def is_slack_message(value: dict[str, Any]) -> bool:
-    """Return whether this is a Slack message."""
+    """Return whether a record is a Slack message."""
     stamp = value.get("ts")
     is_stamp = isinstance(stamp, str) and bool(_SLACK_STAMP.fullmatch(stamp))
     return value.get("type") == "message" and is_stamp
 
 
 def slack_folder(path: Path) -> Sessions:
-    """Read every day of every channel of an export, or of one channel."""
+    """Yield a session for each day of each channel of an export, or of one channel."""
     users = _users(path)
     for channel in [path] if _days(path) else _channels(path):
         for day in _days(channel):
@@ -44,7 +44,7 @@ def slack_folder(path: Path) -> Sessions:
 
 
 def slack_day(path: Path) -> Sessions:
-    """Read one day of a channel."""
+    """Yield the session of one day of a channel, and a Bad for each invalid record."""
     yield from _slack_day(path, _users(path.absolute().parent))
 
 
@@ -57,7 +57,7 @@ def _days(folder: Path) -> list[Path]:
 
 
 def _slack_day(path: Path, users: Mapping[str, str]) -> Sessions:
-    """Read a day of a channel as a session of a conversation."""
+    """Yield a day of a channel as one session, if it has turns; `users` are names by id."""
     turns: list[tuple[float, ChatTurn]] = []
 
     def gather(record: Record) -> None:
@@ -104,7 +104,7 @@ def _slack_text(text: str, users: Mapping[str, str]) -> str:
 
 
 def _users(folder: Path) -> dict[str, str]:
-    """Return the names of users by id, or nothing if there is no users.json."""
+    """Return the names of users by id, from users.json here or one folder up; {} without it."""
     paths = (place / "users.json" for place in (folder, folder.parent))
     path = next(filter(Path.is_file, paths), None)
     if path is None:
@@ -146,7 +146,7 @@ _LEFT_OUT = re.compile(r"<[^<>]* omitted>|\w+ omitted", re.IGNORECASE)
 
 
 def is_whatsapp(path: Path, text: str) -> bool:
-    """Return whether a text begins with lines that have a time, one of them with a speaker."""
+    """Return whether a file that begins with `text` is a WhatsApp chat (lines with times)."""
     lines = text.translate(_DIRECTION_MARKS).split("\n")[:50]
     stamps = [stamp for line in lines if (stamp := _WHATSAPP_LINE.match(line))]
     # Logs have times too, but no comma. Some languages omit it, so the file name may decide.
@@ -156,7 +156,7 @@ def is_whatsapp(path: Path, text: str) -> bool:
 
 
 def whatsapp(path: Path) -> Sessions:
-    """Read every day of the chat as a session.
+    """Yield each day of the chat as a session.
 
     A date begins with the year if that has four digits, else with the day, unless some date of the
     file is only possible with the month first.

@@ -47,7 +47,7 @@ _HEADING_STYLE = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 
 
 def _archive(raw: bytes, topic: str, kind: str) -> zipfile.ZipFile:
-    """Open the zip file of an office document, unless it would unpack to too much.
+    """Open the zip file of an office document; raise Unreadable if it would unpack to too much.
 
     The sizes are those that the archive states; `zipfile` never unpacks more.
     """
@@ -72,7 +72,7 @@ def _archive(raw: bytes, topic: str, kind: str) -> zipfile.ZipFile:
 
 
 def read_docx(raw: bytes, topic: str) -> Document:
-    """Read a Word document. Its title is its first heading or that of its properties."""
+    """Read a Word document. Its title is its first heading, else the one in its properties."""
     import docx
     from docx.table import Table
 
@@ -205,7 +205,7 @@ def _table_document(
     tables: Iterable[tuple[str, Iterable[Sequence[object]]]],
     metadata: Mapping[str, object],
 ) -> Document:
-    """Write each row of named tables as an item `- header: value; …`.
+    """Return a document with each row of named tables as an item `- header: value; …`.
 
     Each row repeats the header, because a row is found alone. The first row that is not empty is
     the header if all its cells are text. Rows beyond ROWS_AT_MOST are only counted.
@@ -237,7 +237,7 @@ def _table_document(
 
 
 def _header(row: Sequence[object], values: list[str]) -> list[str]:
-    """Return the names of the columns, or nothing if the row is data or a single cell."""
+    """Return the names of the columns, or [] if the row is data or a single cell."""
     cells = [cell for cell, value in zip(row, values, strict=False) if value]
     texts = all(isinstance(cell, str) and not _is_number(cell) for cell in cells)
     return values if texts and len(cells) > 1 else []
@@ -281,7 +281,7 @@ def read_epub(raw: bytes, topic: str) -> Document:
 
 
 def _pages(package: ElementTree.Element, folder: str) -> list[str]:
-    """Return the files of the spine; a broken reference is skipped."""
+    """Return the paths of the pages in the archive, in reading order, without broken references."""
     hrefs = {item.get("id"): item.get("href", "") for item in package.iterfind(".//{*}item")}
     spine = [hrefs.get(item.get("idref"), "") for item in package.iterfind(".//{*}itemref")]
     return [posixpath.normpath(posixpath.join(folder, unquote(href))) for href in spine if href]

@@ -31,7 +31,7 @@ logging.getLogger("pypdf").setLevel(logging.ERROR)
 
 
 def read_pdf(raw: bytes, topic: str) -> Document:
-    """Read a PDF. A scanned file or one with a password is unreadable."""
+    """Read a PDF. Raise Unreadable for a scanned file or one with a password."""
     reader = pypdf.PdfReader(io.BytesIO(raw))
     _unlock(reader, topic)
     pages = len(reader.pages)
@@ -63,7 +63,7 @@ def _unlock(reader: pypdf.PdfReader, topic: str) -> None:
 
 
 def _write_page(reader: pypdf.PdfReader, number: int, writer: MarkdownWriter) -> bool:
-    """Write a page. Return False if the page is damaged."""
+    """Write a page. Return False, and write nothing, if the page is damaged."""
     try:
         text = reader.pages[number - 1].extract_text()
     except MemoryError:

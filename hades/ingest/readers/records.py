@@ -50,7 +50,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class FieldMapping:
-    """The names of the fields of a record. None means that there is no such field."""
+    """The fields of a record that hold id, title, text, tags and time; None: no such field."""
 
     id: str = "id"
     title: str | None = "title"
@@ -62,7 +62,10 @@ class FieldMapping:
 
 
 def read_corpus(path: Path, mapping: FieldMapping | None = None) -> Iterator[Document | Bad]:
-    """Yield every record of the file as a document `prefix/id`."""
+    """Yield each record of the file as a document named `prefix/id`, or a Bad if it is not valid.
+
+    The prefix is `mapping.prefix`, or else comes from the path.
+    """
     mapping = mapping or FieldMapping()
     prefix = mapping.prefix or default_prefix(path)
     yield from converted(read_records(path), lambda record: _document(record, mapping, prefix))
@@ -82,7 +85,7 @@ Made = TypeVar("Made")
 def converted(
     records: Iterable[Found | Bad], make: Callable[[Found], Made | None]
 ) -> Iterator[Made | Bad]:
-    """Yield the results of `make` that are not None, and a Bad where it raises InvalidInput."""
+    """Yield what `make` returns, unless None, or a Bad if it raises InvalidInput; pass on a Bad."""
     for record in records:
         if isinstance(record, Bad):
             yield record
@@ -97,7 +100,7 @@ def converted(
 
 
 def read_records(path: Path) -> Iterator[Record | Bad]:
-    """Yield every record of a JSON lines, JSON array, CSV or TSV file."""
+    """Yield each record of a JSON lines, JSON array, CSV or TSV file, or a Bad if not valid."""
     try:
         if path.suffix.lower() in _TABLES:
             yield from _table(path)
@@ -110,7 +113,7 @@ def read_records(path: Path) -> Iterator[Record | Bad]:
 
 
 def text_field(record: Record, name: str) -> str | None:
-    """Return a field as stripped text, or None if it is missing, null or blank."""
+    """Return a text or int field as stripped text, None if missing or blank; or raise."""
     value = record.fields.get(name)
     if value is None:
         return None
@@ -120,7 +123,7 @@ def text_field(record: Record, name: str) -> str | None:
 
 
 def default_prefix(path: Path) -> str:
-    """Return the prefix of topics: the file name, or the folder if the file name is generic."""
+    """Return the prefix of topics: the file's stem, or the folder's name if the stem is generic."""
     folder = path.absolute().parent.name
     return folder if path.stem.lower() in _NAMELESS_STEMS and folder else path.stem
 
@@ -225,7 +228,7 @@ def _array(path: Path) -> Iterator[Record | Bad]:
 
 
 def whole_file(path: Path) -> bytes:
-    """Read a file that must be parsed as a whole. Raise Unreadable if it is too large."""
+    """Return the bytes of a file, without a byte-order mark. Raise Unreadable if too large."""
     try:
         size = path.stat().st_size
         if size > ARRAY_BYTES_AT_MOST:
@@ -278,7 +281,7 @@ def _table(path: Path) -> Iterator[Record | Bad]:
 
 
 def _table_lines(path: Path, broken: list[Bad]) -> Iterator[str]:
-    """Yield lines for the CSV parser, an empty one for each broken line to keep count."""
+    """Yield lines for the CSV parser. For a broken line, yield a blank one and fill `broken`."""
     for _, line in _text_lines(path):
         if isinstance(line, Bad):
             broken.append(line)
@@ -288,7 +291,7 @@ def _table_lines(path: Path, broken: list[Bad]) -> Iterator[str]:
 
 
 def _text_lines(path: Path) -> Iterator[tuple[str, str | Bad]]:
-    """Yield each line with its place; a line that is too long or not UTF-8 is a Bad."""
+    """Yield (`file, line N`, line) for each line; one that is too long or not UTF-8 is a Bad."""
     with path.open("rb") as file:
         if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
             raise Unreadable(f"{path} is UTF-16: save it as UTF-8.")

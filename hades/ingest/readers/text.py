@@ -109,7 +109,7 @@ def line_spans(content: str, start: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def decode(raw: bytes, topic: str) -> tuple[str, dict[str, str]]:
-    """Return the text, and metadata with the encoding if it is not UTF-8."""
+    """Return the text, and metadata: its encoding if not UTF-8. Raise Unreadable if not text."""
     if not raw:
         raise Unreadable(f"{topic} is empty.")
     text, encoding = _decoded(raw, topic)
@@ -147,7 +147,7 @@ def _binary(topic: str) -> Unreadable:
 
 
 def check_size(count: int, topic: str) -> None:
-    """Refuse a file that is too large to be read at once."""
+    """Raise Unreadable if a file of `count` bytes is too large to be read at once."""
     if count > RAW_BYTES_AT_MOST:
         raise Unreadable(
             f"{topic} has {megabytes(count)}, more than the {megabytes(RAW_BYTES_AT_MOST)} "
@@ -156,13 +156,13 @@ def check_size(count: int, topic: str) -> None:
 
 
 def limit_text(characters: int) -> None:
-    """Set the limit of text per document for this process."""
+    """Set how many characters a document may have, for this process."""
     global _text_characters_at_most
     _text_characters_at_most = characters
 
 
 def check_text(characters: int, topic: str) -> None:
-    """Refuse a document with more text than the limit."""
+    """Raise Unreadable if a document has more characters than the limit."""
     if characters > _text_characters_at_most:
         raise Unreadable(
             f"{topic} has more than {_text_characters_at_most:,} characters of text: split it."
@@ -170,7 +170,7 @@ def check_text(characters: int, topic: str) -> None:
 
 
 def megabytes(count: int) -> str:
-    """Return a size in megabytes.
+    """Return a number of bytes as text in megabytes.
 
     >>> megabytes(200 * 2**20)
     '200 MB'
@@ -179,7 +179,7 @@ def megabytes(count: int) -> str:
 
 
 def one_line(text: str, characters: int = LINE_CHARACTERS_AT_MOST) -> str:
-    """Return text as a single line, shortened with an ellipsis.
+    """Return text as a single line of at most `characters`, shortened with an ellipsis.
 
     >>> one_line("Multi\\n head", 8)
     'Multi h…'
@@ -189,7 +189,7 @@ def one_line(text: str, characters: int = LINE_CHARACTERS_AT_MOST) -> str:
 
 
 def plain(text: str) -> str:
-    """Remove NUL characters and lone surrogates, which no store accepts."""
+    """Remove NUL characters and replace lone surrogates, since no store accepts them."""
     text = text.replace("\x00", "")
     if text.isascii():
         return text

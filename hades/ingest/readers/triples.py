@@ -53,7 +53,7 @@ def looks_like_triple(fields: dict[str, object]) -> bool:
 
 
 def read_triples(path: Path) -> Iterator[Triple | Bad]:
-    """Yield every triple of a JSON lines, JSON array, CSV or TSV file."""
+    """Yield each triple of a JSON lines, JSON array, CSV or TSV file, or a Bad if not valid."""
     yield from converted(read_records(path), _triple)
 
 

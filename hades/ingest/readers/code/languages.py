@@ -219,7 +219,7 @@ def _grammar_and_query(language: CodeLanguage) -> tuple[tree_sitter.Language, tr
 
 
 def find_matches(language: CodeLanguage, source: bytes) -> dict[str, list[QueryMatch]] | None:
-    """Return the matches of the language's query in a source, by capture name.
+    """Return the matches of the language's query in a source, listed under each capture's name.
 
     Return None if the parser could not make sense of the text.
     """

@@ -80,7 +80,7 @@ class LinkFinder:
         self._last_names = {path[-1] for path in self._defined}
 
     def find(self, matches: Mapping[str, Sequence[QueryMatch]]) -> tuple[Link, ...]:
-        """Return all links of the file."""
+        """Return all links of the file; `matches` are those of the language's query."""
         for symbol in self._symbols:
             self._contain(symbol)
         for item in self._imports:
@@ -110,7 +110,7 @@ class LinkFinder:
             self._links[source, relation, target] = link
 
     def _contain(self, symbol: Symbol) -> None:
-        """Add class → method, or topic → symbol that is inside no other symbol of the file."""
+        """Add owner → symbol, and topic → symbol unless its owner is defined in this file."""
         if symbol.is_scope:
             return
         if symbol.owner:
@@ -119,7 +119,7 @@ class LinkFinder:
             self._add(self._topic, "contains", symbol.name, symbol.start)
 
     def _extend(self, start: int, end: int) -> None:
-        """Add class → base."""
+        """Add class → base, for the base written at text[start:end] in the class around it."""
         text = self._text[start:end]
         parts = chain(text.strip().lstrip("*&").partition("[")[0].partition("(")[0])
         number = innermost(self._symbols, self._symbol_starts, start)
@@ -138,7 +138,7 @@ class LinkFinder:
         self._add(symbol.name, "extends", target, start, text)
 
     def _call(self, start: int, end: int) -> None:
-        """Add symbol → callee, if the file can resolve it."""
+        """Add symbol → callee for the call at text[start:end], weakly if it is only a guess."""
         number = innermost(self._symbols, self._symbol_starts, start)
         while number is not None and self._symbols[number].is_scope:
             number = self._symbols[number].parent
@@ -182,7 +182,7 @@ class LinkFinder:
     def _inherited(
         self, classes: Sequence[SymbolPath], names: SymbolPath, outer: str | None = None
     ) -> str | None:
-        """Return a member of these classes, or assume one of their base in another file."""
+        """Return a member of these classes, or assume it in `outer` or their base elsewhere."""
         member = self._member(classes, names)
         if member is not None or len(names) != 1:
             return member
@@ -191,7 +191,7 @@ class LinkFinder:
         return f"{outer}{self._language.joint}{names[0]}" if outer else None
 
     def _member(self, classes: Sequence[SymbolPath], names: SymbolPath) -> str | None:
-        """Return a member of one of these classes or of their bases in this file."""
+        """Return the qualified name of a member of these classes or their bases in this file."""
         own = (self._defined.get((*path, *names)) for path in self._with_bases(classes))
         return next(filter(None, own), None)
 
@@ -206,7 +206,7 @@ class LinkFinder:
                 waiting += self._bases.get(path, [])
 
     def _class_of(self, symbol: Symbol) -> SymbolPath | None:
-        """Return the path of the innermost class around a symbol, or of the symbol itself."""
+        """Return the path of the innermost class that is or contains a symbol, or None."""
         paths = (symbol.path[:depth] for depth in range(len(symbol.path), 0, -1))
         return next((path for path in paths if path in self._member_scopes), None)
 

@@ -92,7 +92,7 @@ def _strip_suffix(file: str) -> str:
 
 
 def _below_root(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """Return the folder above a source folder such as `src`, and the folders below it."""
+    """Return the folder above the first `src` or the like, else "", and the folders below it."""
     for at, folder in enumerate(folders):
         if folder in _SOURCE_FOLDERS:
             return (folders[at - 1] if at else ""), folders[at + 1 :]

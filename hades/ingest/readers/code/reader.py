@@ -35,7 +35,8 @@ _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 def read_code(data: bytes, topic: str, rooted: str = "") -> Document:
     """Read a source file. The suffix of its topic decides the language.
 
-    `rooted` is its path from the root of its package, if known.
+    `rooted` is its path from the root of its package, if known. A huge, minified or broken file
+    becomes one block without symbols.
     """
     title = path_parts(topic)[1]
     language = SUFFIXES.get(splitext(title)[1].lower())
@@ -66,7 +67,7 @@ def read_code(data: bytes, topic: str, rooted: str = "") -> Document:
 
 
 def _why_plain(text: str) -> str:
-    """Return `huge` or `minified` if the text should not be parsed, else nothing."""
+    """Return `huge` or `minified` if the text should not be parsed, else ""."""
     if len(text) > MOST_PARSED_CHARS:
         return "huge"
     lines = text.split("\n")
@@ -96,7 +97,7 @@ def _qualified(
     language: CodeLanguage,
     imports: Iterable[Import],
 ) -> list[Symbol]:
-    """Return the symbols with their qualified names; a repeated name gets a number."""
+    """Return the symbols with `name` and `owner` set; a repeated name gets a number: `f#2`."""
     imported = {item.alias: item.meaning for item in imports if item.alias}
     joint = language.joint
     named: list[Symbol] = []

@@ -59,7 +59,7 @@ class Roots:
         return root if root != Path() else None
 
     def _project_root(self, folder: Path) -> Path | None:
-        """Return the nearest folder that looks like the root of a project, or its source folder."""
+        """Return the nearest project root, or its `src` or `lib` around the folder, or None."""
         for root in (folder, *folder.parents):
             if self._top not in (root, *root.parents):
                 break
@@ -69,7 +69,7 @@ class Roots:
         return None
 
     def _manifest(self, folder: Path, language: CodeLanguage) -> tuple[Path, str] | None:
-        """Return the nearest folder with a manifest that states a name, and the name."""
+        """Return the nearest folder with a manifest that states a name, and the name, or None."""
         file, read = _MANIFESTS[language.family]
         key = (folder, file)
         if key not in self._named:

@@ -105,7 +105,7 @@ def chain(text: str) -> tuple[str, ...]:
     """Return the identifiers of `a.b`, `a::b`, `a->b` or `a?.b`.
 
     For another expression with a last identifier (`open(x).read`), return an empty text, which
-    resolves to nothing, and that identifier. Return nothing for anything else.
+    resolves to nothing, and that identifier. Return () for anything else.
     """
     if len(text) <= LONGEST_CHAIN_CHARS:
         whole = _without_generics(text.strip().lstrip("*&")).removeprefix("::").replace("#", "")
@@ -208,7 +208,7 @@ def _symbol(
 
 
 def _body(node: Node, kind: SymbolKind) -> Node | None:
-    """Return the body of a definition, where its signature ends."""
+    """Return the body of a definition, which follows its signature, or None."""
     for field in ("body", "value", "right", *(["type"] if kind is SymbolKind.CLASS else [])):
         child = node.child_by_field_name(field)
         if child is not None:
@@ -240,7 +240,7 @@ def _names(text: str, name: Node) -> tuple[str, ...]:
 
 
 def _owner(text: str, node: Node) -> tuple[tuple[str, ...], str]:
-    """Return the type that a Go method belongs to, and the name of its receiver."""
+    """Return the type that a Go method belongs to, and its receiver's name; else () and ""."""
     receiver = node.child_by_field_name("receiver")
     for parameter in receiver.named_children if receiver is not None else ():
         kind, name = (parameter.child_by_field_name(field) for field in ("type", "name"))
@@ -268,7 +268,10 @@ def _signature(between: str) -> str:
 
 
 def _nest(text: str, found: Sequence[tuple[int, Symbol]]) -> list[Symbol]:
-    """Set parents and full paths of symbols, given with the start of the comments before them."""
+    """Return symbols with parent, full path and comments, without details (`_is_detail`).
+
+    `found` has each symbol with the start of the comments before it, in order.
+    """
     symbols: list[Symbol] = []
     parent: int | None = None
     closed_at = 0
@@ -300,7 +303,7 @@ def _is_detail(text: str, symbol: Symbol, around: Symbol) -> bool:
 
 
 def innermost(symbols: Sequence[Symbol], starts: Sequence[int], at: int) -> int | None:
-    """Return the index of the smallest symbol around a character; `starts` are of the symbols."""
+    """Return the index of the smallest symbol around character `at`; `starts` are the symbols'."""
     number: int | None = bisect_right(starts, at) - 1
     if number == -1:
         return None
@@ -346,12 +349,12 @@ def cut_blocks(text: str, topic: str, symbols: Sequence[Symbol], joint: str) -> 
 
 
 def block_at(starts: Sequence[int], at: int) -> int:
-    """Return the index of the block of a character; `starts` are of the blocks."""
+    """Return the index of the block of character `at`; `starts` are those of the blocks."""
     return max(0, bisect_right(starts, at) - 1)
 
 
 def _pieces(symbols: Sequence[Symbol], length: int) -> list[tuple[int, int, int | None]]:
-    """Return consecutive spans that cover the text, each with the index of its symbol."""
+    """Return spans (start, end, innermost symbol's index or None) that cover the whole text."""
     pieces: list[tuple[int, int, int | None]] = []
     at = 0
     inside: int | None = None
