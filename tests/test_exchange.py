@@ -81,6 +81,16 @@ def test_jsonl_comes_back_without_loss(full: hades.Memory, tmp_path: Path) -> No
         assert copy.change == full.change + 1
 
 
+def test_an_imported_memory_knows_that_its_vectors_are_complete(tmp_path: Path) -> None:
+    with hades.open(tmp_path / "a.hades") as memory:
+        memory.remember("design/x", "Rejected because of the heat.")
+        memory.index()
+        memory.export(tmp_path / "all.jsonl")
+    with hades.open(tmp_path / "b.hades") as copy:
+        copy.import_(tmp_path / "all.jsonl")
+        assert copy._store.chunks.embedded(copy._finder.encoder.model) > 0
+
+
 def test_jsonl_into_a_memory_in_use(full: hades.Memory, tmp_path: Path) -> None:
     full.export(tmp_path / "all.jsonl")
     with hades.open(tmp_path / "other.hades") as other:

@@ -166,6 +166,9 @@ class Store:
         """Load records of `dump`, their space renamed if `rename`. Return their number by table."""
         loaded = dump.load(self.database, self.topics, write, records, rename)
         self.database.look_again()
+        for encoder in self.database.column("SELECT name FROM encoders"):
+            self.chunks.set_embedded(encoder)
+            self.edges.set_embedded(encoder)
         return loaded
 
     def backup(self, target: str, on_progress: Progress | None = None) -> None:
