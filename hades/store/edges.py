@@ -108,7 +108,7 @@ class Edges:
             valid=valid,
             relation=wanted.relation,
             targets=self._same(space, wanted.target, wanted, as_of),
-            nodes=self._same(space, wanted.node, wanted, as_of),
+            nodes=[*self._same(space, wanted.node, wanted, as_of), *wanted.also],
             beyond=wanted.beyond,
             limit=wanted.limit,
         )

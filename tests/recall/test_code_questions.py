@@ -123,6 +123,14 @@ def test_all_that_bear_a_short_name_are_told(shop: hades.Memory) -> None:
     assert len(shop.ask("Where is the method send of Mail defined?").sentences) == 1
 
 
+def test_told_edges_count_for_all_that_bear_a_short_name(shop: hades.Memory) -> None:
+    for symbol in ("shop.basket.GiftBasket.send", "shop.mail.Mail.send"):
+        shop.relate("nightly job", "calls", symbol)
+    texts = " ".join(sentence.text for sentence in shop.ask("What calls send?").sentences)
+    assert "shop.basket.GiftBasket.send" in texts
+    assert "shop.mail.Mail.send" in texts
+
+
 def test_what_does_not_fit_is_told_with_how_to_read_it(shop: hades.Memory) -> None:
     found = shop.recall("What calls net_price?", plan={"facts": 1})
     assert len(found.facts) == 1
