@@ -50,7 +50,7 @@ def test_the_mark_stays_here_when_a_memory_is_exported(tmp_path: Path) -> None:
         memory.remember("b", "Trams leave at ten.")
         memory.search("trams")
         memory.import_(tmp_path / "export.jsonl", into="taken")
-        assert _mark(memory) == 0
+        assert memory._store.chunks.unembedded(memory._finder.encoder.model, _mark(memory), 10)
         memory.in_space("taken").search("ferries")
         assert not memory._store.chunks.unembedded(memory._finder.encoder.model, 0, 10)
 
