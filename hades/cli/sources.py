@@ -194,4 +194,4 @@ def reembed(
     with invocation.opened() as memory, invocation.progress() as progress:
         made = memory.reembed(encoder, progress)
     done = {"encoder": encoder, "vectors": made}
-    invocation.show(done, lambda out: out.print(f"made {made:,} vectors with {encoder}"))
+    invocation.show(done, lambda out: out.print(f"embedded {made:,} passages with {encoder}"))

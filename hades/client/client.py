@@ -180,7 +180,7 @@ class RemoteView(View):
 
 
 class Client(RemoteView, Memory):
-    """One space of a memory behind a server, over HTTP or a unix socket."""
+    """One space of a memory on a server, by HTTP or unix socket. Jobs and files report progress."""
 
     def __init__(
         self, connection: Connection, space: str, *, read_only: bool = False, owner: bool = True
@@ -248,8 +248,8 @@ class Client(RemoteView, Memory):
 
         The server knows a source by this machine's name and the path. If it is sent again,
         unchanged files cost a hash and missing files are forgotten. With `history` the server reads
-        the git repository itself, which needs the admin socket and the same machine. `in_process`
-        and `ray` are refused.
+        the git repository itself, which needs the admin socket and the same machine, and ignores
+        `source` and `follow_links`. `in_process` and `ray` are refused.
         """
         if not paths:
             raise InvalidInput("Give at least one file or folder to ingest.")
@@ -285,7 +285,7 @@ class Client(RemoteView, Memory):
         return rebuild(Summary, follow(self._connection, self._space, job, on_progress))
 
     def reembed(self, encoder: str, on_progress: Progress | None = None) -> int:
-        """Change to another encoder; see `Memory.reembed`. Needs the admin socket."""
+        """Change the encoder; see `Memory.reembed`. Needs the admin socket; reports no progress."""
         body = {"encoder": encoder, "space": self._space}
         call = HttpCall("POST", path_of("admin", "reembed"), body=body, patient=True)
         return int(self._write_there(call)["value"])
@@ -307,7 +307,7 @@ class Client(RemoteView, Memory):
         return dict(upload_path(self._connection, call, source))
 
     def repair(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Rebuild damaged derived data; return the problems that remain. Needs the admin socket."""
+        """Repair as `Memory.repair` does. Needs the admin socket; reports no progress."""
         page = self._write_there(HttpCall("POST", path_of("admin", "repair"), patient=True))
         return rebuild(list[Problem], page["items"])
 

@@ -86,7 +86,7 @@ def _count_words(texts: Sequence[str]) -> list[int]:
     """Return the number of tokens of each text for the built-in encoder.
 
     Its tokenizer never looks across white space, so the counts of words add up and are cached.
-    That takes a tenth of the 5 ms of a packed context if most of its words were counted before.
+    Counting a packed context takes 0.5 ms instead of 5 ms if most of its words are in the cache.
     """
     global _known, _known_characters
     rows = [_BLANK.split(text) for text in texts]

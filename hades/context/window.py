@@ -110,7 +110,7 @@ class ContextWindow:
 
     @property
     def blocks(self) -> tuple[WindowBlock, ...]:
-        """The blocks of the window; within a section, the oldest first."""
+        """The blocks of all sections, in the order in which they were added or last replaced."""
         return tuple(self._blocks)
 
     def render(self) -> str:

@@ -85,7 +85,7 @@ def _related(
 
 
 def _draft(why: str, state: State, path: str = "") -> BlockDraft[WorkingItem]:
-    """Return the draft of a state; its head line names the state and the reason for it."""
+    """Return the draft of a state; its head line has its name, why it is included, and `path`."""
     how = f": {flat(path)[:PATH_CHARACTERS_AT_MOST]}" if path else ""
     name = f"{shown_name(state.topic)}@{state.version}"
     if len(name) > NAME_CHARACTERS_AT_MOST:

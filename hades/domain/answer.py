@@ -294,7 +294,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A passage, fact or path in the context, by its number there."""
+    """A passage, fact or path of the context, with its number there."""
 
     number: int
     kind: str

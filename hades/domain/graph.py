@@ -134,8 +134,8 @@ class Provenance:
 class Edge:
     """A typed, weighted, directed relation that holds for a time.
 
-    The id of a told edge is above 0, of an edge that a text states below 0, and of an edge that
-    follows from mentions (`documents`) 0.
+    The id is above 0 if somebody wrote the edge (a told edge), below 0 if a text states it, and 0
+    if it follows from mentions (the relation `documents`).
 
     `valid_from`/`valid_to` say when it held in the world; `recorded_at`/`retired_at`
     when this memory believed so. `superseded_by` is the edge that replaced it.
@@ -191,7 +191,7 @@ class RelationChange:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Two entities that may be one, how alike their names are, and why."""
+    """Two entities that may be the same, how similar their names are, and in what way."""
 
     keep: str
     other: str

@@ -239,6 +239,6 @@ class _Search:
 
 
 def _most_common(path: int, others: list[int]) -> float:
-    """Return the largest Jaccard similarity of a path's nodes, as bits, with another path's."""
+    """Return the largest Jaccard similarity to another path; a path is a bit set of nodes."""
     shares = ((path & other).bit_count() / (path | other).bit_count() for other in others)
     return max(shares, default=0.0)

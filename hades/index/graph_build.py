@@ -303,7 +303,11 @@ def _roots(tables: Tables, entities: Ints, moment: GraphMoment) -> Ints:
 
 
 def _states_otherwise(graph: GraphView, tables: Tables, moved: Ints, moment: GraphMoment) -> bool:
-    """Return whether stated edges began or ended since `graph`, or depend on a chunk in `moved`."""
+    """Return whether the arcs of `graph.stated` may differ at `moment`.
+
+    They may if a told edge began or ended between the two moments, or if a chunk in `moved` (those
+    that appeared or disappeared) states an edge or belongs to a topic that has a stated arc.
+    """
     edges, order = tables["edges"], tables["order"]
     turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
     turned = (turns > graph.moment.valid) & (turns <= moment.valid)

@@ -68,7 +68,7 @@ class _Loaded:
     """A topic that a focus keeps in memory: its states and its terms."""
 
     stamp: tuple[int, ...]
-    """Differs after every write to the topic."""
+    """Differs after every new state of the topic."""
     states: dict[int, State]
     latest: State | None
     """The current state; None if a later one is planned, or if the topic was forgotten."""

@@ -159,7 +159,10 @@ def gather(store: Store, space: int, topic: str, reason: str) -> Material:
 
 
 def ask_model(found: Material, name: str, *, dry_run: bool) -> tuple[CheckedReply, list[Paragraph]]:
-    """Return a model's reply, and its supported sentences; a dry run only estimates the cost."""
+    """Return a model's checked reply, and its supported sentences with their citations.
+
+    A dry run does not ask the model: its reply has only the estimated usage, and no sentences.
+    """
     edges = [(f"{statement(one)}.", f"edge {one.id}") for one in found.edges]
     given = *_paragraphs(found.trace[-1], *found.compared()), *edges
     texts, cites = zip(*given, (found.reason, GIVEN), strict=True)

@@ -213,7 +213,7 @@ def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:
 def core(
     view: View, name: Annotated[str | None, Param("Only this block.", example="human")] = None
 ) -> list[CoreBlock]:
-    """List the core blocks: texts that a model always sees."""
+    """List the core blocks: texts that a model always sees if they are pinned."""
     if name is not None:
         return [_block(view.get(_topic(name)))]
     return [_block(view.get(topic.name)) for topic in view.topics(f"{CORE_PREFIX}*")]

@@ -65,9 +65,9 @@ def edges(
 
     Facts that were told (`relate`) come first. Then come edges that texts state (`contains`,
     `imports`, `cites` …), which hold as long as the passage that states them; their numbers are
-    0 or less. The end of a symbol's name or of a file's path is enough if it is unambiguous.
-    `all=True` includes facts that have ended or have not begun. `limit` and `after`
-    (`edge_place` of the last edge seen) page through a long list.
+    0 or less. Of these, `documents` comes last, but first in a paged list. The end of a symbol's
+    name or of a file's path is enough if unambiguous. `all=True` includes facts that have ended or
+    have not begun. `limit` and `after` (`edge_place` of the last edge) page through a long list.
     """
     clean_direction(direction)
     if relation is not None:

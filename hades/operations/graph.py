@@ -119,8 +119,8 @@ def subgraph(
 ) -> Subgraph:
     """Return the graph around some names, for drawing.
 
-    At most `limit` nodes, nearest first, with every edge among them. `relation`,
-    `direction` and `least_weight` choose edges as for `neighbours`.
+    At most `limit` nodes, nearest first, with the strongest edges among them, about 4 per node.
+    `relation`, `direction` and `least_weight` choose edges as for `neighbours`; then all are drawn.
     """
     clean_number(limit, "limit", least=1)
     clean_number(hops, "hops")

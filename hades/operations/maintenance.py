@@ -56,7 +56,7 @@ def drop_space(memory: Memory, name: str) -> None:
 
 @operation("GET", "/stats", command="stats")
 def stats(view: View) -> dict[str, int]:
-    """Show counts of what this space holds, and the file size."""
+    """Show counts of what this space holds, including old versions, and the file size."""
     with view._store.snapshot():
         view._require_space()
         return view._store.spaces.stats(view._space_id)
@@ -76,7 +76,7 @@ def log(
     """List the latest changes: who changed what, and when.
 
     The newest change comes first. `limit` and `after` (the number of the last change seen; 0:
-    from the newest) page through the log. `upkeep` includes what indexing wrote.
+    from the newest) page through the log. `upkeep` includes what indexing and archiving wrote.
     """
     if clean_number(limit, "limit") is None:
         raise InvalidInput("Say how many changes: the limit is a whole number.")
@@ -143,7 +143,7 @@ def check(view: View, on_progress: Progress | None = None) -> list[Problem]:
 
 
 def repair(memory: Memory, on_progress: Progress | None = None) -> list[Problem]:
-    """Repair what can be derived again (pointers, copies); return the problems that remain."""
+    """Repair what can be derived again (pointers, copies); return what the store still reports."""
     memory._store.repair()
     with memory._write("repair"):
         pass  # Bump the change number so that caches are invalidated.
@@ -204,12 +204,12 @@ def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dic
 
 
 def backup(memory: Memory, path: str | Path, on_progress: Progress | None = None) -> None:
-    """Copy the whole memory to a new file while others use it; raise InvalidInput if it exists."""
+    """Copy a memory that is a file, not PostgreSQL, to a new file while others use it."""
     memory._store.backup(str(path), on_progress)
 
 
 def restore(memory: Memory, path: str | Path, on_progress: Progress | None = None) -> None:
-    """Replace this memory with a backup in one step, also for others who have it open."""
+    """Replace this memory, a file, with a backup in one step, also for others who have it open."""
     memory._store.restore(str(path), memory._actor, on_progress)
     memory._finish_owed()
 

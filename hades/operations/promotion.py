@@ -116,7 +116,7 @@ def quality(view: View, on_progress: Progress | None = None) -> QualityReport:
 
     It also reports stale topics, facts that ended without a replacement, and edges to what is
     gone. Each kind has a count, examples and what to do. New notes are indexed first; the 10,000
-    notes written last are compared.
+    topics written last are compared.
     """
     view._bring_up_to_date(on_progress, degrades=True)
     from hades.lifecycle.quality import quality_report

@@ -127,10 +127,10 @@ def import_triples(
 
 
 def reembed(memory: Memory, encoder: str, on_progress: Progress | None = None) -> int:
-    """Change to another encoder; return how many vectors were computed.
+    """Change all spaces to another encoder; return how many passages were embedded, without facts.
 
-    Searches use the old vectors until all new ones are ready. A stopped run can be continued.
-    From then on, the memory remembers this encoder.
+    Searches use the old vectors until all new ones are ready; then the memory remembers the new
+    encoder. A stopped run can be continued.
     """
     from hades.ingest.phases import Phases
     from hades.models.encoder import load_encoder

@@ -66,13 +66,13 @@ def archive(
     dry_run: Annotated[bool, Param("Only count what would move.", flag="--dry-run")] = False,
     on_progress: Progress | None = None,
 ) -> dict[str, int]:
-    """Move texts of old versions to an archive, compressed.
+    """Move texts of old versions in this space to an archive, compressed.
 
     Reading an archived version works as before. The latest and the current version of a topic
     stay, and so do versions that are not indexed yet (`not_indexed`: run `hades index`).
     `in_archive` counts all states in the archive. A stopped run can be continued. The place is
     `to` or the setting `archive`, else a folder beside the file; the memory remembers it.
-    `restore` moves everything back into the store.
+    `restore` moves the texts of this space back into the store.
     """
     from hades.settings import load_settings
     from hades.store import archiving

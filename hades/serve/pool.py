@@ -82,7 +82,7 @@ class Pool:
             raise
 
     def submit(self, who: str, run: Callable[[], Result]) -> Future[Result]:
-        """Queue a call. If the pool is full, drop a call of another caller or raise Overloaded."""
+        """Queue a call. If full, drop another caller's (unless the pool `keeps`), or raise."""
         job: Future[Result] = Future()
         replaced: Future[Any] | None = None
         with self._lock:

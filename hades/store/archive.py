@@ -206,9 +206,9 @@ class Archive:
     # Writing: each method needs a write of its own
 
     def note(self, run: VersionRun) -> tuple[str, bytes]:
-        """Return name and bytes of the object for a run, and record that name as one to remove.
+        """Return the name and bytes of the object for a run, and record the name as one to remove.
 
-        `move` deletes that record once states refer to the object.
+        If the process stops before `move` has deleted that record, cleaning up removes the object.
         """
         lengths = {str(version): len(content) for version, content in run.contents.items()}
         whole = json.dumps(lengths).encode() + b"\n" + b"".join(run.contents.values())

@@ -84,7 +84,7 @@ class Chunks:
     # Indexing that still has to be done
 
     def pending(self, phase: int, space: int | None, limit: int, after: int = 0) -> list[Pending]:
-        """Return states with ids above `after` that wait for a phase, oldest first."""
+        """Return states with ids above `after` whose next phase is `phase`, oldest first."""
         rows = self._database.rows(
             "SELECT p.state, t.space, t.name, s.version, p.phase, p.outline FROM pending p "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "

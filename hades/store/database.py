@@ -142,7 +142,7 @@ class Database(ABC):
 
     @abstractmethod
     def insert(self, table: str, **values: Any) -> int:
-        """Insert a row, given by column. Return its id, or 0 if the table assigns none."""
+        """Insert a row, given by column. Return its id, or any number if the table assigns none."""
 
     @property
     @abstractmethod

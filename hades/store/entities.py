@@ -123,7 +123,7 @@ class Entities:
         }
 
     def meant(self, space: int, nodes: Collection[int], as_of: AsOf) -> dict[int, Node]:
-        """Return the kind and name of each node as of a moment, with merges followed."""
+        """Return the kind and name of what each node means as of a moment (see `Identity`)."""
         identity = self.identity(space, as_of)
         entities = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
         identity.learn(entities)
@@ -209,7 +209,11 @@ class Entities:
         roots: Mapping[int, int],
         as_of: AsOf,
     ) -> Sequence[Entity]:
-        """Return rows as entities. `groups` maps each to all entities that mean the same."""
+        """Return rows as entities.
+
+        `groups` maps the id of each row to all entities that mean the same, itself first. `roots`
+        maps each merged entity to the one that it was merged into.
+        """
         moment = self._database.moment(as_of)
         aliases: dict[int, list[str]] = {}
         for entity, alias in self._database.rows(_ALIASES, sorted(groups), moment[1]):

@@ -117,7 +117,7 @@ class ExcerptFeed(Changefeed):
         self._vectors: dict[str, list[tuple[int, bytes]]] = {}
 
     def since(self, what: str, change: int) -> list[tuple[Any, ...]]:
-        """Return its rows of one kind. An excerpt never changes, so only `change` 0 has rows."""
+        """Return the excerpt's rows of kind `what`; none after `change` 0, as it never changes."""
         if change or what == "purged":
             return []
         if what == "subjects":

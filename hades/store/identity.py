@@ -41,7 +41,7 @@ class Identity:
         self._meanings: dict[int, int | None] = {}
 
     def root_of(self, entity: int) -> int:
-        """Return the entity that this one means: itself, unless it was merged or explained."""
+        """Return the entity that this one was merged into or stands for in a text, else itself."""
         seen = {entity}
         for _ in range(STEPS_AT_MOST):
             entity = self._roots.get(entity, entity)

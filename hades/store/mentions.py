@@ -198,7 +198,7 @@ class Mentions:
         return [(name, kind, count, float(strength)) for name, kind, count, strength in rows]
 
     def entities(self, space: int, as_of: AsOf) -> list[NamedEntity]:
-        """Return the entities that exist at a moment and were not merged into others, by name."""
+        """Return the entities at a moment, by name, without those that stand for another one."""
         identity = self._entities.identity(space, as_of)
         others = {**self._entities.roots(space, as_of), **identity.explained(space)}
         rows = self._database.rows(_LIVING, space, *self._database.moment(as_of))

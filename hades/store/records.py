@@ -131,10 +131,12 @@ class EdgeDraft:
 
 @dataclass(frozen=True, slots=True)
 class EdgeFilter:
-    """A filter for edges. `any_time` includes edges that do not hold.
+    """A filter for edges; a field that is None is not compared.
 
-    `exact` ignores merges of the node. With a `limit`, only that many numbers above `beyond` are
-    read (derived edges count without their sign). `also` are more nodes.
+    `any_time` includes edges that have ended or have not begun. With a `limit`, only that many
+    edges with the next ids above `beyond` are read (of a derived edge, the id without its sign).
+    For told edges only: `target`, and `exact`, which leaves out entities merged with the node.
+    For derived edges only: `also`, further nodes whose edges are read.
     """
 
     node: int | None = None

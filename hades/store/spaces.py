@@ -99,7 +99,7 @@ class Spaces:
             ]
 
     def stats(self, space: int) -> dict[str, int]:
-        """Return counts of what a space holds, and the size of the memory."""
+        """Return counts of what a space holds, the last change, and the size of the memory."""
         numbers = {"topics": self._topics.counts().get(space, 0)}
         numbers |= {name: self._database.value(sql, space) for name, sql in _COUNTS.items()}
         return numbers | {"change": self._database.change(), "file_bytes": self._database.size()}

@@ -140,7 +140,7 @@ class Store:
             owed.owe(self.database, owed.LEFTOVERS)
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
-        """Return all problems: damage, a wrong clock, owed work, the archive, and risks."""
+        """Return all problems: damage, or else a wrong clock; owed work, the archive, and risks."""
         problems = self.damage(on_progress) or check.find_clock_problems(self.database)
         left = check.find_left(self.database) + self.topics.archive.problems()
         return problems + left + self.database.risks()

@@ -77,7 +77,7 @@ class Summaries:
         return [StateOfPeriod._make(row) for row in rows]
 
     def told_by_day(self, space: int, as_of: AsOf) -> dict[int, set[ToldEdge]]:
-        """Map each day to the written edges that began or ended on it, as believed at a moment."""
+        """Map each day to the written edges, except `similar_to`, that began or ended on it."""
         by_day = defaultdict[int, set[ToldEdge]](set)
         for edge in self._database.rows(
             "SELECT e.id, e.valid_from, e.valid_to FROM edges e "

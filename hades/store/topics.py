@@ -144,7 +144,7 @@ class Topics(States):
         return {change: (topic, version) for change, topic, version in rows}
 
     def stamps(self, space: int, topics: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """Return, by topic, numbers that change with each write; the last is 1 if planned."""
+        """Return, by topic, numbers that change with each new state; the last is 1 if planned."""
         rows = self._database.rows(
             "SELECT name, id, versions, latest, planned FROM topics "
             "WHERE space = ? AND name = ANY(?)",
@@ -178,7 +178,7 @@ class Topics(States):
         return found
 
     def exists(self, space: int, topic: str) -> bool:
-        """Return whether there is such a topic, even a forgotten one."""
+        """Return whether there is such a topic, even one that is forgotten or has no state yet."""
         return self._find(space, topic) is not None
 
     # Writing
@@ -186,8 +186,8 @@ class Topics(States):
     def add(self, write: Write, space: int, topic: str, draft: Draft) -> tuple[State, bool]:
         """Append a state, unless it repeats the current one. Return it, and whether it is new.
 
-        A new state waits to be cut into chunks, embedded and linked. Raise Conflict if
-        `expect_version` is not the number of versions.
+        A new state waits to be cut into chunks, embedded and linked, unless it is a summary. Raise
+        Conflict if `expect_version` is not the number of versions, or for a summary among others.
         """
         latest, topic_id, versions = self._latest(space, topic)
         if draft.expect_version is not None and draft.expect_version != versions:

@@ -133,7 +133,7 @@ def answer_lines(answer: Answer) -> PlainText:
 
 
 def reason_lines(diagnostics: Iterable[Diagnostic], *, explain: bool = False) -> list[TextLine]:
-    """Return a line for each reason that affects an answer; with `explain`, for every reason."""
+    """Return a line for each diagnostic that affects an answer; with `explain`, for all of them."""
     told = [str(note) if explain else _plain(note) for note in diagnostics]
     return [TextLine(line, style="warning") for line in dict.fromkeys(told) if line]
 

@@ -83,7 +83,7 @@ class Finder:
 
     @cached_property
     def _space_words(self) -> SpaceWords:
-        """The word indexes of a memory of which only excerpts are read."""
+        """The word indexes of a memory too large to load, where a question reads an excerpt."""
         return SpaceWords(self._store, usable(self._store.index_folder))
 
     def is_too_large(self) -> bool:

@@ -60,7 +60,7 @@ def paths(
 
 
 def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list[Neighbour]:
-    """Return at most `limit` nodes within `hops`, nearest first, each with the strongest path."""
+    """Return at most `limit` nodes within `hops`, nearest first, each with a shortest path."""
     start = _numbers(query, node)
     if not start:
         return []
@@ -76,7 +76,7 @@ def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list
 
 
 def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) -> Subgraph:
-    """Return at most `limit` nodes within `hops` of these, and the strongest edges among them."""
+    """Return these nodes, up to `limit` within `hops` of them, and the strongest edges of all."""
     graph, writer = query.graph, PathWriter(query)
     starts = {node: _numbers(query, node) for node in nodes}
     seeds = list(dict.fromkeys(number for numbers in starts.values() for number in numbers))
@@ -136,7 +136,7 @@ def _reached(query: QueryContext, starts: list[int], hops: int, limit: int) -> R
 
 
 def _ways(adjacency: Neighbours, reached: Reached) -> dict[int, tuple[list[int], float]]:
-    """Map each node to the strongest way that leads to it and the product of the way's weights."""
+    """Map each node to its strongest shortest way and the product of the way's weights."""
     hop_of = dict(zip(reached.nodes.tolist(), reached.hops.tolist(), strict=True))
     ways = {node: ([node], 1.0) for node, hop in hop_of.items() if not hop}
     counts, targets, weights = adjacency.of(reached.nodes)

@@ -50,7 +50,7 @@ class NoteCandidates:
         return [self.rows[number] for number in self.later[row].tolist() if number in self.rows]
 
     def sentences(self, row: int) -> Sequence[str]:
-        """Return the sentences of a version; its whole text if it is one sentence."""
+        """Return the first NOTE_SENTENCES_AT_MOST sentences of a version; its text if only one."""
         text = self.placed[row].chunk.text
         return note_sentences(text) or (text,)
 

@@ -71,7 +71,7 @@ class RunningQuery:
         return view
 
     def take(self, items: int = 0, characters: int = 0) -> None:
-        """Reduce the answer's budget by some items and characters; raise InvalidInput below 0."""
+        """Subtract from the answer's budget; raise InvalidInput if the budget is exceeded."""
         self._items_left -= items
         self._characters_left -= characters
         if self._items_left < 0:

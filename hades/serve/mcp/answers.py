@@ -54,7 +54,10 @@ FACT = ("id", "source", "relation", "target", "valid_from", "valid_to", "evidenc
 
 
 def reply(text: str, **values: Any) -> CallToolResult:
-    """Return a tool's answer, cut to the limit (`left_out` counts list items); None is omitted."""
+    """Return a tool's answer without values that are None, cut to the limit.
+
+    If items of lists were cut, a value `left_out` with their number is added.
+    """
     if len(text) > ANSWER_CHARACTERS_AT_MOST:
         text = text[: ANSWER_CHARACTERS_AT_MOST - len(CUT)] + CUT
     shown = {name: value for name, value in plain(values).items() if value is not None}

@@ -174,7 +174,7 @@ async def repair(call: InMemory) -> Response:
 
 @router.post("/reembed", summary="Move to another encoder", response_model=Number)
 async def reembed(call: InMemory, body: Reembed) -> Response:
-    """Compute the vectors of another encoder, then use them. Returns how many."""
+    """Compute the vectors of another encoder, then use them. Returns the number of passages."""
     vectors = await _work(
         call, lambda memory, report: memory.reembed(body.encoder, report), space=body.space
     )

@@ -43,7 +43,7 @@ _NODES = {
 
 
 def _seen(table: str, column: str) -> str:
-    """Return an SQL condition: the role sees the row of `table` that this row belongs to."""
+    """Return an SQL condition: the role sees the row of `table` whose id is in `column`."""
     return f"EXISTS (SELECT FROM {table} x WHERE x.id = {column})"
 
 

@@ -172,7 +172,7 @@ class SqliteDatabase(Database):
             self.connection.executemany(rewrite(sql)[0], values)
 
     def insert(self, table: str, **values: Any) -> int:
-        """Insert a row, given by column. Return its id, or 0 if the table assigns none."""
+        """Insert a row, given by column. Return its id, or any number if the table assigns none."""
         sql = inserting(table, tuple(values))
         return self._done(sql, tuple(values.values()), _ROW_ID) or 0
 

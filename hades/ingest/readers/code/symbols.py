@@ -77,7 +77,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A definition: characters `start` to `end`, with the comments and decorators before it."""
+    """A definition: characters `start` to `end`, including comments and decorators before it."""
 
     kind: SymbolKind
     path: tuple[str, ...]
@@ -349,7 +349,7 @@ def cut_blocks(text: str, topic: str, symbols: Sequence[Symbol], joint: str) -> 
 
 
 def block_at(starts: Sequence[int], at: int) -> int:
-    """Return the index of the block of character `at`; `starts` are those of the blocks."""
+    """Return the index of the block that has character `at`, from the `starts` of all blocks."""
     return max(0, bisect_right(starts, at) - 1)
 
 
