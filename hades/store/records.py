@@ -135,8 +135,8 @@ class EdgeFilter:
 
     `any_time` includes edges that have ended or have not begun. With a `limit`, only that many
     edges with the next ids above `beyond` are read (of a derived edge, the id without its sign).
-    For told edges only: `target`, and `exact`, which leaves out entities merged with the node.
-    For derived edges only: `also`, further nodes whose edges are read.
+    `also` are further nodes whose edges are read. For told edges only: `target`, and `exact`,
+    which leaves out entities merged with the node.
     """
 
     node: int | None = None
