@@ -72,7 +72,7 @@ def get(view: View, topic: TopicName, version: Version = None) -> State:
 def history(
     view: View, topic: TopicName, *, after: AfterVersion = 0, limit: PageLimit = None
 ) -> list[State]:
-    """List every version of a topic, in the order in which they were written.
+    """List every version of a topic, in order of writing.
 
     `limit` and `after` (the version of the last one seen) page through a long history.
     """
