@@ -184,6 +184,14 @@ def test_importing_hades_loads_nothing_heavy() -> None:
     assert not heavy & set(out.stdout.split())
 
 
+def test_the_help_loads_neither_the_store_nor_the_rules_of_english() -> None:
+    code = "import sys, hades.cli; print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    late = {"hades.store.store", "hades.lifecycle.review", "hades.recall.engine"}
+    late |= {"hades.language.english.prose_facts", "hades.language.english.periods"}
+    assert not late & set(out.stdout.split())
+
+
 def test_patterns_of_language_are_compiled_at_first_use() -> None:
     code = (
         "from hades.language.patterns import LazyPattern\n"

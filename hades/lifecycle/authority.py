@@ -8,12 +8,17 @@ Notes of the actors in the setting `trusted_authors` may change every fact of th
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from hades.domain.extraction import APPROVED_BY, EXTRACTED_FROM
 from hades.domain.graph import Edge
 from hades.domain.topics import State
-from hades.store.store import Store
 
+if TYPE_CHECKING:
+    from hades.store.store import Store
+
+ENDS_OF_EDGE = ("source", "relation", "target")
+"""The fields that identify an edge in a proposal."""
 EVIDENCE_CHARACTERS_AT_MOST = 300
 """The most characters of a fact's evidence in the reason of a proposal."""
 
@@ -31,6 +36,17 @@ def may_change(store: Store, space: int, author: str, edges: Iterable[Edge]) -> 
     from hades.settings import load_settings
 
     return author in load_settings().trusted_authors.get(store.spaces.name(space), ())
+
+
+def ends_of(edge: Edge) -> dict[str, str]:
+    """Return the fields that identify an edge in a proposal."""
+    return {"source": edge.source.name, "relation": edge.relation, "target": edge.target.name}
+
+
+def against(store: Store, space: int, state: State, author: str, edges: Iterable[Edge]) -> str:
+    """Return the end of a reason: the author of the state, against those of the edges."""
+    told = (f"{edge} {told_by(store, space, edge)}" for edge in edges)
+    return f" {said_by(state, author)}, against {', '.join(told)}"
 
 
 def said_by(state: State, author: str) -> str:

@@ -32,7 +32,7 @@ from hades.language.english.settled import settled
 from hades.language.names import says, spoken
 from hades.language.sentences import sentences
 from hades.lifecycle import fact_changes, gate, review
-from hades.lifecycle.authority import is_told
+from hades.lifecycle.authority import ends_of, is_told
 from hades.lifecycle.disagreement import decided, edge_disagreements, sentence_disagreements
 from hades.lifecycle.synthesis import (
     SENTENCES_AT_MOST,
@@ -293,7 +293,7 @@ class Promoter:
         """
         new, old = conflict.sides
         if edge is not None:
-            kind, why, ends = "unrelate", str(conflict), review.ends_of(edge)
+            kind, why, ends = "unrelate", str(conflict), ends_of(edge)
             more: dict[str, Any] = {"at": iso(self._at)}
         else:
             kind, why, ends = "relate", "sources disagree", {"source": self.found.topic}

@@ -27,7 +27,7 @@ from hades.language.english.prose_facts import facts_in
 from hades.language.english.settled import settled
 from hades.language.names import name_key
 from hades.lifecycle import fact_changes, gate
-from hades.lifecycle.authority import may_change, said_by, told_by
+from hades.lifecycle.authority import ENDS_OF_EDGE, against, ends_of, may_change, said_by
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.store import Store
@@ -40,8 +40,6 @@ BLOCKED |= {"rejected_because", "waiting_for", "waiting_on", "waits_for", "waits
 """Relations to an obstacle, which is in the way until it is settled."""
 ENABLING = ("enabled_by", "viable_after_fix")
 """A relation with one of these as its inverse also leads to an obstacle."""
-ENDS_OF_EDGE = ("source", "relation", "target")
-"""The fields of a proposal that identify an edge."""
 AFFECTED_AT_MOST = 10
 """Edges that a reason lists."""
 FINDINGS_AT_MOST, WAITING_AT_MOST = 16, 1_000
@@ -107,12 +105,6 @@ def review(
             why=why + _undo(finding) * applied + _listed(affected(store, space, finding.changed)),
             status="applied" if applied else "waiting",
         )
-
-
-def against(store: Store, space: int, state: State, author: str, edges: Iterable[Edge]) -> str:
-    """Return the end of a reason: the author of the state, against those of the edges."""
-    told = (f"{edge} {told_by(store, space, edge)}" for edge in edges)
-    return f" {said_by(state, author)}, against {', '.join(told)}"
 
 
 def blocking(store: Store) -> set[str]:
@@ -218,11 +210,6 @@ def _said_otherwise(
             why += f"{note.id} “{old}” ({note.author}, {began}): {found}"
             yield _Finding("relate", fields, OTHERWISE, why, state.valid_from, note.topic)
             break
-
-
-def ends_of(edge: Edge) -> dict[str, str]:
-    """Return the fields that identify an edge in a proposal."""
-    return {"source": edge.source.name, "relation": edge.relation, "target": edge.target.name}
 
 
 def _end(edge: Edge, state: State, sure: float, why: str, changed: str = "") -> _Finding:

@@ -24,8 +24,7 @@ from hades.domain.topics import State
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.language.names import name_key
 from hades.lifecycle import fact_changes
-from hades.lifecycle.authority import is_told, may_change
-from hades.lifecycle.review import ENDS_OF_EDGE, against, ends_of
+from hades.lifecycle.authority import ENDS_OF_EDGE, against, ends_of, is_told, may_change
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import DryRun, ModelName, TopicGlob
 from hades.operations.proposals import apply_change, undone

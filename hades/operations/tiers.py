@@ -10,7 +10,6 @@ from hades.domain.rules import clean_number
 from hades.domain.tiers import Tier
 from hades.domain.times import TimeLike, to_micros
 from hades.errors import InvalidInput
-from hades.language.english.moments import parse_time
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import NUMBER_AT_MOST
 from hades.store.owed import LOG, REWRITE, owe
@@ -167,6 +166,8 @@ def _finished(memory: Memory, done: dict[str, int]) -> dict[str, int]:
 
 def _before(memory: Memory, older_than: TimeLike) -> int:
     """Return a moment in microseconds: `180d` is 180 days ago, anything else is read as a time."""
+    from hades.language.english.moments import parse_time
+
     age = _AGE.fullmatch(older_than) if isinstance(older_than, str) else None
     meant = older_than if age is None else f"{age[1]} {_UNITS[age[2]]} ago"
     try:
