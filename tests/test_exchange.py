@@ -91,6 +91,40 @@ def test_an_imported_memory_knows_that_its_vectors_are_complete(tmp_path: Path) 
         assert copy._store.chunks.embedded(copy._finder.encoder.model) > 0
 
 
+def _with_phase(export: Path, phase: int) -> None:
+    records = [json.loads(line) for line in export.read_text().splitlines()]
+    for record in records:
+        if record.get("table") == "pending":
+            record["phase"] = phase
+    export.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+
+
+def test_a_state_that_waits_in_a_phase_of_an_older_version_is_indexed(tmp_path: Path) -> None:
+    export = tmp_path / "all.jsonl"
+    with hades.open(tmp_path / "a.hades") as memory:
+        memory.remember("design/x", "Rejected because of the heat.")
+        memory._phases(memory._space_id, None).cut()
+        memory.export(export)
+    _with_phase(export, 2)
+    with hades.open(tmp_path / "b.hades") as copy:
+        copy.import_(export)
+        copy.index()
+        assert copy.pending == 0
+        assert copy.search("heat")[0].chunk.topic == "design/x"
+
+
+def test_a_state_that_waits_in_an_unknown_phase_is_refused(tmp_path: Path) -> None:
+    export = tmp_path / "all.jsonl"
+    with hades.open(tmp_path / "a.hades") as memory:
+        memory.remember("design/x", "Rejected because of the heat.")
+        memory.export(export)
+    _with_phase(export, 99)
+    with hades.open(tmp_path / "b.hades") as copy:
+        with pytest.raises(hades.InvalidInput, match="nothing was imported"):
+            copy.import_(export)
+        assert copy.topics() == []
+
+
 def test_jsonl_into_a_memory_in_use(full: hades.Memory, tmp_path: Path) -> None:
     full.export(tmp_path / "all.jsonl")
     with hades.open(tmp_path / "other.hades") as other:

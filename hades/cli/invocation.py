@@ -1,4 +1,4 @@
-"""What all commands share: options, opening the memory, printing, errors.
+"""The frame of all commands: shared options, opening the memory, printing, errors.
 
 A command is a function of an `Invocation` and its own arguments. `command` adds the shared options;
 `Invocation` opens the memory that they name, and prints a result as text or as JSON.

@@ -89,7 +89,7 @@ class TimeWords:
 
 
 class Wants(StrEnum):
-    """What a question asks for: how something is, what happened, or a date."""
+    """The kind of answer that a question wants: a state, what happened, or a date."""
 
     STATE = "state"
     HAPPENINGS = "happenings"
@@ -120,7 +120,7 @@ class Passage:
     parts: Mapping[str, float]
     """The parts of the score: meaning, words, names, walk, rank …"""
     retrievers: tuple[str, ...]
-    """What found it: meaning, words, names, graph, or `history` for an earlier version."""
+    """The retrievers that found it: meaning, words, names, graph; `history`: an old version."""
     belief: Interval
     valid_to: datetime | None = None
     """Until when the state held; None if it holds."""
@@ -269,7 +269,7 @@ class WorkingItem:
 
 @dataclass(frozen=True, slots=True)
 class WorkingMemory:
-    """What to have in mind when working on a topic, within a budget of tokens."""
+    """The result of `working_memory`: states and linked topics within a budget of tokens."""
 
     topic: str
     items: tuple[WorkingItem, ...]
@@ -278,7 +278,7 @@ class WorkingMemory:
     tokens: int
     budget: int
     reasons: tuple[Diagnostic, ...] = ()
-    """What was left out, and why."""
+    """The parts that were left out, and why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,4 +111,4 @@ class BudgetedContext:
     text: str
     """The text for a model, of `tokens` tokens."""
     reasons: tuple[Diagnostic, ...] = ()
-    """What was cut or left out, and why."""
+    """The parts that were cut or left out, and why."""

@@ -146,4 +146,4 @@ class Change:
     space: str | None
     subject: str | None
     summary: str = ""
-    """What changed, in one line: the commit, lines added and removed, or the edges."""
+    """The change in one line: the commit, lines added and removed, or the edges."""

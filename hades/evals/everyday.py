@@ -43,7 +43,7 @@ QUESTIONS_ENOUGH = 120
 """Small memories are drawn until this many questions have been asked in total."""
 DRAWS_AT_MOST = 20
 SYSTEMS_ASKED = ("hybrid", "full", "recall")
-"""What is asked in sets of sessions: two systems of the ladder, and a whole recall."""
+"""The systems that sets of sessions measure: two of the ladder, and a whole recall."""
 CHUNKS_RANKED = 20
 """Enough chunks for five sessions, which are short."""
 

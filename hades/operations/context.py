@@ -40,7 +40,7 @@ OTHER_LEVEL = 2
 SUMMARIES = {1: "????-??-??", 2: "????-W??", 3: "????-??"}
 """The topics of each level: `summary/2026-11-03`, `…/2026-W45`, `…/2026-11`."""
 CONTENT_CHARACTERS_AT_MOST = 200_000
-"""Of a longer state only the passages that were found are shown."""
+"""A longer state is shown by its found passages only."""
 TOPICS_EXPLORED = 3
 """The number of best topics whose recent states and related topics are among the details."""
 RECALL_TOKENS_AT_MOST = 50_000

@@ -60,7 +60,7 @@ def archive(
         ),
     ] = None,
     restore: Annotated[
-        bool, Param("Move everything back into the store instead.", flag="--restore")
+        bool, Param("Move the texts of this space back into the store.", flag="--restore")
     ] = False,
     dry_run: Annotated[bool, Param("Only count what would move.", flag="--dry-run")] = False,
     on_progress: Progress | None = None,

@@ -84,7 +84,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """What a server prints once it listens."""
+    """The report that a server prints once it listens."""
 
     memory: str
     listening: list[dict[str, str]]

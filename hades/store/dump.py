@@ -22,7 +22,7 @@ from hades.store.archive import OWN_FACTS
 from hades.store.chunks import encoder_id
 from hades.store.database import Database, Glob, intact
 from hades.store.delta import checked, digest_of, pack, unpacked
-from hades.store.records import EMBEDDED, SECRET, Write
+from hades.store.records import EMBEDDED, SECRET, Phase, Write
 from hades.store.schema import COLUMNS, COUNTED
 from hades.store.topics import Topics
 
@@ -91,6 +91,8 @@ _REFERENCES = {
     "chunk": "chunks",
     "superseded_by": "edges",
 }
+_FORMER_PHASES = {2: Phase.EDGES}
+"""Phases in exports of older versions, which made vectors before names."""
 _AT_ONCE = 1_000
 _GAP = """
 SELECT t.name FROM topics t LEFT JOIN states s ON s.topic = t.id
@@ -239,6 +241,8 @@ class Loader:
             row[name] = self._database.actor_id(clean_name(row[name], "actor"))
         if table in ("edges", "derived_edges"):
             row["relation"] = self._database.relation_id(row["relation"])
+        if table == "pending":
+            row["phase"] = int(Phase(_FORMER_PHASES.get(row["phase"], row["phase"])))
         self._shift_numbers(table, row)
         if table in ("topics", "entities", "proposals"):
             self._used.add(row["space"])

@@ -65,7 +65,7 @@ class CheckedSentence:
     """The sources by number; a fact `[F2]` is -2."""
     supported: bool
     why: str
-    """What is wrong with it; empty when it is supported."""
+    """The reason why it is not supported; empty if it is."""
 
 
 @dataclass(frozen=True, slots=True)

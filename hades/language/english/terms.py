@@ -134,7 +134,7 @@ class QuestionName:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTerms:
-    """What a question is about."""
+    """The terms and names of a question, with weights."""
 
     weights: Mapping[str, float]
     """The terms to search for, and the weight of each."""

@@ -61,7 +61,7 @@ def overview(
     read_as = f"What happened in{question[general.end() :]}" if general else question
     read = run.plan.retriever.time_words and scope.as_of.valid is None
     asks = time_asked(read_as, store.now(), valid, since=scope.since, until=scope.until, read=read)
-    # What the question is about besides the time; empty: all that happened.
+    # The subject of the question besides the time; empty for all that happened.
     topical = topical_stems(read_as.replace(asks.words.said, " ") if asks.words else read_as)
     level = _level(asks, topical, general=bool(general)) if wanted is None else wanted
     if not level:

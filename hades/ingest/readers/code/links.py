@@ -145,7 +145,7 @@ class LinkFinder:
         if number is None:
             return
         symbol = self._symbols[number]
-        # Of a long expression only the end is read, because chained calls nest.
+        # Read only the end of a long expression, because chained calls nest.
         text = self._text[max(start, end - LONGEST_CHAIN_CHARS - 1) : end]
         parts = chain(text.replace("super().", "super.", 1))
         if parts and (target := self._resolve(parts, symbol)):
