@@ -32,14 +32,16 @@ def answer(
     encoder: Encoder,
     usual: int,
     related: RelationAsked | None = None,
+    ends: tuple[int, int] | None = None,
 ) -> Recall:
     """Make the result of a recall; passages beyond the first `usual` must be likely answers.
 
-    With `related`, the facts are its edges; otherwise facts are searched.
+    With `related`, the facts are its edges; otherwise facts are searched. With `ends`, the paths
+    join these two nodes.
     """
     plan, search = run.plan, found.search
     offered, numbers, covered = choose_passages(run, found, ranking, usual)
-    paths = find_paths(run, found, ranking.numbers, list(numbers.values()))
+    paths = find_paths(run, found, ranking.numbers, list(numbers.values()), ends)
     with run.stage("facts", plan.retriever.timeout_ms) as stage:
         if related is None:
             facts = find_facts(stage, search, encoder, plan.facts)
