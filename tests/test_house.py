@@ -20,7 +20,7 @@ from tests.attack import patterns  # noqa: E402
 FLOORS = [
     {"serve", "cli", "evals", "__main__"},
     {"api", "client", "memory", "opening", "operations"},
-    {"recall", "ingest", "lifecycle", "exchange"},
+    {"recall", "ingest", "lifecycle", "exchange", "hierarchy"},
     {"index", "graph", "store", "models", "context", "settings"},
     {"language"},
     {"domain"},

@@ -85,6 +85,8 @@ _VECTOR = (
     "EXISTS (SELECT FROM encoders x WHERE x.id = encoder AND octet_length(vector) > 0 "
     "AND octet_length(vector) % (2 * x.dims) = 0)"
 )
+_HIERARCHY = _seen("hierarchies", "hierarchy")
+_CENTROID = "octet_length(centroid) % 4 = 0"
 _ALL = "ALL"
 
 _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
@@ -150,6 +152,15 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
         )
     },
     "embeddings": {_ALL: (_node("node", *NodeKind), f"{_node('node', *NodeKind)} AND {_VECTOR}")},
+    "hierarchies": {_ALL: (_SPACE, "")},
+    "clusters": {
+        _ALL: (
+            _HIERARCHY,
+            f"{_HIERARCHY} AND {_within('level', 7)} "
+            f"AND (parent IS NULL OR is_cluster_of(parent, hierarchy)) AND {_CENTROID}",
+        )
+    },
+    "memberships": {_ALL: (f"{_CHUNK} AND {_seen('clusters', 'cluster')}", "")},
     # The node must still exist: a missing number may belong to an open transaction of another role.
     "purged": {
         "SELECT": ("TRUE", ""),
@@ -184,6 +195,8 @@ _FUNCTIONS = {
     "(SELECT FROM states WHERE id = $1 AND topic = $2)",
     "is_edge_in(BIGINT, BIGINT) RETURNS BOOLEAN STABLE": "SELECT EXISTS "
     '(SELECT FROM edges WHERE "row" = $1 AND space = $2)',
+    "is_cluster_of(BIGINT, BIGINT) RETURNS BOOLEAN STABLE": "SELECT EXISTS "
+    "(SELECT FROM clusters WHERE id = $1 AND hierarchy = $2)",
     "is_erased(BIGINT) RETURNS BOOLEAN STABLE": f"SELECT CASE $1 & 7 {_ERASED} END",
     "are_actors_of(BIGINT, BIGINT[]) RETURNS BOOLEAN STABLE": "SELECT EXISTS "
     "(SELECT FROM changes WHERE actor = $1 AND space = ANY($2))",
