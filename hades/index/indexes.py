@@ -26,7 +26,7 @@ from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
 from hades.index.graph_view import are_known
 from hades.index.space_words import SpaceWords
-from hades.index.vectors import Vectors
+from hades.index.vectors import Codes, Vectors
 from hades.index.words import Words
 from hades.store.records import Progress
 from hades.store.store import Store
@@ -292,6 +292,11 @@ class Indexes(Derived):
             at = self._row_of[numbers]
             vectors[at >= 0] = self.vectors.full(at[at >= 0])
         return vectors
+
+    def coded(self, mask: Flags) -> tuple[Ints, Codes]:
+        """Return the chunk numbers of a mask that have a vector, ascending, and its int8 codes."""
+        numbers = np.flatnonzero(mask & (self._row_of >= 0))
+        return numbers, self.vectors.codes(self._row_of[numbers])
 
     # Files
 

@@ -261,6 +261,10 @@ class Hierarchies:
             )
         )
 
+    def is_any(self) -> bool:
+        """Return whether any space has a hierarchy."""
+        return self._database.row("SELECT 1 FROM hierarchies LIMIT 1") is not None
+
     def purged_since(self, change: int) -> bool:
         """Return whether anything was purged after a change."""
         return (
