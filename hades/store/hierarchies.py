@@ -135,7 +135,7 @@ class Hierarchies:
     def members(
         self, cluster: int, as_of: AsOf, limit: int, *, journal: bool = False
     ) -> list[StoredMember]:
-        """Return the members of a cluster at a moment, the most central first.
+        """Return the members of a cluster and of its children at a moment, central ones first.
 
         With `journal`, return all memberships that it had up to then, the newest first.
         """
@@ -146,7 +146,8 @@ class Hierarchies:
         )
         rows = self._database.rows(
             f"SELECT m.id, m.chunk, m.cluster, m.near, m.recorded_at, m.retired_at, {_BEFORE} "
-            "FROM memberships m WHERE m.cluster = :cluster AND m.recorded_at <= :known "
+            "FROM memberships m WHERE m.cluster IN (SELECT id FROM clusters "
+            "WHERE id = :cluster OR parent = :cluster) AND m.recorded_at <= :known "
             f"AND ({present} OR :journal = 1) ORDER BY "
             "CASE WHEN :journal = 1 THEN -m.id ELSE 0 END, m.near DESC, m.chunk LIMIT :most",
             cluster=cluster,

@@ -241,6 +241,12 @@ JOIN pg_class c ON c.oid = p.polrelid JOIN pg_roles r ON p.polroles = ARRAY[r.oi
 WHERE c.relnamespace = current_schema::text::regnamespace AND r.rolname = %s
 AND starts_with(p.polname, 'hades_')
 """
+_GRANTED = """
+SELECT DISTINCT r.rolname FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid
+JOIN pg_roles r ON p.polroles = ARRAY[r.oid]
+WHERE c.relnamespace = current_schema::text::regnamespace AND starts_with(p.polname, 'hades_')
+ORDER BY r.rolname
+"""
 _WAIT_MS = 10_000
 
 
@@ -258,6 +264,12 @@ def grant(address: ServerAddress, role: str, right: str, space: str | None) -> l
     """
     with translated(address.shown), psycopg.connect(address.conninfo) as connection:
         return _Role(connection, address.schema, role).grant(right, space)
+
+
+def renew(connection: Connection[Any], schema: str) -> None:
+    """Give the roles of a memory their rights on the tables that a migration added."""
+    for (role,) in connection.execute(_GRANTED).fetchall():
+        _Role(connection, schema, role).renew()
 
 
 class _Role:
@@ -292,6 +304,18 @@ class _Role:
             [spaces, space is None and right != "none"],
         )
         return [name for (name,) in found]
+
+    def renew(self) -> None:
+        """Give the role the rights that it has, on all tables."""
+        held = self._held()
+        limits = [(writes, which) for table, _, writes, which in held if table == "topics"]
+        right = "write" if any(writes for writes, _ in limits) else "read"
+        spaces = self._held_spaces(held)
+        self._take_back(held)
+        if any(which == "true" for _, which in limits):
+            self._give_all(right)
+        elif spaces:
+            self._give(right, spaces)
 
     def _spaces(self, right: str, space: str, held: list[Any]) -> list[int]:
         """Return the spaces that the role has, and this one."""
