@@ -83,8 +83,6 @@ def test_paths_are_scored_and_pruned_as_in_source_document_000(people: hades.Mem
     assert "Most relevant path" in told
     nothing = pathrag.retrieve_and_format("Zzz?", domain_filter="tag:none")
     assert nothing == "No paths found for query: Zzz?"
-        "No paths found"
-    )
 
 
 def test_texts_that_are_read_often_or_important_stay_in_the_process(people: hades.Memory) -> None:
