@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, PackedBlock, Packer, both_ends
@@ -116,7 +116,10 @@ def _themes(packer: Packer, themes: Sequence[Theme], room: int) -> list[PackedBl
         BlockDraft(theme, theme.cluster.id, theme_line(number, theme), theme.cluster.summary)
         for number, theme in enumerate(themes, 1)
     ]
-    blocks = [packer.put(draft, most) for draft in drafts]
+    # A theme without room for its summary is shown by its head line.
+    blocks = [
+        packer.put(draft, most) or packer.put(replace(draft, text=""), most) for draft in drafts
+    ]
     kept = [block for block in blocks if block is not None]
     if len(kept) < len(drafts):
         packer.record(Reason.EVICTED, f"{len(drafts) - len(kept)} themes")
