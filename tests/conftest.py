@@ -28,6 +28,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import hades
+from hades import breaker
 from hades.domain.times import to_micros
 from hades.ingest import pipeline
 from hades.ingest.workers import Workers
@@ -120,6 +121,12 @@ class HeldClock:
 
     def tick(self, seconds: float = 1) -> None:
         self.micros += int(seconds * 1_000_000)
+
+
+@pytest.fixture(autouse=True)
+def _servers_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the failures of the servers of other tests."""
+    monkeypatch.setattr(breaker, "_breakers", {})
 
 
 @pytest.fixture(autouse=True)
