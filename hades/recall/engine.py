@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path as FilePath
 from typing import Any
@@ -20,19 +21,24 @@ import numpy as np
 
 from hades.domain.answer import Diagnostic, Intent, Mode, Recall, TimeKind, Wants
 from hades.domain.graph import Reason
+from hades.domain.hierarchy import Theme
 from hades.domain.tiers import Tier
 from hades.domain.times import FOREVER, from_micros
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Ints
-from hades.language.english.intent import asks_for_list, choose_mode, read_intent
+from hades.language.english.intent import asks_for_list, choose_mode, read_intent, theme_subject
+from hades.language.english.time_words import read_time
 from hades.models.encoder import wait_until_loaded
 from hades.recall.answer.answering import answer
 from hades.recall.answer.overview import overview
 from hades.recall.answer.relations import find_related, relation_asked
+from hades.recall.answer.themes import find_themes
 from hades.recall.answer_cache import AnswerCache, open_shared
+from hades.recall.bridge_cache import BridgeCache
 from hades.recall.find.beam import run_beam
 from hades.recall.find.finder import Finder, Scope
+from hades.recall.find.meant import connected_ends
 from hades.recall.find.read_on import start_reading_on
 from hades.recall.find.results import Found
 from hades.recall.find.scores import scaled
@@ -72,6 +78,7 @@ class RecallEngine:
         settings = load_settings()
         shared = open_shared(settings.redis_url, store)
         self.answers = AnswerCache(store, settings.answer_cache_mb << 20, shared)
+        self.bridges = BridgeCache(store)
 
     def recall(
         self,
@@ -106,26 +113,44 @@ class RecallEngine:
         text = question[:QUESTION_CHARACTERS_AT_MOST]
         relation = relation_asked(self._store, scope, text)
         intent, evidence = read_intent(text)
+        ends = None
         if relation is not None:
             intent, evidence = Intent.RELATION, f"it asks for {relation}"
+        elif intent is Intent.CONNECTION:
+            ends = connected_ends(self._store, scope, text)
+            if ends is None:  # a plain question, then
+                intent, evidence = Intent.LOOKUP, f"{evidence}, which are not both known"
         amount = choose_mode(text) if mode is None else _mode(mode)
         asked = AskedQuestion(text, intent, evidence, amount, scope.space_name, scope.as_of)
         many = mode is None and (relation is not None or asks_for_list(text))
-        chosen, diagnostics, usual = plan_for(intent, amount, plan, budget, many=many)
+        chosen, diagnostics, usual = plan_for(
+            intent, amount, plan, budget, many=many, hard=mode == Mode.EXECUTION
+        )
         run = Run(chosen, clock, self._store.within, list(diagnostics))
         from_summaries = overview(run, self._store, scope, asked, usual)
         if from_summaries is not None:
             return from_summaries
         encoding = start_encoding(run, self.finder.encoder, text)
         with ExitStack() as moment:
-            query, when = self._open(run, moment, scope, question, on_progress)
+            query, when = self._open(run, moment, scope, question, ends or (), on_progress)
             found = self.find(run, query, text, when, encoding)
             ranking = rank_candidates(run, found, self.ranker, chosen.reranker.m, intent)
             related = None
             if relation is not None:
                 related, ranking = find_related(run, found, ranking, relation)
-            asked = replace(asked, as_of=query.as_of)
-            return answer(run, asked, found, ranking, self.finder.encoder, usual, related)
+            asked, themes = replace(asked, as_of=query.as_of), self._themes(run, asked, found)
+            named = (related, ends, themes)
+            return answer(run, asked, found, ranking, self.finder.encoder, usual, *named)
+
+    def _themes(self, run: Run, asked: AskedQuestion, found: Found) -> tuple[Theme, ...]:
+        """Return the themes that a question for an overview wants, except of a time."""
+        subject = theme_subject(asked.text) if asked.intent is Intent.OVERVIEW else None
+        query, time = found.search.query, found.search.time
+        if subject is None or time.kind is not None:
+            return ()
+        if read_time(f"What happened in {subject}?", from_micros(query.valid)):
+            return ()  # a summary of March is of a time
+        return find_themes(run, found, subject)
 
     def _open(
         self,
@@ -133,12 +158,13 @@ class RecallEngine:
         moment: ExitStack,
         scope: Scope,
         question: str,
+        nodes: Sequence[int],
         on_progress: Progress | None,
     ) -> tuple[QueryContext, TimeAsked]:
         """Open the memory at the time the question asks about; `moment` keeps it open."""
         text = question[:QUESTION_CHARACTERS_AT_MOST]
         with run.stage("open", reads_all=True) as stage:
-            query = moment.enter_context(self.query_context(scope, on_progress, text))
+            query = moment.enter_context(self.query_context(scope, on_progress, text, nodes))
             stage.found = int(query.mask.sum())
             if not query.indexes.is_whole:
                 read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
@@ -150,7 +176,7 @@ class RecallEngine:
                 wait_until_loaded(self.finder.encoder)
             when = self.time(run, scope, query, text)
             if then := _source_moment(scope, query, when):
-                query = moment.enter_context(self.query_context(then, on_progress, text))
+                query = moment.enter_context(self.query_context(then, on_progress, text, nodes))
             return query, when
 
     def rank(
@@ -276,6 +302,9 @@ class RecallEngine:
                 edges=edges,
                 fact_terms=fact_terms,
                 encoder=self.finder.encoder.model,
+                clusters=cache(
+                    partial(self.finder.hierarchies.at, indexes, scope.space, scope.as_of)
+                ),
             )
 
     def holds_until(self, scope: Scope, since: int) -> int:
@@ -317,12 +346,15 @@ class RecallEngine:
         if graphs is not None:
             kept, *others = graphs.uses.values()
             tiers.append(Tier("graphs", "memory", len(graphs), hits=kept, misses=sum(others)))
+        if self.bridges.cache.hits + self.bridges.cache.misses:
+            tiers.append(self.bridges.cache.tier("bridges"))
         return tiers
 
     def forget(self) -> None:
         """Drop the arrays and the kept answers after a purge deleted their files."""
         self.finder.forget()
         self.answers.kept.clear()
+        self.bridges.cache.clear()
 
 
 def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope | None:

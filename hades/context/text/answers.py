@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from hades.context.text.evidence import fact_line, lines_of, passage_line, path_line, place_line
+from hades.context.text.evidence import (
+    fact_line,
+    lines_of,
+    passage_line,
+    path_line,
+    place_line,
+    theme_line,
+)
 from hades.context.text.layout import (
     PlainText,
     TextBody,
@@ -39,6 +46,7 @@ AFFECTS_SENTENCES = {
     Reason.ARCHIVE_LOST,
     Reason.CUT_QUESTION,
     Reason.ENCODER_FAILED,
+    Reason.NOT_CONNECTED,
     Reason.NOT_INDEXED,
 }
 """The reasons that are shown with an answer in sentences; the others concern its context."""
@@ -53,6 +61,7 @@ _PLAIN = {
     Reason.NOT_INDEXED: "not everything is indexed yet: {detail}",
     Reason.NOTHING_KNOWN: "{detail}",
     Reason.NOTHING_NOTED: "{detail}",
+    Reason.NOT_CONNECTED: "{detail}",
     Reason.CUT_QUESTION: "the question was shortened: {detail}",
     Reason.NO_HIERARCHY: "{detail}",
     Reason.ARCHIVE_LOST: "without what lies in the archive: {detail}",
@@ -65,6 +74,8 @@ def recall_lines(found: Recall, *, explain: bool = False) -> PlainText:
     """List the facts, passages and paths of a recall; with `explain` also scores and stages."""
     yield _recall_head(found, explain=explain)
     yield from _time(found)
+    for number, theme in enumerate(found.themes, start=1):
+        yield TextLine(theme_line(number, theme), (f"score {theme.score:.3f}",) * explain)
     for number, fact in enumerate(found.facts, start=1):
         scored = (f"score {fact.score:.3f}", _edge(fact)) if explain else ()
         yield TextLine(fact_line(number, fact), (*scored, _belief(fact.belief, explain=explain)))
@@ -113,8 +124,8 @@ def answer_lines(answer: Answer) -> PlainText:
         yield TextLine(answer.shortfall)
     yield from _time(found)
     affects = set(AFFECTS_SENTENCES)
-    if found.level:
-        affects.add(Reason.NO_HIERARCHY)  # of some days
+    if found.level or any(note.stage == "themes" for note in found.reasons):
+        affects.add(Reason.NO_HIERARCHY)  # of some days, or of themes
     if found.intent is Intent.RELATION:
         affects.add(Reason.BUDGET_EXHAUSTED)
     yield from reason_lines(note for note in found.reasons if note.reason in affects)
@@ -244,17 +255,25 @@ def _edge(fact: Fact) -> str:
     return f"{cite}  {evidence}" if fact.edge.id > 0 and evidence else cite
 
 
-def _label_order(label: str) -> tuple[bool, int]:
-    """Return the sort key of a label: facts first, then passages, by number."""
-    return label[1] != "F", int(label.strip("[F]"))
+def _label_order(label: str) -> tuple[int, int]:
+    """Return the sort key of a label: facts first, then paths, themes, passages, by number."""
+    return "FPT".find(label[1]) % 4, int(label.strip("[FPT]"))
 
 
 def _source(label: str, found: Recall) -> str:
-    """Describe the fact or passage of a label."""
-    is_passage, number = _label_order(label)
-    if not is_passage:
+    """Describe the fact, path or passage of a label."""
+    kind, number = _label_order(label)
+    if kind == 0:
         fact = found.facts[number - 1]
         return f"{_edge(fact)}, {_belief(fact.belief)}"
+    if kind == 1:
+        path = found.paths[number - 1]
+        cited = dict.fromkeys(one_line(step.chunk) for step in path.steps if step.chunk)
+        return ", ".join(("path", *cited, _belief(path.belief)))
+    if kind == 2:
+        theme = found.themes[number - 1]
+        size = f"{theme.cluster.size:,} passages"
+        return ", ".join((theme.cluster.id, size, *map(one_line, theme.cites)))
     passage = found.passages[number - 1]
     place = f"{one_line(passage.id)}, {lines_of(passage)}, {held_days(passage)}"
     return f"{place}, {_belief(passage.belief)}"
