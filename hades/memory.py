@@ -14,13 +14,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import hades.operations as op
-from hades.domain.graph import NodeKind
 from hades.domain.rules import clean_content, clean_kind, clean_name
 from hades.domain.times import NOW, AsOf, TimeLike
 from hades.errors import InvalidInput, NotFound, Unavailable
 from hades.language.english.moments import parse_time
-from hades.language.names import paper_id
-from hades.store.records import EdgeFilter, Phase, Progress, Write
+from hades.store.records import Phase, Progress, Write
 from hades.store.store import Store
 
 if TYPE_CHECKING:
@@ -59,6 +57,10 @@ class View:
     entity = op.entities.entity
     related = op.entities.related
     mentions = op.entities.mentions
+
+    # The hierarchy
+    hierarchy = op.hierarchy.hierarchy
+    clusters = op.hierarchy.clusters
 
     # Questions
     search = op.questions.search
@@ -181,33 +183,12 @@ class View:
         return node
 
     def _meant_node(self, name: str) -> int:
-        """Return the node that a user means by a name; raise NotFound if none or several fit.
+        """Return the node that a user means by a name; raise NotFound if none or several fit."""
+        from hades.recall.find.meant import meant_node
 
-        The name may also be the end of a symbol's name or of a file's path, or an arXiv id.
-        """
-        store, space, as_of = self._store, self._space_id, self.as_of
-        try:
-            known = self._named_node(name)
-        except NotFound:
-            paper = paper_id(name)
-            if paper not in (None, name):
-                return self._named_node(paper)
-            called = store.derived_edges.called(space, name, ("code", "document"))
-            if not called:
-                raise
-            if len(called) > 1:
-                names = ", ".join(sorted(called.values())[:5])
-                said = f"{name!r} may mean {len(called)} things: {names} …"
-                raise NotFound(f"{said} Write more of the name.") from None
-            return next(iter(called))
-        if not NodeKind.ENTITY.has(known) or store.edges.find(
-            space, EdgeFilter(node=known, limit=1), as_of
-        ):
-            return known
-        # If exactly one symbol of code has this name, it is meant rather than a word of a text.
-        symbols = store.derived_edges.called(space, name).values()
-        full = {store.entities.node(space, own, as_of) for own in symbols if "." in own}
-        return full.pop() or known if len(full) == 1 else known
+        clean_name(name)
+        self._require_space()
+        return meant_node(self._store, self._scope(), name)
 
     @property
     def _engine(self) -> RecallEngine:
@@ -344,6 +325,7 @@ class Memory(View):
     purge = op.states.purge
     promote = op.promotion.promote
     consolidate = op.summaries.consolidate
+    organise = op.hierarchy.organise
     core_append = op.context.core_append
     core_replace = op.context.core_replace
 

@@ -16,7 +16,7 @@ from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, PackedBlock, 
 from hades.context.text.evidence import fact_line, passage_line, path_line
 from hades.context.text.layout import flat, indented, shown_name
 from hades.context.tokens import count, cut, cut_words
-from hades.domain.answer import Citation, Diagnostic, Fact, Passage, Path
+from hades.domain.answer import Citation, Diagnostic, Fact, Passage, Path, path_order
 from hades.domain.graph import Reason
 
 STAGE = "pack"
@@ -107,7 +107,7 @@ def _ledger(
 ) -> list[PackedBlock[Path]]:
     """Pack the `at_most` most reliable paths, each within its limit, all within `room` tokens."""
     ranked: dict[str, Path] = {}
-    for path in sorted(paths, key=lambda path: (-path.reliability, -path.score, str(path))):
+    for path in sorted(paths, key=path_order):
         ranked.setdefault(str(path), path)  # keep the most reliable of equal ones
     if len(ranked) > at_most:
         packer.record(Reason.CAP_EXCEEDED, f"{len(ranked) - at_most} paths")

@@ -17,6 +17,8 @@ from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, State
 _LABEL = re.compile(r"[\[［【]\s*+([FP]?\d[\d\s,;–-]*+)[\]］】]")
 """A label such as `[1]`, `[F2]` or `[3, 4]`, as sentences are cited."""
 
+_LETTERS = {"fact": "F", "path": "P"}
+
 
 class Intent(StrEnum):
     """The kind of a question, which decides the default plan."""
@@ -31,6 +33,8 @@ class Intent(StrEnum):
     COMPARE = "compare"
     RELATION = "relation"
     """A question for the edges of one relation: what calls a function."""
+    CONNECTION = "connection"
+    """A question for the paths between two names: how is Ann connected with Ben."""
     LOOKUP = "lookup"
     """Any other, plain question."""
 
@@ -206,6 +210,11 @@ class Path:
             text += f" --[{label}]--> " if step.forward else f" <--[{label}]-- "
             text += str(step.target)
         return text
+
+
+def path_order(path: Path) -> tuple[float, float, int, str]:
+    """Return the sort key of paths, best first; among equals, the one with fewer edges."""
+    return -path.reliability, -path.score, len(path.steps), str(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,9 +420,9 @@ class Sentence:
     text: str
     score: float
     citation: int
-    """The number of the passage, or of the fact, in the recall."""
+    """The number of the passage, fact or path in the recall."""
     kind: str = "passage"
-    """`passage` or `fact`."""
+    """`passage`, `fact` or `path`."""
     also: tuple[str, ...] = ()
     """The labels of its other sources, when a model wrote it."""
     supported: bool = True
@@ -421,8 +430,8 @@ class Sentence:
 
     @property
     def label(self) -> str:
-        """The label of its source: `[1]` for a passage, `[F1]` for a fact."""
-        return f"[F{self.citation}]" if self.kind == "fact" else f"[{self.citation}]"
+        """The label of its source: `[1]` for a passage, `[F1]` for a fact, `[P1]` for a path."""
+        return f"[{_LETTERS.get(self.kind, '')}{self.citation}]"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -503,12 +512,14 @@ class Answer:
             return f"Nothing found says anything about {named}."
         if self.sentences or self.kind == "dry_run":
             return ""
-        notes = [note for note in self.recall.reasons if note.reason is Reason.NOTHING_NOTED]
+        why = (Reason.NOTHING_NOTED, Reason.NOT_CONNECTED)
+        notes = [note for note in self.recall.reasons if note.reason in why]
         if not notes:
             return "Nothing found answers this."
         return f"{notes[0].detail[:1].upper()}{notes[0].detail[1:]}."
 
     def __str__(self) -> str:
         texts = [f"{unlabelled(sentence.text)} {sentence.mark}" for sentence in self.sentences]
-        joint = "\n" if self.recall.intent is Intent.RELATION or self.recall.level else " "
+        in_lines = self.recall.intent in (Intent.RELATION, Intent.CONNECTION) or self.recall.level
+        joint = "\n" if in_lines else " "
         return joint.join([*texts, self.shortfall]).rstrip()

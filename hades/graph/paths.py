@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 from hades.graph.adjacency import Neighbours, RowCache
-from hades.graph.arrays import Flags
+from hades.graph.arrays import Deadline, Flags
 from hades.graph.trims import Trim, Trims
 
 EPSILON = 1e-6
@@ -64,11 +64,13 @@ def between(
     decay: float = 1.0,
     nodes: int = 20_000,
     barred: Flags | None = None,
+    deadline: Deadline | None = None,
 ) -> BestPaths:
     """Return the `keep` best simple paths of up to `longest` arcs from any source to any target.
 
     No path passes another source or target, or a `barred` node. The graph must be undirected. Each
-    arc multiplies the strength of a path by `decay`. At most `nodes` nodes are looked at.
+    arc multiplies the strength of a path by `decay`. At most `nodes` nodes are looked at. After the
+    `deadline`, the search ends with the paths found so far.
     """
     if longest < 1:
         raise InvalidInput("paths have 1 arc or more")
@@ -83,6 +85,9 @@ def between(
     best: list[BestPath] = []
     steps = [STEPS]
     for arcs in range(1, longest + 1):
+        if deadline and deadline():
+            trims.add(Reason.TIMEOUT, "lengths", longest + 1 - arcs)
+            break
         for units, path in _search(near, rest[: arcs + 1], keep, steps, trims):
             best.append(BestPath(path, units / _UNITS))
     best.sort(key=lambda path: (-path.score, len(path.nodes), path.nodes))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SHARES = {"latest": 0.3, "summaries": 0.3, "details": 0.3, "reserve": 0.1}
 LEVELS = {Intent.RECENT: 1, Intent.OVERVIEW: 3}
-LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION), 0)
+LEVELS |= dict.fromkeys((Intent.STATUS, Intent.WHY, Intent.RELATION, Intent.CONNECTION), 0)
 """The level of the summaries for each kind of question: 1 daily, 2 weekly, 3 monthly, 0 none."""
 OTHER_LEVEL = 2
 """The level for all other questions (source document 003)."""

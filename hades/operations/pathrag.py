@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hades.domain.answer import Path, Recall
+from hades.domain.answer import Path, Recall, path_order
 from hades.domain.graph import Node
 from hades.domain.plain import one_line
 from hades.domain.rules import clean_number
@@ -51,8 +51,7 @@ class PathRAG:
         plan = {"paths": max_paths, "graph": graph}
         then = _as_of(self.view, as_of_version)
         found = then.recall(query, plan=plan, **_narrowed(domain_filter))
-        ranked = sorted(found.paths, key=lambda path: (-path.reliability, str(path)))
-        paths = [_path(path) for path in ranked[:max_paths]]
+        paths = [_path(path) for path in sorted(found.paths, key=path_order)[:max_paths]]
         counts = {"count": len(paths), "pruned_from": _weighed(found)}
         return {"success": True, "query": query, "paths": paths, **counts}
 

@@ -33,6 +33,7 @@ from hades.recall.answer.relations import find_related, relation_asked
 from hades.recall.answer_cache import AnswerCache, open_shared
 from hades.recall.find.beam import run_beam
 from hades.recall.find.finder import Finder, Scope
+from hades.recall.find.meant import connected_ends
 from hades.recall.find.read_on import start_reading_on
 from hades.recall.find.results import Found
 from hades.recall.find.scores import scaled
@@ -106,26 +107,33 @@ class RecallEngine:
         text = question[:QUESTION_CHARACTERS_AT_MOST]
         relation = relation_asked(self._store, scope, text)
         intent, evidence = read_intent(text)
+        ends = None
         if relation is not None:
             intent, evidence = Intent.RELATION, f"it asks for {relation}"
+        elif intent is Intent.CONNECTION:
+            ends = connected_ends(self._store, scope, text)
+            if ends is None:  # a plain question, then
+                intent, evidence = Intent.LOOKUP, f"{evidence}, which are not both known"
         amount = choose_mode(text) if mode is None else _mode(mode)
         asked = AskedQuestion(text, intent, evidence, amount, scope.space_name, scope.as_of)
         many = mode is None and (relation is not None or asks_for_list(text))
-        chosen, diagnostics, usual = plan_for(intent, amount, plan, budget, many=many)
+        chosen, diagnostics, usual = plan_for(
+            intent, amount, plan, budget, many=many, hard=mode == Mode.EXECUTION
+        )
         run = Run(chosen, clock, self._store.within, list(diagnostics))
         from_summaries = overview(run, self._store, scope, asked, usual)
         if from_summaries is not None:
             return from_summaries
         encoding = start_encoding(run, self.finder.encoder, text)
         with ExitStack() as moment:
-            query, when = self._open(run, moment, scope, question, on_progress)
+            query, when = self._open(run, moment, scope, question, ends or (), on_progress)
             found = self.find(run, query, text, when, encoding)
             ranking = rank_candidates(run, found, self.ranker, chosen.reranker.m, intent)
             related = None
             if relation is not None:
                 related, ranking = find_related(run, found, ranking, relation)
             asked = replace(asked, as_of=query.as_of)
-            return answer(run, asked, found, ranking, self.finder.encoder, usual, related)
+            return answer(run, asked, found, ranking, self.finder.encoder, usual, related, ends)
 
     def _open(
         self,
@@ -133,12 +141,13 @@ class RecallEngine:
         moment: ExitStack,
         scope: Scope,
         question: str,
+        nodes: Sequence[int],
         on_progress: Progress | None,
     ) -> tuple[QueryContext, TimeAsked]:
         """Open the memory at the time the question asks about; `moment` keeps it open."""
         text = question[:QUESTION_CHARACTERS_AT_MOST]
         with run.stage("open", reads_all=True) as stage:
-            query = moment.enter_context(self.query_context(scope, on_progress, text))
+            query = moment.enter_context(self.query_context(scope, on_progress, text, nodes))
             stage.found = int(query.mask.sum())
             if not query.indexes.is_whole:
                 read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
@@ -150,7 +159,7 @@ class RecallEngine:
                 wait_until_loaded(self.finder.encoder)
             when = self.time(run, scope, query, text)
             if then := _source_moment(scope, query, when):
-                query = moment.enter_context(self.query_context(then, on_progress, text))
+                query = moment.enter_context(self.query_context(then, on_progress, text, nodes))
             return query, when
 
     def rank(

@@ -29,9 +29,18 @@ RETRIEVERS: tuple[RetrieverName, ...] = ("meaning", "words", "names")
 HOPS_AT_MOST = 5
 ARCS_A_HOP = 2
 """Arcs of a hop, which leads from one passage to the next by way of a name."""
-USUAL_CAPS = {"graph.hops": 1, "final_context": 8}
-"""The caps of source document 001: two arcs and eight passages. A caller may ask for more, and the
-answer says so."""
+HARD_CAPS = {
+    "graph.hops": 1,
+    "reranker.m": 24,
+    "final_context": 8,
+    "budget.docs_max": 160,
+    "budget.latency_ms": 2_000,
+}
+"""The hard caps of source document 001, where one hop is two arcs. They hold in the mode
+`execution`. A question, another mode or a caller may raise them, and the answer says so. The caps
+of seeds (8), neighbours (3) and the beam (16) cannot be raised."""
+WITHOUT_EFFECT = ("q",)
+"""Keys of source document 001's plan that are accepted and change nothing."""
 TOKENS_AT_MOST = 200_000
 LATENCY_MS_AT_MOST = 600_000
 PASSAGES_AT_MOST = 400
@@ -86,6 +95,10 @@ class Graph(_PlanPart):
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 
 
+_CONNECTING = Graph(hops=3, decay_rate=0.85, pruning_threshold=0.01)
+"""A question for a connection searches as far as `paths` does, and scores alike."""
+
+
 class Reranker(_PlanPart):
     """Limits and weights of the ranking."""
 
@@ -135,20 +148,30 @@ class Plan(_PlanPart):
         if not isinstance(data, Mapping):
             return validated(data)
         repaired, diagnostics = _merged({}, data), list[Diagnostic]()
+        for key in WITHOUT_EFFECT:
+            if repaired.pop(key, None) is not None:
+                diagnostics.append(Diagnostic(Reason.IGNORED, "plan", f"{key} has no effect"))
+                _report(repaired, diagnostics)
         while True:
             try:
                 return validated(repaired)
             except ValidationError as error:
                 for problem in error.errors():
                     _clamp(repaired, dict(problem), diagnostics)
-                reasons = (*data.get("reasons", ()), *(str(note) for note in diagnostics))
-                repaired["reasons"] = tuple(dict.fromkeys(reasons))
+                _report(repaired, diagnostics)
+
+
+def _report(data: dict[str, Any], diagnostics: list[Diagnostic]) -> None:
+    """Add diagnostics to the reasons of a plan that is being validated."""
+    reasons = (*data.get("reasons", ()), *(str(note) for note in diagnostics))
+    data["reasons"] = tuple(dict.fromkeys(reasons))
 
 
 def default_plan(intent: Intent, mode: Mode = Mode.EXECUTION) -> Plan:
     """Return the plan for an intent and a mode."""
     passages, paths, tokens, fusion = _AMOUNT[mode]
     return Plan(
+        graph=_CONNECTING if intent is Intent.CONNECTION else Graph(),
         reranker=Reranker(fusion=fusion),
         final_context=passages,
         facts=_FACTS.get(intent, Plan().facts),
@@ -165,12 +188,16 @@ def plan_for(
     budget: int | None,
     *,
     many: bool,
+    hard: bool = False,
 ) -> tuple[Plan, tuple[Diagnostic, ...], int]:
     """Return the plan, its diagnostics, and how many passages such a question usually gets.
 
-    `plan` and `budget` (in tokens) are the caller's. With `many`, more passages are usual.
+    `plan` and `budget` (in tokens) are the caller's. With `many`, more passages are usual. With
+    `hard`, only the caller raises the hard caps, not the kind of the question.
     """
     chosen, diagnostics = _usual_plan(intent, mode)
+    if hard and chosen.graph.hops > HARD_CAPS["graph.hops"]:
+        chosen, diagnostics = make_plan(chosen, {"graph": {"hops": HARD_CAPS["graph.hops"]}})
     if many:
         chosen, diagnostics = make_plan(chosen, {"final_context": PLANNING_PASSAGES})
     usual = chosen.final_context
@@ -222,7 +249,8 @@ def _merged(base: dict[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-_CLAMPED = f"plan: {Reason.CLAMPED.value} ("
+_REPORTED = {f"plan: {reason.value} (": reason for reason in (Reason.CLAMPED, Reason.IGNORED)}
+"""How the reasons of a plan begin that were found when it was validated."""
 _BOUNDS = {"less_than_equal": "le", "greater_than_equal": "ge"}
 
 
@@ -252,9 +280,10 @@ def _consistent(plan: Plan) -> tuple[Plan, tuple[Diagnostic, ...]]:
     """Clamp the parts of a plan to its budget, and report values above the usual caps."""
     data = plan.model_dump()
     diagnostics = [
-        Diagnostic(Reason.CLAMPED, "plan", reason.removeprefix(_CLAMPED).removesuffix(")"))
-        for reason in plan.reasons
-        if reason.startswith(_CLAMPED)
+        Diagnostic(reason, "plan", text.removeprefix(start).removesuffix(")"))
+        for text in plan.reasons
+        for start, reason in _REPORTED.items()
+        if text.startswith(start)
     ]
     whole = plan.budget
     for stage in ("retriever", "graph", "reranker"):
@@ -266,9 +295,11 @@ def _consistent(plan: Plan) -> tuple[Plan, tuple[Diagnostic, ...]]:
     ):
         if value > limit:
             _set(data, name, limit, diagnostics)
-    for name, value in (("graph.hops", plan.graph.hops), ("final_context", data["final_context"])):
-        if value > USUAL_CAPS[name]:
-            detail = f"{name} {value} instead of {USUAL_CAPS[name]}"
+    for name, cap in HARD_CAPS.items():
+        part, _, key = name.rpartition(".")
+        value = (data[part] if part else data)[key]
+        if value > cap:
+            detail = f"{name} {value} instead of {cap}"
             diagnostics.append(Diagnostic(Reason.RAISED, "plan", detail))
     data["reasons"] = tuple(str(note) for note in diagnostics)
     return Plan.model_validate(data), tuple(diagnostics)

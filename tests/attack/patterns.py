@@ -56,6 +56,7 @@ BUILT: dict[str, Callable[[], list[re.Pattern[str]]]] = {
     "recall/paths/path_text.py snippet": lambda: [re.compile(re.escape("a a b"), re.IGNORECASE)],
     "language/english/time_words.py _whole": list,
     "language/english/code_questions.py _rule": list,
+    "language/english/connections.py _rule": list,
     "language/english/prose_patterns.py _verb": list,
     "language/patterns.py compiled": list,
 }

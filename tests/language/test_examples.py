@@ -7,7 +7,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hades.language.english import code_questions, intent, periods, prose_patterns, terms
+from hades.language.english import (
+    code_questions,
+    connections,
+    intent,
+    periods,
+    prose_patterns,
+    terms,
+)
 from hades.language.english.prose_facts import facts_in
 
 SUNDAY_NOON = datetime(2025, 11, 16, 12, tzinfo=UTC)
@@ -16,6 +23,14 @@ SUNDAY_NOON = datetime(2025, 11, 16, 12, tzinfo=UTC)
 @pytest.mark.parametrize("rule", code_questions.RELATION_RULES, ids=lambda rule: rule.example)
 def test_relation_questions(rule: code_questions.RelationRule) -> None:
     assert next(code_questions.relations_asked(rule.example))[0] is rule
+
+
+@pytest.mark.parametrize("rule", connections.CONNECTION_RULES, ids=lambda rule: rule.example)
+def test_connections(rule: connections.ConnectionRule) -> None:
+    matching = [own for own in connections.CONNECTION_RULES if own.pairs(rule.example.rstrip("?"))]
+    assert matching[0] is rule
+    assert connections.connection_asked(rule.example) == [("Ann", "Ben")]
+    assert intent.read_intent(rule.example)[0] is intent.Intent.CONNECTION
 
 
 @pytest.mark.parametrize("verb", prose_patterns.VERBS, ids=lambda verb: verb.example)

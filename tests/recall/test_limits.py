@@ -249,6 +249,55 @@ def test_a_plan_made_in_python_is_clamped_as_well(story: hades.Memory) -> None:
         hades.Plan(graph={"hop": 1})
 
 
+SOURCE_DOCUMENT_001 = {
+    "q": 2,
+    "retriever": {"k": 6, "mmr": 0.4, "timeout_ms": 200},
+    "graph": {"hops": 1, "fanout": 2, "beam": 8, "timeout_ms": 500},
+    "reranker": {"m": 20, "timeout_ms": 500},
+    "final_context": 6,
+    "budget": {"docs_max": 160, "latency_ms": 2000},
+    "reasons": [],
+}
+
+
+def test_the_plan_of_source_document_001_is_accepted_as_written(story: hades.Memory) -> None:
+    found = story.recall(QUESTION, plan=SOURCE_DOCUMENT_001)
+    told = [str(note) for note in found.reasons if note.stage == "plan"]
+    assert told == ["plan: ignored (q has no effect)"]
+    assert found.plan["final_context"] == 6
+    assert hades.Plan(**SOURCE_DOCUMENT_001).reasons == ("plan: ignored (q has no effect)",)
+
+
+def test_every_cap_that_is_raised_is_reported(story: hades.Memory) -> None:
+    plan = {
+        "graph": {"hops": 2, "fanout": 9, "beam": 99},
+        "retriever": {"k": 9},
+        "reranker": {"m": 30},
+        "final_context": 9,
+        "budget": {"docs_max": 200, "latency_ms": 3_000},
+    }
+    found = story.recall(QUESTION, plan=plan)
+    raised = [note.detail for note in found.reasons if note.reason is Reason.RAISED]
+    assert raised == [
+        "graph.hops 2 instead of 1",
+        "reranker.m 30 instead of 24",
+        "final_context 9 instead of 8",
+        "budget.docs_max 200 instead of 160",
+        "budget.latency_ms 3000 instead of 2000",
+    ]
+    clamps = [note.detail for note in found.reasons if note.reason is Reason.CLAMPED]
+    assert clamps == ["retriever.k 9 to 8", "graph.fanout 9 to 3", "graph.beam 99 to 16"]
+
+
+@pytest.mark.parametrize("mode", hades.Mode)
+def test_other_modes_than_execution_raise_caps_and_say_so(
+    story: hades.Memory, mode: hades.Mode
+) -> None:
+    found = story.recall("How is approach X connected with Bug Y?", mode=mode)
+    raised = [note.detail for note in found.reasons if note.reason is Reason.RAISED]
+    assert bool(raised) is (mode is not hades.Mode.EXECUTION)
+
+
 def test_the_beam_tells_its_paths_and_when_it_had_enough(memory: hades.Memory) -> None:
     for number, text in enumerate(
         ("Ada North was taught by Bela Winter.", "Bela Winter founded the Harbour Board.")

@@ -39,6 +39,7 @@ AFFECTS_SENTENCES = {
     Reason.ARCHIVE_LOST,
     Reason.CUT_QUESTION,
     Reason.ENCODER_FAILED,
+    Reason.NOT_CONNECTED,
     Reason.NOT_INDEXED,
 }
 """The reasons that are shown with an answer in sentences; the others concern its context."""
@@ -53,6 +54,7 @@ _PLAIN = {
     Reason.NOT_INDEXED: "not everything is indexed yet: {detail}",
     Reason.NOTHING_KNOWN: "{detail}",
     Reason.NOTHING_NOTED: "{detail}",
+    Reason.NOT_CONNECTED: "{detail}",
     Reason.CUT_QUESTION: "the question was shortened: {detail}",
     Reason.NO_HIERARCHY: "{detail}",
     Reason.ARCHIVE_LOST: "without what lies in the archive: {detail}",
@@ -244,17 +246,21 @@ def _edge(fact: Fact) -> str:
     return f"{cite}  {evidence}" if fact.edge.id > 0 and evidence else cite
 
 
-def _label_order(label: str) -> tuple[bool, int]:
-    """Return the sort key of a label: facts first, then passages, by number."""
-    return label[1] != "F", int(label.strip("[F]"))
+def _label_order(label: str) -> tuple[int, int]:
+    """Return the sort key of a label: facts first, then paths and passages, by number."""
+    return "FP".find(label[1]) % 3, int(label.strip("[FP]"))
 
 
 def _source(label: str, found: Recall) -> str:
-    """Describe the fact or passage of a label."""
-    is_passage, number = _label_order(label)
-    if not is_passage:
+    """Describe the fact, path or passage of a label."""
+    kind, number = _label_order(label)
+    if kind == 0:
         fact = found.facts[number - 1]
         return f"{_edge(fact)}, {_belief(fact.belief)}"
+    if kind == 1:
+        path = found.paths[number - 1]
+        cited = dict.fromkeys(one_line(step.chunk) for step in path.steps if step.chunk)
+        return ", ".join(("path", *cited, _belief(path.belief)))
     passage = found.passages[number - 1]
     place = f"{one_line(passage.id)}, {lines_of(passage)}, {held_days(passage)}"
     return f"{place}, {_belief(passage.belief)}"

@@ -10,6 +10,7 @@ import re
 from itertools import groupby
 
 from hades.domain.answer import Intent, Mode
+from hades.language.english.connections import connection_asked
 from hades.language.english.detect import is_english_question
 from hades.language.patterns import lazy_pattern
 
@@ -123,6 +124,8 @@ def read_intent(question: str) -> tuple[Intent, str]:
         found = pattern.search(asked)
         if found:
             return intent, f"it says {_shown(found.group(0))}"
+    for first, second in connection_asked(asked):
+        return Intent.CONNECTION, f"it asks what joins {_shown(first)} and {_shown(second)}"
     links = _links(asked)
     if links:
         return Intent.BRIDGE, "it asks by way of " + " and ".join(map(_shown, links))

@@ -32,17 +32,19 @@ def answer(
     encoder: Encoder,
     usual: int,
     related: RelationAsked | None = None,
+    ends: tuple[int, int] | None = None,
 ) -> Recall:
     """Make the result of a recall; passages beyond the first `usual` must be likely answers.
 
-    With `related`, facts and paths are its edges; otherwise both are searched.
+    With `related`, facts and paths are its edges; otherwise both are searched. With `ends`, the
+    paths join these two nodes.
     """
     plan, search = run.plan, found.search
     offered, numbers, covered = choose_passages(run, found, ranking, usual)
     if related is not None and related.edges:
         paths = related_paths(related, plan.paths)
     else:
-        paths = find_paths(run, found, ranking.numbers, list(numbers.values()))
+        paths = find_paths(run, found, ranking.numbers, list(numbers.values()), ends)
     with run.stage("facts", plan.retriever.timeout_ms) as stage:
         if related is None:
             facts = find_facts(stage, search, encoder, plan.facts)

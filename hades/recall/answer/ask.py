@@ -102,6 +102,8 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
         edges = enumerate(recall.facts, start=1)
         found = (Sentence(fact.text, fact.score, number, "fact") for number, fact in edges)
         return Answer(recall.question, tuple(found), recall)
+    if recall.intent is Intent.CONNECTION and recall.paths:
+        return _from_paths(recall)
     if recall.level:
         return from_summaries(recall)
     if recall.notes or (recall.facts and not recall.passages):
@@ -126,6 +128,14 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
     chosen = _chosen(replies, SENTENCES_AT_MOST - len(facts), one_each=compares)
     found = (Sentence(_shown(one.text), round(score, 4), one.number) for score, one in chosen)
     return Answer(recall.question, (*facts, *found), recall, unsaid)
+
+
+def _from_paths(recall: Recall) -> Answer:
+    """Answer a question for a connection with the best paths between the two names."""
+    paths = enumerate(recall.paths[:SENTENCES_AT_MOST], start=1)
+    told = ((path.told(snippets=False), path.score, number) for number, path in paths)
+    sentences = (Sentence(text, score, number, "path") for text, score, number in told)
+    return Answer(recall.question, tuple(sentences), recall)
 
 
 def _read(passage: Passage, number: int, terms: QuestionTerms) -> Iterator[_Read]:

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from hades.domain.answer import Neighbour, Path, Subgraph, SubgraphEdge, SubgraphNode
+from hades.domain.answer import Neighbour, Path, Subgraph, SubgraphEdge, SubgraphNode, path_order
 from hades.domain.graph import NodeKind, row_of
 from hades.domain.weights import PathScoring
 from hades.graph.adjacency import Neighbours
+from hades.graph.arrays import Deadline
 from hades.graph.paths import between
 from hades.graph.reach import Reached, expand
 from hades.recall.paths.edge_walk import direct
@@ -30,7 +31,14 @@ RELATED_LOOKED_AT = 1_000
 
 
 def paths(
-    query: QueryContext, source: int, target: int, scoring: PathScoring, *, limit: int, hops: int
+    query: QueryContext,
+    source: int,
+    target: int,
+    scoring: PathScoring,
+    *,
+    limit: int,
+    hops: int,
+    deadline: Deadline | None = None,
 ) -> list[Path]:
     """Return the best paths between two nodes, best first; [] when nothing joins them."""
     graph = query.graph
@@ -45,9 +53,10 @@ def paths(
         longest=min(ARCS_AT_MOST, hops * ARCS_A_HOP),
         decay=scoring.decay_rate,
         barred=_barred(query, {*ends[0], *ends[1]}),
+        deadline=deadline,
     )
     writer = PathWriter(query)
-    # A direct edge comes first among equal scores, and only once.
+    # A direct edge is written only once.
     pool: list[tuple[Path, Sequence[int]]] = [(path, ()) for path in direct(query, source, target)]
     pool += [(writer.path(way.nodes, 0.0), way.nodes[1:-1]) for way in found.paths]
     scored: dict[str, Path] = {}
@@ -56,7 +65,7 @@ def paths(
         score = round(scoring.score(path.edge_types, path.edge_weights, degrees), 6)
         if score >= scoring.pruning_threshold:
             scored.setdefault(str(path), replace(path, reliability=score, score=score))
-    return sorted(scored.values(), key=lambda path: -path.score)[:limit]
+    return sorted(scored.values(), key=path_order)[:limit]
 
 
 def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list[Neighbour]:

@@ -13,12 +13,14 @@ import numpy as np
 
 from hades.domain.answer import Path
 from hades.domain.graph import Reason
+from hades.domain.weights import PathScoring
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Ints
 from hades.graph.beam import BEST_SCORE
 from hades.graph.flow import FlowPath, best_paths
 from hades.index.graph_view import is_at
 from hades.recall.find.results import Found
+from hades.recall.paths import neighbourhood
 from hades.recall.paths.path_text import PathArcs, PathWriter
 from hades.recall.plan import ARCS_A_HOP
 from hades.recall.run import Run, Stage
@@ -31,10 +33,17 @@ FOUND_NODES = 200
 """The most nodes of the small graph that flow passes through."""
 
 
-def find_paths(run: Run, found: Found, ranked: Ints, passages: Sequence[int]) -> list[Path]:
+def find_paths(
+    run: Run,
+    found: Found,
+    ranked: Ints,
+    passages: Sequence[int],
+    ends: tuple[int, int] | None = None,
+) -> list[Path]:
     """Return paths from the question to passages, best first, then those of the beam.
 
-    `ranked` are the candidates in whose graph paths are sought; both are chunk numbers.
+    `ranked` are the candidates in whose graph paths are sought; both are chunk numbers. With
+    `ends`, two nodes that the question wants connected, return the paths between these instead.
     """
     plan, graph = run.plan.graph, found.search.query.graph
     with run.stage("paths", plan.timeout_ms) as stage:
@@ -44,6 +53,8 @@ def find_paths(run: Run, found: Found, ranked: Ints, passages: Sequence[int]) ->
         if not graph.adjacency.has_arcs:
             stage.note(Reason.EMPTY_GRAPH)
             return []
+        if ends is not None:
+            return _connecting(stage, found, ends)
         if not passages and not len(found.seeds.named):
             stage.note(Reason.NOTHING_FOUND)
             return []
@@ -51,6 +62,25 @@ def find_paths(run: Run, found: Found, ranked: Ints, passages: Sequence[int]) ->
         more = _beam_paths(found, set(passages), paths, run.plan.paths)
         stage.found += len(more)
         return paths + more
+
+
+def _connecting(stage: Stage, found: Found, ends: tuple[int, int]) -> list[Path]:
+    """Return the paths between two nodes, as the operation `paths` does."""
+    query, plan = found.search.query, stage.run.plan
+    scoring = PathScoring(plan.graph.decay_rate, plan.graph.pruning_threshold)
+    paths = neighbourhood.paths(
+        query, *ends, scoring, limit=plan.paths, hops=plan.graph.hops, deadline=stage.is_over
+    )
+    if stage.is_over():
+        stage.stop(Reason.TIMEOUT, "without longer paths")
+    if not paths:
+        source, target = (query.store.entities.describe(end).name for end in ends)
+        arcs = plan.graph.hops * ARCS_A_HOP
+        stage.note(
+            Reason.NOT_CONNECTED, f"no path of at most {arcs} steps joins {source} with {target}"
+        )
+    stage.found = len(paths)
+    return paths
 
 
 def _beam_paths(found: Found, passages: set[int], others: Sequence[Path], limit: int) -> list[Path]:
