@@ -25,6 +25,7 @@ import hades
 from bench.arxiv import bench_folder, memory_of, papers_file
 from bench.table import note, show
 from hades.domain.answer import Path as GraphPath
+from hades.evals.ladder import plan_of
 from hades.evals.metrics import percentile
 from hades.store.schema import STEPS
 
@@ -82,7 +83,7 @@ def _measure(memory: hades.Memory, pairs: Sequence[Pair], question: str) -> list
     steps, times = list[int](), list[float]()
     for number, pair in enumerate(pairs):
         start = time.perf_counter()
-        recall = memory.recall(question.format(pair.title))
+        recall = memory.recall(question.format(pair.title), plan=plan_of("PathRAG"))
         times.append(1000 * (time.perf_counter() - start))
         lengths = [length for path in recall.paths if (length := joined(path, pair)) is not None]
         if lengths and min(lengths) <= HOPS_AT_MOST:
