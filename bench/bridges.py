@@ -76,22 +76,25 @@ def run(*, small: bool) -> None:
                 asked = [pair for pair in pairs if pair.half == 1]
                 rows.append([variant, phrasing, *_measure(memory, asked, question)])
     title = f"Papers and repositories joined by a path of recall, at most {HOPS_AT_MOST} steps"
-    show(title, ["variant", "question", "pairs", "found %", "mean steps", "p50 ms", "p95 ms"], rows)
+    head = ["variant", "question", "pairs", "joined %", "mean steps", "in the context %"]
+    show(title, [*head, "p50 ms", "p95 ms"], rows)
 
 
 def _measure(memory: hades.Memory, pairs: Sequence[Pair], question: str) -> list[object]:
-    steps, times = list[int](), list[float]()
+    steps, times, read = list[int](), list[float](), 0
     for number, pair in enumerate(pairs):
         start = time.perf_counter()
         recall = memory.recall(question.format(pair.title), plan=plan_of("PathRAG"))
         times.append(1000 * (time.perf_counter() - start))
+        read += pair.repository.casefold() in recall.context.casefold()
         lengths = [length for path in recall.paths if (length := joined(path, pair)) is not None]
         if lengths and min(lengths) <= HOPS_AT_MOST:
             steps.append(min(lengths))
         note(f"{number} of {len(pairs)}: {len(steps)} found")
     mean = f"{statistics.fmean(steps):.2f}" if steps else "–"
-    share = f"{100 * len(steps) / len(pairs):.1f}"
-    return [len(pairs), share, mean, *(round(percentile(times, at)) for at in (0.5, 0.95))]
+    joins, reads = (f"{100 * count / len(pairs):.1f}" for count in (len(steps), read))
+    quantiles = [round(percentile(times, at)) for at in (0.5, 0.95)]
+    return [len(pairs), joins, mean, reads, *quantiles]
 
 
 def joined(path: GraphPath, pair: Pair) -> int | None:
