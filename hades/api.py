@@ -47,6 +47,14 @@ from hades.domain.graph import Reason as Reason
 from hades.domain.graph import Related as Related
 from hades.domain.graph import RelationChange as RelationChange
 from hades.domain.graph import Resolution as Resolution
+from hades.domain.hierarchy import Cluster as Cluster
+from hades.domain.hierarchy import ClusterReport as ClusterReport
+from hades.domain.hierarchy import Drift as Drift
+from hades.domain.hierarchy import Hierarchy as Hierarchy
+from hades.domain.hierarchy import HierarchyReport as HierarchyReport
+from hades.domain.hierarchy import Member as Member
+from hades.domain.hierarchy import Organisation as Organisation
+from hades.domain.hierarchy import Theme as Theme
 from hades.domain.promotion import Disagreement as Disagreement
 from hades.domain.promotion import Promotion as Promotion
 from hades.domain.promotion import QualityFinding as QualityFinding
@@ -85,13 +93,16 @@ if TYPE_CHECKING:
     from hades.context.window import ContextWindow as ContextWindow
     from hades.domain.weights import PathScoring as PathScoring
     from hades.lifecycle.focus import Focus as Focus
+    from hades.operations.hipporag import HippoRAG as HippoRAG
     from hades.operations.memgpt import MemGPT as MemGPT
     from hades.operations.pathrag import PathRAG as PathRAG
+    from hades.operations.tiered import TieredMemoryManager as TieredMemoryManager
     from hades.recall.plan import Plan as Plan
 
 _LATER = {"Client": "client.client", "Plan": "recall.plan", "Focus": "lifecycle.focus"}
 _LATER |= {"ContextWindow": "context.window", "MemGPT": "operations.memgpt"}
 _LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "domain.weights"}
+_LATER |= {"HippoRAG": "operations.hipporag", "TieredMemoryManager": "operations.tiered"}
 """Names that are imported at first use: opening a memory needs none of them, and importing pydantic
 takes as long as all the rest."""
 

@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, PackedBlock, Packer, both_ends
-from hades.context.text.evidence import fact_line, passage_line, path_line
+from hades.context.text.evidence import fact_line, passage_line, path_line, theme_line
 from hades.context.text.layout import flat, indented, shown_name
 from hades.context.tokens import count, cut, cut_words
 from hades.domain.answer import Citation, Diagnostic, Fact, Passage, Path, path_order
 from hades.domain.graph import Reason
+from hades.domain.hierarchy import Theme
 
 STAGE = "pack"
 PATH_TOKENS_AT_MOST = 120
 LEDGER_TOKENS_AT_MOST = 300
-"""The most tokens of all paths together (algorithms, §11)."""
+"""The most tokens of all paths together, and of all themes (algorithms, §11)."""
 LEDGER_SHARE_AT_MOST = 1 / 3
 """The most of the budget for facts, and for paths, so that passages fit into a small one, too."""
 QUESTION_SHARE_AT_MOST = 1 / 2
@@ -32,24 +33,26 @@ TOKEN_CHARACTERS_AT_MOST = 12
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _QUESTION, _FACTS, _PATHS, _PASSAGES = "Question: ", "Facts:", "Paths:", "Passages:"
+_THEMES = "Themes:"
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
     """A context and its evidence, best first.
 
-    The context labels the n-th passage [n], the n-th fact [Fn] and the n-th path (Pn).
+    The context labels the n-th passage [n], fact [Fn], path (Pn) and theme [Tn].
     """
 
     context: str
     tokens: int
     evidence_tokens: int
-    """Those of facts, paths and passages, without question, head lines and titles."""
+    """Those of themes, facts, paths and passages, without question, head lines and titles."""
     citations: tuple[Citation, ...]
     facts: tuple[Fact, ...]
     passages: tuple[Passage, ...]
     paths: tuple[Path, ...]
     diagnostics: tuple[Diagnostic, ...]
+    themes: tuple[Theme, ...] = ()
 
 
 def pack(
@@ -61,15 +64,17 @@ def pack(
     passages_at_most: int,
     paths_at_most: int,
     facts: Sequence[Fact] = (),
+    themes: Sequence[Theme] = (),
 ) -> Packed:
     """Pack a question and the evidence that fits into a context of at most `budget` tokens.
 
-    `facts` and `passages` are given best first, `paths` in any order.
+    `facts`, `themes` and `passages` are given best first, `paths` in any order.
     """
     packer = Packer(budget, STAGE)
     asked = _question(packer, question, budget)
-    packer.room -= sum(count([asked, _FACTS, _PATHS, _PASSAGES]))
+    packer.room -= sum(count([asked, _FACTS, _PATHS, _PASSAGES, *[_THEMES] * bool(themes)]))
     share = int(budget * LEDGER_SHARE_AT_MOST)
+    shown_themes = _themes(packer, themes, min(LEDGER_TOKENS_AT_MOST, share))
     drafts = [
         BlockDraft(fact, fact.edge.cite, fact_line(n, fact)) for n, fact in enumerate(facts, 1)
     ]
@@ -80,17 +85,19 @@ def pack(
     numbered = enumerate(passages[:passages_at_most], 1)
     read = packer.fill([_draft(number, passage) for number, passage in numbered], "passages")
     titles = [_FACTS] * bool(told) + [_PATHS] * bool(walked) + [_PASSAGES] * bool(read)
-    blocks: list[PackedBlock[Any]] = [*told, *walked, *read]
+    titles += [_THEMES] * bool(shown_themes)
+    blocks: list[PackedBlock[Any]] = [*shown_themes, *told, *walked, *read]
     tokens = sum(block.tokens for block in blocks)
     return Packed(
-        context=_composed(asked, told, walked, read),
+        context=_composed(asked, shown_themes, told, walked, read),
         tokens=sum(count([asked, *titles])) + tokens,
         evidence_tokens=tokens - sum(block.head_tokens for block in read),
-        citations=_citations(told, walked, read),
+        citations=_citations(shown_themes, told, walked, read),
         facts=tuple(block.item for block in told),
         passages=tuple(block.item for block in read),
         paths=tuple(block.item for block in walked),
         diagnostics=tuple(packer.diagnostics),
+        themes=tuple(block.item for block in shown_themes),
     )
 
 
@@ -100,6 +107,20 @@ def _question(packer: Packer, question: str, budget: int) -> str:
     if line != asked:
         packer.record(Reason.CUT_QUESTION, f"to {count([line])[0]} tokens")
     return line
+
+
+def _themes(packer: Packer, themes: Sequence[Theme], room: int) -> list[PackedBlock[Theme]]:
+    """Pack the themes that fit into `room` tokens, each with the beginning of its summary."""
+    most = room // max(1, len(themes))
+    drafts = [
+        BlockDraft(theme, theme.cluster.id, theme_line(number, theme), theme.cluster.summary)
+        for number, theme in enumerate(themes, 1)
+    ]
+    blocks = [packer.put(draft, most) for draft in drafts]
+    kept = [block for block in blocks if block is not None]
+    if len(kept) < len(drafts):
+        packer.record(Reason.EVICTED, f"{len(drafts) - len(kept)} themes")
+    return kept
 
 
 def _ledger(
@@ -164,11 +185,14 @@ def _head(number: int, passage: Passage) -> str:
 
 def _composed(
     asked: str,
+    themes: Sequence[PackedBlock[Theme]],
     facts: Sequence[PackedBlock[Fact]],
     paths: Sequence[PackedBlock[Path]],
     passages: Sequence[PackedBlock[Passage]],
 ) -> str:
     parts = [asked] if asked else []
+    if themes:
+        parts.append("\n".join([_THEMES, *map(str, themes)]))
     if facts:
         parts.append("\n".join([_FACTS, *map(str, facts)]))
     if paths:
@@ -182,6 +206,7 @@ def _composed(
 
 
 def _citations(
+    themes: Sequence[PackedBlock[Theme]],
     facts: Sequence[PackedBlock[Fact]],
     paths: Sequence[PackedBlock[Path]],
     passages: Sequence[PackedBlock[Passage]],
@@ -204,6 +229,10 @@ def _citations(
             Citation(number=number, kind=kind, nodes=tuple(node.name for node in nodes))
             for number, nodes in enumerate(ways, start=1)
         ]
+    cited += [
+        Citation(number=number, kind="theme", nodes=block.item.cites)
+        for number, block in enumerate(themes, start=1)
+    ]
     return tuple(cited)
 
 

@@ -10,14 +10,16 @@ from enum import StrEnum
 from typing import Any
 
 from hades.domain.graph import Edge, Node, Reason
+from hades.domain.hierarchy import Theme
 from hades.domain.statement import moment_words, window_words
 from hades.domain.strength import Strength
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, State
+from hades.domain.usage import Usage as Usage
 
-_LABEL = re.compile(r"[\[［【]\s*+([FP]?\d[\d\s,;–-]*+)[\]］】]")
-"""A label such as `[1]`, `[F2]` or `[3, 4]`, as sentences are cited."""
+_LABEL = re.compile(r"[\[［【]\s*+([FPT]?\d[\d\s,;–-]*+)[\]］】]")
+"""A label such as `[1]`, `[F2]`, `[T1]` or `[3, 4]`, as sentences are cited."""
 
-_LETTERS = {"fact": "F", "path": "P"}
+_LETTERS = {"fact": "F", "path": "P", "theme": "T"}
 
 
 class Intent(StrEnum):
@@ -307,9 +309,9 @@ class Citation:
 
     number: int
     kind: str
-    """`passage`, `fact` or `path`."""
+    """`passage`, `fact`, `path` or `theme`."""
     nodes: tuple[str, ...]
-    """The ids of the nodes; for a passage, of its chunk."""
+    """The ids of the nodes; for a passage, of its chunk; for a theme, of its central chunks."""
     topic: str = ""
     version: int = 0
     line: int = 0
@@ -411,6 +413,8 @@ class Recall:
     level: int = 0
     """The level of the summaries that answer: 1 daily, 2 weekly, 3 monthly, 0 none. Above 0, the
     passages are lines of summaries, which cite their originals."""
+    themes: tuple[Theme, ...] = ()
+    """Clusters of the hierarchy that a question for an overview asks for, best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,9 +424,9 @@ class Sentence:
     text: str
     score: float
     citation: int
-    """The number of the passage, fact or path in the recall."""
+    """The number of the passage, fact, path or theme in the recall."""
     kind: str = "passage"
-    """`passage`, `fact` or `path`."""
+    """`passage`, `fact`, `path` or `theme`."""
     also: tuple[str, ...] = ()
     """The labels of its other sources, when a model wrote it."""
     supported: bool = True
@@ -430,7 +434,7 @@ class Sentence:
 
     @property
     def label(self) -> str:
-        """The label of its source: `[1]` for a passage, `[F1]` for a fact, `[P1]` for a path."""
+        """The label of its source: `[1]` for a passage, `[F1]` fact, `[P1]` path, `[T1]` theme."""
         return f"[{_LETTERS.get(self.kind, '')}{self.citation}]"
 
     @property
@@ -442,35 +446,6 @@ class Sentence:
     def mark(self) -> str:
         """The text after the sentence: its labels, or `[unsupported]`."""
         return "".join(self.labels) or "[unsupported]"
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """The usage of calls to a language model, with retries; as an estimate, an upper bound."""
-
-    model: str
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    """In the currency of the settings; None if no price is known."""
-    seconds: float
-
-    def __add__(self, more: Usage) -> Usage:
-        """Return the sum, with the model name of the later one."""
-        cost = None if self.cost is None or more.cost is None else self.cost + more.cost
-        return Usage(
-            more.model,
-            self.prompt_tokens + more.prompt_tokens,
-            self.completion_tokens + more.completion_tokens,
-            cost,
-            self.seconds + more.seconds,
-        )
-
-    def __str__(self) -> str:
-        """Return a line such as `smol: 120 tokens read, 30 written, cost 0.00018`."""
-        cost = "" if self.cost is None else f", cost {self.cost:.6g}"
-        tokens = f"{self.prompt_tokens:,} tokens read, {self.completion_tokens:,} written"
-        return f"{self.model}: {tokens}{cost}"
 
 
 def unlabelled(text: str) -> str:
@@ -520,6 +495,7 @@ class Answer:
 
     def __str__(self) -> str:
         texts = [f"{unlabelled(sentence.text)} {sentence.mark}" for sentence in self.sentences]
-        in_lines = self.recall.intent in (Intent.RELATION, Intent.CONNECTION) or self.recall.level
+        listed = {sentence.kind for sentence in self.sentences} & {"path", "theme"}
+        in_lines = listed or self.recall.intent is Intent.RELATION or self.recall.level
         joint = "\n" if in_lines else " "
         return joint.join([*texts, self.shortfall]).rstrip()

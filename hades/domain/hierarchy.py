@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from hades.domain.answer import Usage
+from hades.domain.usage import Usage
 
 LOW, HIGH = 1, 2
 """The levels: clusters of chunks, and clusters of such clusters."""

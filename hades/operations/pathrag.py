@@ -6,7 +6,7 @@ version is a change or a time of this memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hades.domain.answer import Path, Recall, path_order
@@ -54,6 +54,50 @@ class PathRAG:
         paths = [_path(path) for path in sorted(found.paths, key=path_order)[:max_paths]]
         counts = {"count": len(paths), "pruned_from": _weighed(found)}
         return {"success": True, "query": query, "paths": paths, **counts}
+
+    def retrieve_and_format(
+        self,
+        query: str,
+        max_paths: int = 5,
+        domain_filter: str | None = None,
+        as_of_version: int | TimeLike | None = None,
+    ) -> str:
+        """Find paths as `retrieve_paths` does, and return them as text for a model."""
+        paths = self.retrieve_paths(query, max_paths, domain_filter, as_of_version)["paths"]
+        if not paths:
+            return f"No paths found for query: {query}"
+        return format_paths_for_prompt(paths, query)
+
+    def calculate_path_score(
+        self,
+        path: Mapping[str, Any],
+        source_node: Mapping[str, Any] | None = None,
+        decay_rate: float | None = None,
+    ) -> float:
+        """Return the score of source document 000: the mean amount that the edges pass on.
+
+        The first node holds 1; the i-th edge passes on amount · weight · decay^i. An edge is
+        followed in either direction. With `source_node`, a path that starts elsewhere scores 0.
+        """
+        edges: Sequence[Mapping[str, Any]] = path.get("edges") or []
+        starts = [vertex["_id"] for vertex in path.get("vertices") or []][:1]
+        if not edges or (source_node is not None and starts != [source_node["_id"]]):
+            return 0.0
+        decay = self.config.decay_rate if decay_rate is None else decay_rate
+        amount, total = 1.0, 0.0
+        for place, edge in enumerate(edges):
+            amount *= min(float(edge.get("weight", 1.0)), 1.0) * decay**place
+            total += amount
+        return total / len(edges)
+
+    def prune_paths(
+        self, candidate_paths: Iterable[Mapping[str, Any]], pruning_threshold: float | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the paths that score at least the threshold, best first, with `reliability`."""
+        least = self.config.pruning_threshold if pruning_threshold is None else pruning_threshold
+        scored = [(self.calculate_path_score(path), path) for path in candidate_paths]
+        kept = [{**path, "reliability": score} for score, path in scored if score >= least]
+        return sorted(kept, key=lambda path: -path["reliability"])
 
 
 def format_paths_for_prompt(paths: Sequence[Mapping[str, Any]], query: str) -> str:

@@ -20,16 +20,19 @@ import numpy as np
 
 from hades.domain.answer import Diagnostic, Intent, Mode, Recall, TimeKind, Wants
 from hades.domain.graph import Reason
+from hades.domain.hierarchy import Theme
 from hades.domain.tiers import Tier
 from hades.domain.times import FOREVER, from_micros
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Ints
-from hades.language.english.intent import asks_for_list, choose_mode, read_intent
+from hades.language.english.intent import asks_for_list, choose_mode, read_intent, theme_subject
+from hades.language.english.time_words import read_time
 from hades.models.encoder import wait_until_loaded
 from hades.recall.answer.answering import answer
 from hades.recall.answer.overview import overview
 from hades.recall.answer.relations import find_related, relation_asked
+from hades.recall.answer.themes import find_themes
 from hades.recall.answer_cache import AnswerCache, open_shared
 from hades.recall.find.beam import run_beam
 from hades.recall.find.finder import Finder, Scope
@@ -132,8 +135,20 @@ class RecallEngine:
             related = None
             if relation is not None:
                 related, ranking = find_related(run, found, ranking, relation)
-            asked = replace(asked, as_of=query.as_of)
-            return answer(run, asked, found, ranking, self.finder.encoder, usual, related, ends)
+            asked, themes = replace(asked, as_of=query.as_of), self._themes(run, asked, found)
+            named = (related, ends, themes)
+            return answer(run, asked, found, ranking, self.finder.encoder, usual, *named)
+
+    def _themes(self, run: Run, asked: AskedQuestion, found: Found) -> tuple[Theme, ...]:
+        """Return the themes that a question for an overview wants, except of a time."""
+        subject = theme_subject(asked.text) if asked.intent is Intent.OVERVIEW else None
+        query, time = found.search.query, found.search.time
+        if subject is None or time.kind is not None:
+            return ()
+        if read_time(f"What happened in {subject}?", from_micros(query.valid)):
+            return ()  # a summary of March is of a time
+        arrays = self.finder.hierarchies.at(query.indexes, query.space, query.as_of)
+        return find_themes(run, found, arrays, subject)
 
     def _open(
         self,

@@ -10,8 +10,8 @@ from making import T1, passage, path, recall
 
 import hades
 from hades.domain.answer import Recall
+from hades.operations.hipporag import hipporag
 from hades.operations.pathrag import format_paths_for_prompt
-from hades.serve.mcp.source_tools import hipporag
 
 
 class Answers:

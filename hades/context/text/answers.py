@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from hades.context.text.evidence import fact_line, lines_of, passage_line, path_line, place_line
+from hades.context.text.evidence import (
+    fact_line,
+    lines_of,
+    passage_line,
+    path_line,
+    place_line,
+    theme_line,
+)
 from hades.context.text.layout import (
     PlainText,
     TextBody,
@@ -67,6 +74,8 @@ def recall_lines(found: Recall, *, explain: bool = False) -> PlainText:
     """List the facts, passages and paths of a recall; with `explain` also scores and stages."""
     yield _recall_head(found, explain=explain)
     yield from _time(found)
+    for number, theme in enumerate(found.themes, start=1):
+        yield TextLine(theme_line(number, theme), (f"score {theme.score:.3f}",) * explain)
     for number, fact in enumerate(found.facts, start=1):
         scored = (f"score {fact.score:.3f}", _edge(fact)) if explain else ()
         yield TextLine(fact_line(number, fact), (*scored, _belief(fact.belief, explain=explain)))
@@ -115,8 +124,8 @@ def answer_lines(answer: Answer) -> PlainText:
         yield TextLine(answer.shortfall)
     yield from _time(found)
     affects = set(AFFECTS_SENTENCES)
-    if found.level:
-        affects.add(Reason.NO_HIERARCHY)  # of some days
+    if found.level or any(note.stage == "themes" for note in found.reasons):
+        affects.add(Reason.NO_HIERARCHY)  # of some days, or of themes
     if found.intent is Intent.RELATION:
         affects.add(Reason.BUDGET_EXHAUSTED)
     yield from reason_lines(note for note in found.reasons if note.reason in affects)
@@ -247,8 +256,8 @@ def _edge(fact: Fact) -> str:
 
 
 def _label_order(label: str) -> tuple[int, int]:
-    """Return the sort key of a label: facts first, then paths and passages, by number."""
-    return "FP".find(label[1]) % 3, int(label.strip("[FP]"))
+    """Return the sort key of a label: facts first, then paths, themes, passages, by number."""
+    return "FPT".find(label[1]) % 4, int(label.strip("[FPT]"))
 
 
 def _source(label: str, found: Recall) -> str:
@@ -261,6 +270,10 @@ def _source(label: str, found: Recall) -> str:
         path = found.paths[number - 1]
         cited = dict.fromkeys(one_line(step.chunk) for step in path.steps if step.chunk)
         return ", ".join(("path", *cited, _belief(path.belief)))
+    if kind == 2:
+        theme = found.themes[number - 1]
+        size = f"{theme.cluster.size:,} passages"
+        return ", ".join((theme.cluster.id, size, *map(one_line, theme.cites)))
     passage = found.passages[number - 1]
     place = f"{one_line(passage.id)}, {lines_of(passage)}, {held_days(passage)}"
     return f"{place}, {_belief(passage.belief)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hades.context.text.layout import flat, held_days, shown_name
 from hades.context.tokens import ELLIPSIS
 from hades.domain.answer import Fact, Passage, Path, unlabelled
+from hades.domain.hierarchy import Theme
 from hades.domain.topics import Chunk
 from hades.language.names import own_heading
 
@@ -21,6 +22,13 @@ def path_line(number: int, path: Path, *, snippets: bool = True) -> str:
     """Return the line of a path: `(P1) 0.70: design/x --[leads_to]--> Bug Y`."""
     told = unlabelled(flat(path.told(snippets=snippets)))
     return f"(P{number}) {path.reliability:.2f}: {told}"
+
+
+def theme_line(number: int, theme: Theme) -> str:
+    """Return the head line of a theme: `[T1] c_4: bread, dough (7 passages)`."""
+    cluster = theme.cluster
+    label = unlabelled(flat(cluster.label))
+    return f"[T{number}] {cluster.id}: {label} ({cluster.size:,} passages)"
 
 
 def passage_line(number: int, passage: Passage) -> str:

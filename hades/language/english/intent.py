@@ -24,6 +24,12 @@ _MORE = (
     r"better|best|worse|worst|longer|longest|shorter|larger|largest|bigger|smaller|higher|lower|"
     r"faster|slower|closer|newer|cheaper|recently)"
 )
+_CORPUS = (
+    r"(?:this|the|these|those|our|my|all(?: the| of the)?) (?:whole |entire )?(?:corpus|collection|"
+    r"memory|library|archive|data ?set|knowledge base|notes|documents|docs|papers|texts|articles|"
+    r"literature|files|repository|repo|code ?base|sources)"
+)
+"""Words for all that is remembered."""
 _ASKED = r"""
 compare   \b(?:compar(?:e|ed|ing|ison)|versus|vs\.?|differences?\s+between|differ(?:s|ent)?\s+from|pros and cons)(?!\w) # Compare Redis and Postgres
 compare   ^(?:(?:in|of|on|to|for|between)\s+)?(?:which|what|who|whose|where)\b<ANY>\b<MORE>\b<ANY>\bor\b # Which is faster, Redis or Postgres?
@@ -54,6 +60,9 @@ overview  \bgist\b # What is the gist of it?
 overview  \b(?:tell|teach) me (?:all|everything|more)? ?about\b # Tell me about the project
 overview  \bhigh[- ]level\b # What does it do at a high level?
 overview  \bmain (?:themes|topics|ideas|points|parts)\b # What are the main ideas?
+overview  \b(?:major|central|key|dominant|common) (?:themes|topics|subjects|trends)\b # Which key themes are there?
+overview  \bmain (?:subjects|trends|areas)\b # What are the main areas of research?
+overview  \bwhat (?:do|does|can|is|are) <CORPUS> (?:say|tell (?:us|me)|teach us|know|report|cover|contain|about)\b # What does this corpus say about bread?
 overview  \boutline\b # An outline of the plan
 overview  \bintroduction to\b # An introduction to the code
 overview  \bwhat (?:do|did) (?:we|i|you) know about\b # What do we know about Acme?
@@ -83,7 +92,7 @@ recent    \bwhat(?:'s| has| have)? (?:changed|happened)\b # What happened to Atl
 def _rule(line: str) -> tuple[Intent, str, str]:
     row, example = line.split(" # ")
     kind, pattern = row.split(maxsplit=1)
-    pattern = pattern.replace("<ANY>", _ANY).replace("<MORE>", _MORE)
+    pattern = pattern.replace("<ANY>", _ANY).replace("<MORE>", _MORE).replace("<CORPUS>", _CORPUS)
     return Intent(kind), pattern.replace("<N>", f"{{0,{CHARACTERS_READ}}}"), example
 
 
@@ -159,6 +168,40 @@ SUMMARY_ASKED = lazy_pattern(
     re.IGNORECASE,
 )
 """The words of a question that ask for a summary, before its subject."""
+_THEMES = lazy_pattern(
+    r"\b(?:main|major|central|key|dominant|common) "
+    r"(?:themes|topics|subjects|trends|areas|ideas|points)(?: of (?:research|work|interest))?|"
+    rf"\bwhat (?:do|does|can|is|are) {_CORPUS} "
+    r"(?:say|tell (?:us|me)|teach us|know|report|cover|contain|about)\b|"
+    r"\b(?:summar(?:y|ies|i[sz]e)|overview|outline|big picture)\b",
+    re.IGNORECASE,
+)
+_SUBJECT = lazy_pattern(r"\W*(?:(?:of|in|on|about|for|within|around|regarding)\W+)?(.*?)[\s?!.]*$")
+_EVERYTHING = lazy_pattern(
+    rf"(?:{_CORPUS}|(?:this|the|our|my) (?:whole |entire )?(?:project|work|field|content|contents)|"
+    r"everything|all|all of (?:it|this)|it|this|what)?"
+    r"(?: ?\b(?:say|about|here|there|so far|covered|discussed|(?:we|i|you) know))*",
+    re.IGNORECASE,
+)
+
+
+def theme_subject(question: str) -> str | None:
+    """Return the subject of which a question wants the themes, "" for all; None if it wants none.
+
+    >>> theme_subject("What are the main themes in this corpus?"), theme_subject("Who is Ann?")
+    ('', None)
+    >>> theme_subject("What does this corpus say about sourdough bread?")
+    'sourdough bread'
+    """
+    asked = _read(question)
+    found = _THEMES.search(asked) if is_english_question(asked) else None
+    if found is None:
+        return None
+    rest = _SUBJECT.match(asked, found.end())
+    subject = rest.group(1) if rest else ""
+    return "" if _EVERYTHING.fullmatch(subject) else subject
+
+
 _PAST_TENSE = lazy_pattern(r"\b(?:was|were|did|had)\b", re.IGNORECASE)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from hades.context.pack import Packed, pack
 from hades.domain.answer import Conveyance, Recall, Wants
 from hades.domain.graph import Reason
+from hades.domain.hierarchy import Theme
 from hades.models.encoder import Encoder
 from hades.recall.answer.conveyance import conveyed
 from hades.recall.answer.fact_search import find_facts
@@ -33,6 +34,7 @@ def answer(
     usual: int,
     related: RelationAsked | None = None,
     ends: tuple[int, int] | None = None,
+    themes: tuple[Theme, ...] = (),
 ) -> Recall:
     """Make the result of a recall; passages beyond the first `usual` must be likely answers.
 
@@ -62,6 +64,7 @@ def answer(
             passages_at_most=plan.final_context + plan.history,
             paths_at_most=plan.paths,
             facts=facts,
+            themes=themes,
         )
         run.diagnostics += packed.diagnostics
         if related is not None and len(packed.facts) < len(related.edges):
@@ -110,4 +113,5 @@ def make_recall(
         facts=packed.facts,
         wants=Wants.HAPPENINGS if time.wants_happenings else time.wants,
         time=time.words,
+        themes=packed.themes,
     )

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from hades.models.encoder import Encoder
 
 SENTENCES_AT_MOST = 3
+THEME_SENTENCES = 1
+"""The sentences of a theme's summary that an answer quotes; the context has more."""
 SENTENCES_READ = 200
 """The most sentences of all passages together, in the order of rank."""
 SENTENCES_ENCODED = 8
@@ -104,6 +106,8 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
         return Answer(recall.question, tuple(found), recall)
     if recall.intent is Intent.CONNECTION and recall.paths:
         return _from_paths(recall)
+    if recall.themes:
+        return _from_themes(recall)
     if recall.level:
         return from_summaries(recall)
     if recall.notes or (recall.facts and not recall.passages):
@@ -135,6 +139,16 @@ def _from_paths(recall: Recall) -> Answer:
     paths = enumerate(recall.paths[:SENTENCES_AT_MOST], start=1)
     told = ((path.told(snippets=False), path.score, number) for number, path in paths)
     sentences = (Sentence(text, score, number, "path") for text, score, number in told)
+    return Answer(recall.question, tuple(sentences), recall)
+
+
+def _from_themes(recall: Recall) -> Answer:
+    """Answer a question for an overview with each theme and the first sentences about it."""
+    sentences = []
+    for number, theme in enumerate(recall.themes, start=1):
+        lines = " ".join(theme.cluster.summary.splitlines()[:THEME_SENTENCES])
+        text = f"{theme.cluster.label}: {lines}" if lines else theme.cluster.label
+        sentences.append(Sentence(text, theme.score, number, "theme"))
     return Answer(recall.question, tuple(sentences), recall)
 
 

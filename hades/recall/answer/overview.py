@@ -64,6 +64,9 @@ def overview(
     # The subject of the question besides the time; empty for all that happened.
     topical = topical_stems(read_as.replace(asks.words.said, " ") if asks.words else read_as)
     level = _level(asks, topical, general=bool(general)) if wanted is None else wanted
+    is_timed = asks.kind is not None or asks.words is not None
+    if wanted is None and not is_timed and store.hierarchies.current(scope.space, scope.as_of):
+        return None  # themes answer
     if not level:
         return None
     with run.stage(STAGE) as stage, store.snapshot():

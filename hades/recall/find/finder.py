@@ -21,6 +21,7 @@ from hades.errors import InvalidInput
 from hades.graph.arrays import Flags
 from hades.index.array_store import drop_files, late_damage
 from hades.index.graph_cache import GraphCache
+from hades.index.hierarchy import HierarchyCache
 from hades.index.indexes import Indexes, usable
 from hades.index.space_words import SpaceWords
 from hades.language.names import name_key
@@ -114,6 +115,11 @@ class Finder:
         """The graph arrays, as they were saved."""
         return GraphCache(self._store, self.indexes.folder)
 
+    @cached_property
+    def hierarchies(self) -> HierarchyCache:
+        """The hierarchies of the spaces as arrays."""
+        return HierarchyCache(self._store)
+
     def graphs_of(self, indexes: Indexes) -> GraphCache:
         """Return the graph arrays of indexes: the kept ones, or new ones for an excerpt."""
         if indexes.is_whole:
@@ -123,7 +129,7 @@ class Finder:
     def forget(self) -> None:
         """Drop the indexes, because their files are gone."""
         with self._catching_up:
-            for name in ("indexes", "graphs", "_space_words"):
+            for name in ("indexes", "graphs", "hierarchies", "_space_words"):
                 self.__dict__.pop(name, None)
 
     def finish(self) -> None:

@@ -8,12 +8,10 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from hades.context.text.layout import shown
-from hades.domain.answer import Passage, Recall
-from hades.domain.graph import Reason
 from hades.domain.plain import one_line
-from hades.domain.times import iso
 from hades.errors import InvalidInput
 from hades.memory import View
+from hades.operations.hipporag import hipporag
 from hades.operations.pathrag import PathRAG, format_paths_for_prompt
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
@@ -24,10 +22,6 @@ PASSAGES = {"execution": 5, "planning": 10, "brainstorming": 20}
 """Passages by mode, as in source document 004."""
 PATHS_AT_MOST = 20
 FIELDS = ("alias", "content", "evidence", "kind", "relation", "target")
-TOKENS_PER_RESULT, TOKENS_AT_LEAST = 600, 5_000
-"""Budget for whole passages and their headings, so that no result is cut."""
-WALK_FROM_NAMES, WALK_FROM_PRIOR = "walk from names", "walk from meaning and words"
-UNFINISHED_WALK, PRIOR = "walk, not finished in time", "meaning and words"
 
 UpTo20 = Annotated[int, Field(ge=1, le=PATHS_AT_MOST)]
 
@@ -104,55 +98,3 @@ async def graph_entity_update(
             raise InvalidInput(f"There is no field {field!r}: {', '.join(FIELDS)}.")
     arguments: dict[str, Any] = {**fields, "idempotency_key": idempotency_key}
     return await propose(call, entity_id, confidence, **arguments)
-
-
-def hipporag(view: View, query: str, top_k: int = 5, max_hops: int = 0) -> dict[str, Any]:
-    """Return the `top_k` best passages by HippoRAG's walk, and which fallback ranked them.
-
-    It is one recall with its own plan, in the format of source document 004. The walk starts
-    from the names in the query. Each of `max_hops` makes it two arcs longer on average.
-    """
-    plan = {
-        "retriever": {"read_on": 0},
-        "graph": {"damping": 1 - 0.5 / (1 + max_hops), "beam_search": False},
-        "reranker": {"on": False, "fusion": [0, 1, 0]},
-        "final_context": top_k,
-        "history": 0,
-        "paths": 0,
-        "facts": 0,
-    }
-    budget = max(top_k * TOKENS_PER_RESULT, TOKENS_AT_LEAST)
-    recall = view.recall(query, budget=budget, plan=plan)
-    results = [_hipporag_result(passage, rank) for rank, passage in enumerate(recall.passages, 1)]
-    return {"query": query, "answered_by": _fallback(recall), "results": results}
-
-
-def _fallback(recall: Recall) -> str:
-    """Return which step of the fallback chain ordered the passages."""
-    if not any(passage.parts.get("walk") for passage in recall.passages):
-        return PRIOR
-    reasons = {(note.stage, note.reason) for note in recall.reasons}
-    if ("walk", Reason.TIMEOUT) in reasons:
-        return UNFINISHED_WALK
-    return WALK_FROM_PRIOR if ("seeds", Reason.NOTHING_NAMED) in reasons else WALK_FROM_NAMES
-
-
-def _hipporag_result(passage: Passage, rank: int) -> dict[str, Any]:
-    chunk = passage.chunk
-    return {
-        "chunk_id": chunk.id,
-        "text": chunk.text,
-        "score": passage.score,
-        "rank": rank,
-        "entities": list(passage.entities),
-        "metadata": {
-            "file_path": chunk.topic,
-            "version": chunk.version,
-            "chunk_index": chunk.ordinal,
-            "heading": chunk.heading,
-            "line": passage.line,
-            "end_line": passage.end_line,
-            "timestamp": iso(passage.valid_from),
-            "belief": passage.belief.mean,
-        },
-    }

@@ -1,0 +1,105 @@
+"""Questions for an overview are answered from the clusters of the hierarchy."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import HeldClock
+from notes_making import remember_subjects
+
+import hades
+from hades.context.text.answers import answer_lines, recall_lines
+from hades.context.text.layout import joined
+from hades.context.tokens import count
+from hades.domain.answer import Sentence
+from hades.language.english.intent import theme_subject
+
+
+@pytest.fixture
+def organised(memory: hades.Memory) -> hades.Memory:
+    remember_subjects(memory)
+    memory.organise()
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("What are the main themes?", ""),
+        ("What are the key topics covered here?", ""),
+        ("Summarise the project", ""),
+        ("Outline everything we know", ""),
+        ("What are these papers about?", ""),
+        ("What does this corpus say about bread?", "bread"),
+        ("Give me an overview of bread baking.", "bread baking"),
+        ("What are the main areas of research in astronomy?", "astronomy"),
+        ("Tell me about Ann", None),
+        ("Who bakes the bread?", None),
+        ("What happened last month?", None),
+    ],
+)
+def test_the_subject_of_an_overview(question: str, subject: str | None) -> None:
+    assert theme_subject(question) == subject
+
+
+def test_main_themes_are_the_largest_clusters(organised: hades.Memory) -> None:
+    found = organised.recall("What are the main themes?")
+    assert [theme.cluster.level for theme in found.themes] == [2, 2]
+    assert sum(theme.score for theme in found.themes) == pytest.approx(1)
+    assert found.themes[0].cluster.size > found.themes[1].cluster.size
+    assert f"[T1] {found.themes[0].cluster.id}: {found.themes[0].cluster.label}" in found.context
+    ledger = found.context.partition("Themes:")[2].partition("Passages:")[0]
+    assert 0 < count([ledger])[0] <= 300
+    answer = organised.ask("What are the main themes?")
+    assert [(row.kind, row.label) for row in answer.sentences] == [
+        ("theme", "[T1]"),
+        ("theme", "[T2]"),
+    ]
+    assert "bread" in str(answer)
+    told = joined(answer_lines(answer))
+    assert f"[T2] {found.themes[1].cluster.id}, 7 passages, bread/" in told
+    assert "[T1] c_" in joined(recall_lines(found, explain=True))
+
+
+def test_a_subject_gets_the_clusters_of_its_passages(organised: hades.Memory) -> None:
+    answer = organised.ask("What does this corpus say about bread?")
+    first: Sentence = answer.sentences[0]
+    assert first.text.startswith("bread")
+    theme = answer.recall.themes[0]
+    assert theme.cluster.level == 1
+    assert all(cite.startswith("bread/") for cite in theme.cites)
+    cited = [cite for cite in answer.recall.citations if cite.kind == "theme"]
+    assert cited[0].nodes == theme.cites
+    members = organised.clusters(theme.cluster.id).members  # drill down
+    assert [member.cite for member in members][: len(theme.cites)] == list(theme.cites)
+
+
+def test_without_a_hierarchy_the_answer_says_so(memory: hades.Memory) -> None:
+    remember_subjects(memory)
+    answer = memory.ask("What does this corpus say about bread?")
+    assert answer.recall.themes == ()
+    assert answer.sentences
+    assert "Note: the passages are not organised into themes: `hades organise`" in joined(
+        answer_lines(answer)
+    )
+
+
+def test_other_questions_have_no_themes(organised: hades.Memory) -> None:
+    for question in ("Who sells bread rolls?", "Tell me about sourdough", "Summarise March"):
+        assert organised.recall(question).themes == ()
+
+
+def test_themes_are_those_of_the_time(memory: hades.Memory, clock: HeldClock) -> None:
+    remember_subjects(memory)
+    clock.set("2024-02-01")
+    memory.organise()
+    asked = "What are the main themes?"
+    assert memory.recall(asked).themes
+    then = memory.at(known="2024-01-15").recall(asked)
+    assert then.themes == ()
+    assert "no_hierarchy" in {note.reason.value for note in then.reasons}
+
+
+def test_an_answer_with_themes_is_kept(organised: hades.Memory) -> None:
+    first, second = (organised.recall("What are the main themes?") for _ in range(2))
+    assert second.telemetry[0].stage == "cache"
+    assert second.themes == first.themes
