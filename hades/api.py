@@ -94,6 +94,8 @@ if TYPE_CHECKING:
     from hades.domain.weights import PathScoring as PathScoring
     from hades.lifecycle.focus import Focus as Focus
     from hades.operations.hipporag import HippoRAG as HippoRAG
+    from hades.operations.hirag import HiRAG as HiRAG
+    from hades.operations.hirag import HiRAGConfig as HiRAGConfig
     from hades.operations.memgpt import MemGPT as MemGPT
     from hades.operations.pathrag import PathRAG as PathRAG
     from hades.operations.tiered import TieredMemoryManager as TieredMemoryManager
@@ -102,6 +104,7 @@ if TYPE_CHECKING:
 _LATER = {"Client": "client.client", "Plan": "recall.plan", "Focus": "lifecycle.focus"}
 _LATER |= {"ContextWindow": "context.window", "MemGPT": "operations.memgpt"}
 _LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "domain.weights"}
+_LATER |= {"HiRAG": "operations.hirag", "HiRAGConfig": "operations.hirag"}
 _LATER |= {"HippoRAG": "operations.hipporag", "TieredMemoryManager": "operations.tiered"}
 """Names that are imported at first use: opening a memory needs none of them, and importing pydantic
 takes as long as all the rest."""

@@ -73,7 +73,7 @@ RECALL_ROOMS = [
     {"rank"},
     {"paths"},
     {"answer"},
-    {"answer_cache", "engine"},
+    {"answer_cache", "bridge_cache", "engine"},
 ]
 """The rooms of recall in the order of its recipe: each imports itself and those before it."""
 

@@ -161,6 +161,8 @@ class Step:
     """Words of the text that states it."""
     chunk: str = ""
     """The id of the chunk that states it."""
+    layer_bridge: bool = False
+    """Whether it joins distant communities: its ends are in different clusters of level 2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,11 @@ class Path:
     def vertex_types(self) -> tuple[str, ...]:
         """The kinds of the path's nodes, in order: topic, entity or chunk."""
         return tuple(node.kind for node in self.nodes)
+
+    @property
+    def bridges(self) -> int:
+        """The number of its edges that join distant communities."""
+        return sum(step.layer_bridge for step in self.steps)
 
     @property
     def path_length(self) -> int:

@@ -10,7 +10,8 @@ class Tier:
     """One store of answers, texts or states, with its size and its hits and misses."""
 
     name: str
-    """`answers`, `shared answers`, `graphs`, `texts`, `archived texts`, `store` or `archive`."""
+    """`answers`, `shared answers`, `graphs`, `bridges`, `texts`, `archived texts`, `store` or
+    `archive`."""
     where: str
     """`memory`, `redis`, `store`, the archive's location, or why the tier is absent."""
     items: int | None = None

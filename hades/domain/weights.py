@@ -119,6 +119,8 @@ class PathScoring:
     """deg_alpha of source document 002."""
     boosts: Mapping[str, float] = field(default_factory=dict)
     """The factor of each relation, 0 to 1; 1 for a relation that is not listed."""
+    epsilon: float = _LEAST_WEIGHT
+    """ε: no edge counts less than this."""
 
     def __post_init__(self) -> None:
         shares = (self.decay_rate, self.pruning_threshold, self.length_correction)
@@ -126,6 +128,8 @@ class PathScoring:
             raise InvalidInput("Decay, threshold, length correction and boosts go from 0 to 1.")
         if not 0 <= self.hub_demotion < math.inf:
             raise InvalidInput("The demotion of hubs is 0 or more.")
+        if not 0 < self.epsilon <= 1:
+            raise InvalidInput("Epsilon is above 0 and at most 1.")
 
     def score(
         self, relations: Sequence[str], weights: Sequence[float], degrees: Iterable[int] = ()
@@ -134,5 +138,5 @@ class PathScoring:
         logs = -sum(math.log1p(self.hub_demotion * degree) for degree in degrees)
         for relation, weight in zip(relations, weights, strict=True):
             kept = min(weight, 1.0) * self.boosts.get(relation, 1.0) * self.decay_rate
-            logs += math.log(max(kept, _LEAST_WEIGHT))
+            logs += math.log(max(kept, self.epsilon))
         return math.exp(logs / max(1 + self.length_correction * (len(weights) - 2), _LEAST_WEIGHT))

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path as FilePath
 from typing import Any
@@ -34,6 +35,7 @@ from hades.recall.answer.overview import overview
 from hades.recall.answer.relations import find_related, relation_asked
 from hades.recall.answer.themes import find_themes
 from hades.recall.answer_cache import AnswerCache, open_shared
+from hades.recall.bridge_cache import BridgeCache
 from hades.recall.find.beam import run_beam
 from hades.recall.find.finder import Finder, Scope
 from hades.recall.find.meant import connected_ends
@@ -76,6 +78,7 @@ class RecallEngine:
         settings = load_settings()
         shared = open_shared(settings.redis_url, store)
         self.answers = AnswerCache(store, settings.answer_cache_mb << 20, shared)
+        self.bridges = BridgeCache(store)
 
     def recall(
         self,
@@ -147,8 +150,7 @@ class RecallEngine:
             return ()
         if read_time(f"What happened in {subject}?", from_micros(query.valid)):
             return ()  # a summary of March is of a time
-        arrays = self.finder.hierarchies.at(query.indexes, query.space, query.as_of)
-        return find_themes(run, found, arrays, subject)
+        return find_themes(run, found, subject)
 
     def _open(
         self,
@@ -300,6 +302,9 @@ class RecallEngine:
                 edges=edges,
                 fact_terms=fact_terms,
                 encoder=self.finder.encoder.model,
+                clusters=cache(
+                    partial(self.finder.hierarchies.at, indexes, scope.space, scope.as_of)
+                ),
             )
 
     def holds_until(self, scope: Scope, since: int) -> int:
@@ -341,12 +346,15 @@ class RecallEngine:
         if graphs is not None:
             kept, *others = graphs.uses.values()
             tiers.append(Tier("graphs", "memory", len(graphs), hits=kept, misses=sum(others)))
+        if self.bridges.cache.hits + self.bridges.cache.misses:
+            tiers.append(self.bridges.cache.tier("bridges"))
         return tiers
 
     def forget(self) -> None:
         """Drop the arrays and the kept answers after a purge deleted their files."""
         self.finder.forget()
         self.answers.kept.clear()
+        self.bridges.cache.clear()
 
 
 def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from hades.domain.times import AsOf
 from hades.graph.arrays import Flags, Floats, Floats32
 from hades.index.columns import Columns
 from hades.index.graph_view import GraphView, is_at
+from hades.index.hierarchy import ClusterArrays
 from hades.index.indexes import Indexes
 from hades.index.terms import ChunkTerms
 from hades.recall.question.time_asked import TimeAsked
@@ -41,6 +42,8 @@ class QueryContext:
     """The stems of these edges, by edge id."""
     encoder: str
     """The model of the vectors."""
+    clusters: Callable[[], ClusterArrays | None] = lambda: None
+    """Returns the hierarchy of the space at this moment, or None."""
 
     @property
     def valid(self) -> int:

@@ -28,19 +28,18 @@ CITES = 3
 """The most central passages of a theme that are cited."""
 
 
-def find_themes(
-    run: Run, found: Found, arrays: ClusterArrays | None, subject: str
-) -> tuple[Theme, ...]:
+def find_themes(run: Run, found: Found, subject: str) -> tuple[Theme, ...]:
     """Return the themes of a subject, or of everything if it is "", best first.
 
     Without a hierarchy there are none, and a diagnostic says so.
     """
     with run.stage("themes", run.plan.graph.timeout_ms) as stage:
+        query = found.search.query
+        arrays = query.clusters()
         if arrays is None:
             hint = "the passages are not organised into themes: `hades organise` does that"
             stage.note(Reason.NO_HIERARCHY, hint)
             return ()
-        query = found.search.query
         shares = _votes(arrays, found) if subject else _sizes(arrays, found.seeds.mask)
         order = np.lexsort((arrays.numbers, -shares))[:THEMES_AT_MOST]
         chosen = [int(at) for at in order if shares[at] >= (VOTES_AT_LEAST if subject else 1e-9)]

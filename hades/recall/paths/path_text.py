@@ -10,11 +10,13 @@ import numpy as np
 
 from hades.domain.answer import Path, Step, SubgraphEdge
 from hades.domain.graph import Belief, Edge, Node, NodeKind, row_of
+from hades.domain.hierarchy import are_distant
 from hades.domain.topics import Chunk
 from hades.domain.weights import initial_weight
 from hades.graph.arrays import Floats32, Ints
 from hades.index.graph_build import WEIGHT_RELATION
 from hades.index.graph_view import GraphView
+from hades.index.hierarchy import ClusterArrays
 from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
 from hades.store.derived_edges import DOCUMENTS
@@ -68,6 +70,7 @@ class PathWriter:
         self._stated_steps: dict[tuple[int, int], tuple[Step, Belief]] = {}
         self._chunks: dict[int, Chunk] = {}
         self._names: dict[int, Node] = {}
+        self._groups: dict[int, int | None] = {}
 
     def path(self, numbers: Sequence[int], reliability: float) -> Path:
         """Return the path along these node numbers, with names, relations and snippets."""
@@ -76,7 +79,8 @@ class PathWriter:
         at = 0
         while at < len(numbers) - 1:
             step, sure, used = self._step(numbers, at)
-            steps.append(step)
+            is_bridge = self._is_bridge(numbers[at], numbers[at + used])
+            steps.append(replace(step, layer_bridge=True) if is_bridge else step)
             beliefs.append(sure)
             at += used
         rationale = self._rationale(numbers)
@@ -175,6 +179,25 @@ class PathWriter:
         return f"{self.node(first)}{named} leads to {self.node(last)}{way}"
 
     # Nodes
+
+    def _is_bridge(self, one: int, two: int) -> bool:
+        """Return whether the communities of two nodes are distant."""
+        arrays = self._query.clusters()
+        if arrays is None:
+            return False
+        return are_distant(self._group(arrays, one), self._group(arrays, two))
+
+    def _group(self, arrays: ClusterArrays, number: int) -> int | None:
+        """Return the cluster of level 2 of a chunk, or that of most chunks next to another node."""
+        if number not in self._groups:
+            chunks = np.array([number], np.int64)
+            if not self._is_chunk(number):
+                _, targets, _ = self._graph.adjacency.of(chunks)
+                chunks = targets[targets < self._graph.first_entity]
+            groups = arrays.group_of(chunks)
+            counts = np.bincount(groups[groups >= 0])
+            self._groups[number] = int(counts.argmax()) if len(counts) else None
+        return self._groups[number]
 
     def _is_chunk(self, number: int) -> bool:
         return number < self._graph.first_entity

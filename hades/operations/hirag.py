@@ -1,0 +1,257 @@
+"""HiRAG × PathRAG as in source document 002: its three functions and its configuration.
+
+The hierarchy narrows the graph (stage A), paths are searched in what is left (stage B), and both
+become a prompt. See docs/hierarchy.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hades.context.text.layout import flat
+from hades.context.tokens import count, cut_words
+from hades.domain.answer import Diagnostic, Path, unlabelled
+from hades.domain.graph import Reason
+from hades.domain.hierarchy import Cluster
+from hades.domain.plain import one_line
+from hades.domain.weights import TYPE_PRIORS, PathScoring
+from hades.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from hades.memory import View
+    from hades.recall.paths.hierarchy_paths import CandidateGraph
+
+LEDGER_TOKENS_AT_MOST, PATH_TOKENS_AT_MOST = 300, 120
+TEXT_CHARACTERS_AT_MOST = 100_000
+"""The most characters of a configuration that is read."""
+_INSTRUCTIONS = (
+    "Instructions: Answer using only the information in these paths. Cite path # and node ids."
+)
+Share = Annotated[float, Field(ge=0, le=1)]
+Width = Annotated[int, Field(ge=1, le=64)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class PathConfig(_Part):
+    """How paths are found and scored (stage B)."""
+
+    M: int = Field(default=6, ge=1, le=20, description="paths")
+    L: int = Field(default=5, ge=2, le=5, description="edges of a path at most")
+    lambda_: float = Field(default=0.3, ge=0, le=1, alias="lambda")
+    eps: float = Field(default=1e-6, gt=0, lt=1)
+    relation_boost: dict[str, Share] = Field(
+        default={
+            "refers_to": 0.8,
+            "implements": 0.7,
+            "cites": 0.6,
+            "derives_from": 0.6,
+            "coref": 0.4,
+        },
+        max_length=1_000,
+    )
+
+
+class DemotionConfig(_Part):
+    """How much nodes with many edges count less."""
+
+    deg_alpha: float = Field(default=0.005, ge=0, le=1_000)
+
+
+class HiRAGConfig(_Part):
+    """The configuration `hirag_pathrag` of source document 002."""
+
+    topic_k: int = Field(default=8, ge=1, le=64, description="clusters of level 2 at most")
+    beam: tuple[Width, Width, Width] = (8, 4, 2)
+    cand_cap: int = Field(default=500, ge=1, le=10_000, description="nodes of the candidate graph")
+    path: PathConfig = PathConfig()
+    beam_demote: DemotionConfig = DemotionConfig()
+
+    @classmethod
+    def read(cls, given: str | Mapping[str, Any]) -> HiRAGConfig:
+        """Read a configuration: YAML or a mapping, with or without the key `hirag_pathrag`."""
+        values: Any = given
+        if isinstance(given, str):
+            import yaml
+
+            try:
+                values = yaml.safe_load(given[:TEXT_CHARACTERS_AT_MOST]) or {}
+            except yaml.YAMLError as error:
+                raise InvalidInput(f"This is not YAML: {one_line(str(error))[:200]}") from error
+        if isinstance(values, Mapping) and set(values) == {"hirag_pathrag"}:
+            values = values["hirag_pathrag"]
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            problem = error.errors()[0]
+            name = ".".join(map(str, problem["loc"])) or "hirag_pathrag"
+            raise InvalidInput(f"The setting {name} cannot be used: {problem['msg']}.") from error
+
+
+class HiRAG:
+    """Paths through the part of a memory that its hierarchy leads to.
+
+    >>> HiRAG(memory).retrieve("How do graph networks oversmooth?")["prompt"]     # doctest: +SKIP
+    """
+
+    def __init__(self, view: View, config: HiRAGConfig | str | Mapping[str, Any] = "") -> None:
+        self.view = view
+        self.config = config if isinstance(config, HiRAGConfig) else HiRAGConfig.read(config)
+        known = view._store.edges.relation
+        self.reasons = tuple(
+            Diagnostic(Reason.IGNORED, "hirag", f"no edge has the relation {relation!r}")
+            for relation in self.config.path.relation_boost
+            if relation not in TYPE_PRIORS and known(relation) is None
+        )
+        """The boosts of the configuration that have no effect."""
+
+    def retrieve(self, query: str) -> dict[str, Any]:
+        """Return the candidates, the best paths and the prompt for a query."""
+        self.view._ready(query, None)
+        candidates = self.get_hierarchy_candidates(self.view._finder.encoder.encode([query])[0])
+        paths = self.get_best_paths(candidates)
+        prompt = format_path_prompt(paths, self.hierarchy_summary(candidates))
+        return {"query": query, "candidates": candidates, "paths": paths, "prompt": prompt}
+
+    def get_hierarchy_candidates(
+        self,
+        q_emb: Sequence[float],
+        k_topic: int | None = None,
+        thresholds: Mapping[str, float] | None = None,
+    ) -> CandidateGraph:
+        """Return the part of the graph that a vector leads to (stage A).
+
+        `thresholds` may have `topic`, the least cosine of a cluster and the vector (0).
+        """
+        from hades.recall.paths.hierarchy_paths import descend
+
+        topics = self.config.topic_k if k_topic is None else k_topic
+        if not isinstance(topics, int) or not 1 <= topics <= 64:
+            raise InvalidInput("k_topic is a whole number from 1 to 64.")
+        least = _threshold(thresholds or {})
+        self.view._bring_up_to_date(None)
+        with self.view._engine.query_context(self.view._scope()) as query:
+            arrays = query.clusters()
+            if arrays is None:
+                raise NotFound("The space has no hierarchy: `hades organise` makes one.")
+            vector = _unit(q_emb, arrays.centroids.shape[1])
+            return descend(
+                query,
+                arrays,
+                vector,
+                topics=topics,
+                beams=self.config.beam,
+                least=least,
+                cap=self.config.cand_cap,
+                demotion=self.config.beam_demote.deg_alpha,
+            )
+
+    def get_best_paths(
+        self,
+        candidate_graph: CandidateGraph,
+        M: int | None = None,
+        L: int | None = None,
+        relation_boosts: Mapping[str, float] | None = None,
+    ) -> list[Path]:
+        """Return the `M` best paths of 2 to `L` edges between entry passages (stage B).
+
+        Paths with bridges are kept, until something is written, for the next call.
+        """
+        path = {"M": M, "L": L, "relation_boost": relation_boosts}
+        given = {name: value for name, value in path.items() if value is not None}
+        own = self.config.path.model_dump(by_alias=True)
+        config = HiRAGConfig.read({"path": {**own, **given}}).path
+        scoring = PathScoring(
+            decay_rate=1.0,
+            pruning_threshold=0.0,
+            length_correction=config.lambda_,
+            hub_demotion=0.0,
+            boosts=config.relation_boost,
+            epsilon=config.eps,
+        )
+        return self.view._engine.bridges.paths(
+            self._key(candidate_graph, config),
+            lambda: self._search(candidate_graph, scoring, config),
+        )
+
+    def hierarchy_summary(self, candidates: CandidateGraph) -> str:
+        """Return a line for each chosen cluster of level 1: topic ▸ subtopic: summary."""
+        known = {cluster.id: cluster for cluster in self.view.hierarchy().clusters}
+        chosen = [known[name] for name, _ in candidates.clusters if name in known]
+        return "\n".join(_summary_line(cluster, known) for cluster in chosen if cluster.level == 1)
+
+    def bridge_cache(self) -> list[tuple[int, Path]]:
+        """Return the kept paths that have bridges, each with the change number it holds for."""
+        return self.view._engine.bridges.kept()
+
+    def _search(
+        self, candidates: CandidateGraph, scoring: PathScoring, config: PathConfig
+    ) -> list[Path]:
+        from hades.recall.paths.hierarchy_paths import best_paths
+
+        with self.view._engine.query_context(self.view._scope()) as query:
+            return best_paths(query, candidates, scoring, limit=config.M, longest=config.L)
+
+    def _key(self, candidates: CandidateGraph, config: PathConfig) -> str:
+        as_of = self.view.as_of
+        parts = [self.view.space, str(as_of.valid), str(as_of.known), config.model_dump_json()]
+        parts.append(json.dumps([candidates.entries, candidates.nodes]))
+        return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+
+
+def format_path_prompt(paths: Sequence[Path], hierarchy_summary: str) -> str:
+    """Return the prompt of source document 002, appendix B.
+
+    The summary has at most 300 tokens, each path at most 120.
+    """
+    lines = [f"- {unlabelled(flat(line))}" for line in hierarchy_summary.splitlines() if line]
+    ledger = cut_words("\n".join(lines), LEDGER_TOKENS_AT_MOST)
+    told = [f"{number}) {_path_line(path)}" for number, path in enumerate(paths, 1)]
+    parts = ["Hierarchy context (HiRAG):", ledger or "- none", "", "Relational paths (PathRAG):"]
+    return "\n".join([*parts, *(told or ["none"]), "", _INSTRUCTIONS])
+
+
+def _path_line(path: Path) -> str:
+    line = ""
+    for snippets in (True, False):
+        line = unlabelled(flat(path.told(snippets=snippets)))
+        if count([line])[0] <= PATH_TOKENS_AT_MOST:
+            return line
+    return cut_words(line, PATH_TOKENS_AT_MOST)
+
+
+def _summary_line(cluster: Cluster, known: Mapping[str, Cluster]) -> str:
+    parent = known.get(cluster.parent or "")
+    above = f"{parent.label} ▸ " if parent else ""
+    return f"{above}{cluster.label}: {' '.join(cluster.summary.splitlines()[:1])}"
+
+
+def _threshold(thresholds: Mapping[str, float]) -> float:
+    if unknown := set(thresholds) - {"topic"}:
+        raise InvalidInput(f"There is no threshold {min(unknown)!r}: topic.")
+    least = thresholds.get("topic", 0.0)
+    if not isinstance(least, int | float) or not -1 <= least <= 1:
+        raise InvalidInput("The threshold `topic` is a cosine, a number from -1 to 1.")
+    return float(least)
+
+
+def _unit(given: Sequence[float], dims: int) -> Any:
+    """Return a vector scaled to length 1; refuse one that is none."""
+    import numpy as np
+
+    try:
+        vector = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"q_emb is a list of {dims} numbers.") from error
+    length = math.sqrt(float((vector * vector).sum())) if vector.shape == (dims,) else math.nan
+    if not 0 < length < math.inf:
+        raise InvalidInput(f"q_emb is a list of {dims} finite numbers that are not all 0.")
+    return (vector / length).astype(np.float32)

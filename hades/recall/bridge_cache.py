@@ -1,0 +1,42 @@
+"""The bridge cache: best paths that join distant communities, kept until something is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hades.domain.answer import Path
+from hades.store.byte_cache import ByteCache
+from hades.store.store import Store
+
+BYTES_AT_MOST = 4 << 20
+STEP_BYTES = 500
+"""About what a step of a path takes."""
+
+
+class BridgeCache:
+    """Lists of paths by key. A list without a bridge is not kept."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._revision = ("", 0)
+        self.cache = ByteCache[str, list[Path]](BYTES_AT_MOST)
+
+    def paths(self, key: str, search: Callable[[], list[Path]]) -> list[Path]:
+        """Return the kept paths of a key, or search for them."""
+        revision = self._store.changefeed.revision()
+        if revision != self._revision:
+            self.cache.clear()
+            self._revision = revision
+        kept = self.cache.get(key)
+        if kept is not None:
+            return list(kept)
+        found = search()
+        # After a write during the search, it is unknown which revision the paths are of.
+        if any(path.bridges for path in found) and self._store.changefeed.revision() == revision:
+            self.cache.put(key, found, STEP_BYTES * sum(len(path.steps) for path in found))
+        return list(found)
+
+    def kept(self) -> list[tuple[int, Path]]:
+        """Return the change number and each kept path that has a bridge, once."""
+        every = {str(path): path for _, paths in self.cache.items() for path in paths}
+        return [(self._revision[1], path) for path in every.values() if path.bridges]
