@@ -1,26 +1,31 @@
 """The ladder of source document 002: flat → graph → HiRAG → PathRAG → HiRAG×PathRAG.
 
-Each rung is a plan of `recall`, so that passages, paths, packed context and conveyance of all rungs
-come from the same code. Every question is asked of all rungs in turn, which makes their times
-comparable on a busy machine. `docs/evaluation.md` defines the metrics.
+A rung is a plan of `recall`, or `hades.HiRAG` with or without its paths. Every question is asked of
+all rungs in turn, which makes their times comparable on a busy machine. `docs/evaluation.md`
+defines the metrics.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import combinations, pairwise
 from typing import Any
 
-from hades.domain.answer import Path, Recall
-from hades.domain.graph import Reason
-from hades.errors import InvalidInput
+from hades.context.tokens import count
+from hades.domain.answer import Conveyance, Path
+from hades.domain.graph import row_of
+from hades.domain.topics import Chunk
+from hades.errors import InvalidInput, Unavailable
 from hades.evals import metrics
-from hades.evals.memories import PREFIX, OpenSet
+from hades.evals.memories import PREFIX, OpenSet, space_of
 from hades.evals.sets import EvalSet, Question, read_rows
+from hades.memory import View
+from hades.models.onnx_encoder import Vectors
+from hades.operations.hirag import HiRAG, format_path_prompt
 from hades.store.records import Progress
 
 _UNHURRIED = {
@@ -29,8 +34,7 @@ _UNHURRIED = {
 }
 """Limits of time that a busy machine does not reach, so that scores do not depend on it."""
 _NO_PATHS = {"paths": 0}
-_HIERARCHY = {"hierarchy": True}
-RUNGS: Mapping[str, Mapping[str, Any]] = {
+PLANS: Mapping[str, Mapping[str, Any]] = {
     "flat": {
         "retriever": {"retrievers": ["meaning", "words"], "read_on": 0},
         "graph": {"walk": False, "beam_search": False, "flow": False},
@@ -38,11 +42,10 @@ RUNGS: Mapping[str, Mapping[str, Any]] = {
         **_NO_PATHS,
     },
     "graph": _NO_PATHS,
-    "HiRAG": {**_NO_PATHS, **_HIERARCHY},
     "PathRAG": {},
-    "HiRAG×PathRAG": _HIERARCHY,
 }
-"""The plan of each rung, as it differs from the default plan."""
+"""The plans of the rungs that are recalls, as they differ from the default plan."""
+RUNGS = ("flat", "graph", "HiRAG", "PathRAG", "HiRAG×PathRAG")
 PASSAGES = 5
 """k of precision: as many passages as a recall packs by default."""
 STEPS_AT_MOST = 4
@@ -50,6 +53,8 @@ STEPS_AT_MOST = 4
 NOT_ALLOWED = frozenset({"next", "says", "same as"})
 """Relations that only follow the form of a document. All others, which texts or people state, are
 in the allowlist of path purity."""
+VECTORS_KEPT = 2_000
+"""Vectors of passages that are kept while a ladder is measured: rungs return the same ones."""
 SAME_FACTOR = math.log(1.1)
 """α is estimated from pairs of recalls whose H differs by at most 10 %."""
 COLUMNS = {
@@ -58,7 +63,7 @@ COLUMNS = {
     "precision": f"P@{PASSAGES} %",
     "bridges": "bridges %",
     "purity": "purity %",
-    "coherence": "coherence %",
+    "coherence": "coherence",
     "path_length": "path length",
     "tokens": "tokens",
     "p50_ms": "p50 ms",
@@ -69,12 +74,23 @@ COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Reply:
+    """What a rung returned for a question."""
+
+    chunks: Sequence[Chunk]
+    paths: Sequence[Path]
+    tokens: int
+    conveyance: Conveyance | None
+    """None for a rung that is not a recall."""
+
+
+@dataclass(frozen=True, slots=True)
 class RungResult:
     """The result of one rung for one question. None means that the metric is not defined here."""
 
     values: Mapping[str, float | None]
     ms: float
-    factors: tuple[float, float, float]
+    factors: tuple[float, float, float] | None
     """recall@5, W·R and Ctx, for the estimate of α."""
     how: float
     """H, the mean belief."""
@@ -136,7 +152,9 @@ def shown(metric: str, value: float | None) -> str:
         return "–"
     if COLUMNS[metric].endswith("%"):
         return f"{100 * value:.1f}"
-    return f"{value:.2f}" if metric in ("path_length", "conveyance") else f"{value:.0f}"
+    return (
+        f"{value:.2f}" if metric in ("coherence", "path_length", "conveyance") else f"{value:.0f}"
+    )
 
 
 def measure_ladder(
@@ -144,35 +162,59 @@ def measure_ladder(
 ) -> Ladder:
     """Ask every question of every rung, and score what each recall returns."""
     score = _scorer(eval_set, opened)
-    skipped = {name: why for name in RUNGS if (why := _missing(name, opened, eval_set))}
+    why = _organise(eval_set, opened, on_progress)
+    skipped = {name: why for name in RUNGS if why and name not in PLANS}
     asked: dict[str, list[RungResult]] = {name: [] for name in RUNGS if name not in skipped}
+    for name in asked:
+        ask(name, opened.view(eval_set.questions[0]), eval_set.questions[0].text)  # a warm-up
     for question in eval_set.in_turn("asking every rung", on_progress):
         for name, results in asked.items():
-            ask = partial(opened.view(question).recall, question.text, plan=plan_of(name))
-            recall, ms = metrics.timed(ask)
-            results.append(score(question, recall, ms))
+            reply, ms = metrics.timed(partial(ask, name, opened.view(question), question.text))
+            results.append(score(question, reply, ms))
     rungs = {name: _means(results) for name, results in asked.items()}
-    alpha = estimate_alpha(list(asked.values()))
+    alpha = estimate_alpha([asked[name] for name in PLANS])
     return Ladder(eval_set.name, len(eval_set.questions), rungs, skipped, alpha)
 
 
 def plan_of(rung: str) -> dict[str, Any]:
     """Return the plan of a rung, with generous limits of time."""
     plan = {part: dict(limits) for part, limits in _UNHURRIED.items()}
-    for part, value in RUNGS[rung].items():
+    for part, value in PLANS[rung].items():
         plan[part] = {**plan[part], **value} if part in plan else value
     return plan
 
 
-def _missing(name: str, opened: OpenSet, eval_set: EvalSet) -> str:
-    """Return why a rung cannot be measured, or "". This also warms it up."""
-    question = eval_set.questions[0]
+def ask(rung: str, view: View, question: str) -> Reply:
+    """Ask a question of one rung."""
+    if rung in PLANS:
+        recall = view.recall(question, plan=plan_of(rung))
+        chunks = [passage.chunk for passage in recall.passages]
+        return Reply(chunks, recall.paths, recall.tokens, recall.conveyance)
+    hirag = HiRAG(view)
+    view._ready(question, None)
+    candidates = hirag.get_hierarchy_candidates(view._finder.encoder.encode([question])[0])
+    paths = hirag.get_best_paths(candidates) if rung == "HiRAG×PathRAG" else []
+    prompt = format_path_prompt(paths, hirag.hierarchy_summary(candidates))
+    rows = [row_of(node) for node in candidates.entries]
+    placed = view._store.chunks.find(rows, view.as_of)
+    found = {placed[row].chunk.id: placed[row].chunk for row in rows if row in placed}
+    # Passages that a path joins come first, then the other entry passages.
+    on_paths = [node.name for path in paths for node in path.nodes if node.name in found]
+    chunks = [found[name] for name in dict.fromkeys([*on_paths, *found])][:PASSAGES]
+    return Reply(chunks, paths, sum(count([prompt, *(chunk.text for chunk in chunks)])), None)
+
+
+def _organise(eval_set: EvalSet, opened: OpenSet, on_progress: Progress | None) -> str:
+    """Organise the spaces of a set. Return why that is not possible, or ""."""
+    spaces = {space_of(question.conversation) for question in eval_set.questions}
     try:
-        recall = opened.view(question).recall(question.text, plan=plan_of(name))
-    except InvalidInput:
-        return "this version has no hierarchy in recall"
-    lacks = any(note.reason is Reason.NO_HIERARCHY for note in recall.reasons)
-    return "no hierarchy: organise first" if lacks and "HiRAG" in name else ""
+        for space in sorted(spaces):
+            done = opened.memory.in_space(space).organise(if_due=True, on_progress=on_progress)
+            if done.hierarchy is None:
+                return f"no hierarchy: {done.why}"
+    except (Unavailable, InvalidInput) as error:
+        return str(error).rstrip(".")
+    return ""
 
 
 def _means(results: Sequence[RungResult]) -> dict[str, float | None]:
@@ -186,18 +228,23 @@ def _means(results: Sequence[RungResult]) -> dict[str, float | None]:
     return means
 
 
-def _scorer(eval_set: EvalSet, opened: OpenSet) -> Callable[[Question, Recall, float], RungResult]:
+def _scorer(eval_set: EvalSet, opened: OpenSet) -> Callable[[Question, Reply, float], RungResult]:
     titles: dict[str, set[str]] = {}
     if eval_set.kind == "corpus":
         for _, row in read_rows(eval_set.corpus):
             titles.setdefault(str(row.get("title", "")).casefold(), set()).add(str(row.get("id")))
 
-    def score(question: Question, recall: Recall, ms: float) -> RungResult:
-        ranking = list(dict.fromkeys(opened.id_of(row.chunk) for row in recall.passages))
-        ids = {row.chunk.id: opened.id_of(row.chunk) for row in recall.passages}
-        steps = [step.relation for path in recall.paths for step in path.steps]
+    @lru_cache(VECTORS_KEPT)
+    def vector(text: str) -> Vectors:
+        unit: Vectors = opened.memory._finder.encoder.encode([text])[0]
+        return unit
+
+    def score(question: Question, reply: Reply, ms: float) -> RungResult:
+        ids = {chunk.id: opened.id_of(chunk) for chunk in reply.chunks}
+        ranking = list(dict.fromkeys(ids.values()))
+        steps = [step.relation for path in reply.paths for step in path.steps]
         allowed = sum(step not in NOT_ALLOWED for step in steps)
-        conveyed, gold = recall.conveyance, question.gold
+        conveyed, gold = reply.conveyance, question.gold
         found = metrics.recall_at(PASSAGES, ranking, gold)
         values: dict[str, float | None] = {
             "recall@2": metrics.recall_at(2, ranking, gold),
@@ -205,14 +252,16 @@ def _scorer(eval_set: EvalSet, opened: OpenSet) -> Callable[[Question, Recall, f
             "precision": len(set(ranking[:PASSAGES]) & gold) / PASSAGES,
             "bridges": None,
             "purity": allowed / len(steps) if steps else None,
-            "coherence": coherence(row.entities for row in recall.passages),
-            "path_length": len(steps) / len(recall.paths) if recall.paths else None,
-            "tokens": float(recall.tokens),
-            "conveyance": conveyed.value,
+            "coherence": coherence([vector(chunk.text) for chunk in reply.chunks]),
+            "path_length": len(steps) / len(reply.paths) if reply.paths else None,
+            "tokens": float(reply.tokens),
+            "conveyance": None if conveyed is None else conveyed.value,
         }
         if len(gold) > 1:
-            passed = (_passages(path, ids, titles, eval_set.kind) for path in recall.paths)
+            passed = (_passages(path, ids, titles, eval_set.kind) for path in reply.paths)
             values["bridges"] = float(any(is_bridge(nodes, gold) for nodes in passed))
+        if conveyed is None:
+            return RungResult(values, ms, None, 0.0)
         factors = (found, conveyed.what * conveyed.where, conveyed.context)
         return RungResult(values, ms, factors, conveyed.how)
 
@@ -247,20 +296,15 @@ def is_bridge(nodes: Sequence[set[str]], gold: frozenset[str]) -> bool:
     )
 
 
-def coherence(names: Iterable[Iterable[str]]) -> float | None:
-    """Return the share of passages that share a name with another; None for fewer than two."""
-    sets = [set(row) for row in names]
-    if len(sets) < 2:
+def coherence(vectors: Sequence[Vectors]) -> float | None:
+    """Return the mean cosine of all pairs of unit vectors; None for fewer than two."""
+    if len(vectors) < 2:
         return None
-    joined = [
-        any(own & other for at, other in enumerate(sets) if at != number)
-        for number, own in enumerate(sets)
-    ]
-    return sum(joined) / len(sets)
+    return statistics.fmean(float(one @ two) for one, two in combinations(vectors, 2))
 
 
 def estimate_alpha(rungs: Sequence[Sequence[RungResult]]) -> tuple[float, float, int] | None:
-    """Estimate α of C = (W·R·H/T)·Ctx^α from log ratios between neighbouring rungs.
+    """Estimate α of C = (W·R·H/T)·Ctx^α from log ratios between neighbouring recalls.
 
     What a recall really conveyed is taken as recall@5 / T. Where H is the same on both rungs,
     α·Δlog Ctx = Δlog recall@5 - Δlog(W·R), since T cancels out. Least squares through the origin
@@ -269,6 +313,8 @@ def estimate_alpha(rungs: Sequence[Sequence[RungResult]]) -> tuple[float, float,
     points = []
     for lower, upper in pairwise(rungs):
         for one, two in zip(lower, upper, strict=True):
+            if one.factors is None or two.factors is None:
+                continue
             if min(*one.factors, *two.factors, one.how, two.how) <= 0:
                 continue
             if abs(math.log(two.how / one.how)) > SAME_FACTOR:

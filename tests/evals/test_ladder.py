@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -90,9 +91,10 @@ def test_a_bridge_joins_two_gold_passages() -> None:
     assert not is_bridge([{"a"}, *[set[str]()] * 4, {"b"}], gold)  # five steps
 
 
-def test_coherence_is_the_share_of_passages_with_a_common_name() -> None:
-    assert coherence([["Ada", "Gull Point"], ["Gull Point"], ["Tin Harbour"]]) == 2 / 3
-    assert coherence([["Ada"]]) is None
+def test_coherence_is_the_mean_cosine_of_pairs() -> None:
+    east, north = np.array([1.0, 0.0], np.float32), np.array([0.0, 1.0], np.float32)
+    assert coherence([east, east, north]) == pytest.approx(1 / 3)
+    assert coherence([east]) is None
 
 
 def test_plans_of_rungs_have_time_and_their_own_limits() -> None:
