@@ -71,6 +71,7 @@ def attacker(postgres: str, roles: Callable[[str], str]) -> str:
             inside.relate("long", f"seen_by_{space}", f"{space} Clerk")
             inside.merge(f"{space} Clerk", f"{space} Office")
             inside.recall(QUESTION)
+            inside.organise()
             inside.remember("waits", f"{space} waits to be indexed")
             with inside._write("test") as write:
                 number, topic = inside._space_id, inside._named_node("long")

@@ -123,6 +123,10 @@ def _migrate(connection: Connection[tuple[object, ...]], schema: str, clock: Clo
         for statement in statements(script):
             connection.execute(defined(statement).encode())
         connection.execute("INSERT INTO migrations VALUES (%s, %s, %s)", [number, name, clock()])
+    if 0 < done < len(STEPS):
+        from hades.store.postgres.grants import renew
+
+        renew(connection, schema)
     if not done:
         connection.execute(
             "CREATE VIEW last_change AS SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
