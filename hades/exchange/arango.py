@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from hades.domain.graph import Node
+from hades.domain.hierarchy import Cluster
 from hades.domain.plain import plain
 from hades.exchange.snapshot import PAPER, ExportedEdge, ExportedNode, GraphSnapshot
 
@@ -30,6 +31,8 @@ DOCUMENTS = (
     "cluster_membership_journal",
 )
 EDGES = ("relations", "mentions", "cluster_edges")
+_COLLECTIONS = {"chunk": "chunks", "cluster": "clusters"}
+"""The collections of nodes that are no entities."""
 
 
 def write(graph: GraphSnapshot, folder: Path) -> None:
@@ -58,13 +61,20 @@ def _rows(graph: GraphSnapshot) -> Iterator[tuple[str, dict[str, Any]]]:
             yield "papers_raw", _raw(node, keys)
         if node.chunk:
             yield "chunks", _chunk(node, keys)
+        elif node.cluster:
+            yield "clusters", _cluster(node.cluster, graph)
         elif not (node.state and keys.is_paper(node.node)):  # the paper is an entity of its title
             yield "entities", _entity(node, keys)
     for number, exported in enumerate(graph.edges(), start=1):
-        name = "mentions" if exported.edge.source.kind == "chunk" else "relations"
-        row = _edge(exported, f"{name[0]}_{number}", keys)
+        kinds = exported.edge.source.kind, exported.edge.target.kind
+        of_cluster, name = "cluster" in kinds, "mentions" if kinds[0] == "chunk" else "relations"
+        row = _edge(exported, f"{'c' if of_cluster else name[0]}_{number}", keys)
         if row["_from"] != row["_to"]:
-            yield name, row
+            yield "cluster_edges" if of_cluster else name, row
+    for entry in graph.clusters.journal():
+        if entry["chunk"]:
+            entry["chunk"] = keys.id(Node("chunk", entry["chunk"]))
+        yield "cluster_membership_journal", entry
 
 
 class _Keys:
@@ -85,6 +95,8 @@ class _Keys:
             topic, _, ordinal = node.name.rpartition("#")
             row = self._graph.topics.get(topic.rpartition("@")[0])
             return f"c_{row.id}_{ordinal}" if row else self._other(node)
+        if node.kind == "cluster":
+            return node.name
         if self.is_paper(node):
             node = self._graph.subject_of(node.name) or node
         number = self._graph.number_of(node)
@@ -92,7 +104,7 @@ class _Keys:
 
     def id(self, node: Node) -> str:
         """Return the id of a node, with its collection."""
-        return f"{'chunks' if node.kind == 'chunk' else 'entities'}/{self.key(node)}"
+        return f"{_COLLECTIONS.get(node.kind, 'entities')}/{self.key(node)}"
 
     def raw(self, topic: str) -> str | None:
         """Return the id of the raw record of a topic, or None."""
@@ -125,7 +137,24 @@ def _chunk(node: ExportedNode, keys: _Keys) -> dict[str, Any]:
         "span": [chunk.start, chunk.end],
         "heading": chunk.heading,
         "text": chunk.text,
+        "cluster_id": node.place.cluster_id,
+        "prev_cluster_id": node.place.prev_cluster_id,
         **({} if node.embedding is None else {"embedding": node.embedding}),
+    }
+
+
+def _cluster(cluster: Cluster, graph: GraphSnapshot) -> dict[str, Any]:
+    hierarchy, centroid = graph.clusters.hierarchy, graph.clusters.centroids.get(cluster.id)
+    return {
+        "_key": cluster.id,
+        "level": cluster.level,
+        "label": cluster.label,
+        "summary": cluster.summary,
+        "size": cluster.size,
+        "parent": cluster.parent,
+        "centroid": None if centroid is None else centroid.astype(float).round(6).tolist(),
+        "centroid_version": f"v{hierarchy.id}" if hierarchy else None,
+        "cluster_params": graph.clusters.parameters,
     }
 
 
@@ -137,9 +166,9 @@ def _entity(node: ExportedNode, keys: _Keys) -> dict[str, Any]:
         "type": node.kind,
         "aliases": list(node.other_names),
         "summary": node.summary,
-        "layer": 0,
-        "cluster_id": None,
-        "prev_cluster_id": None,
+        "layer": node.layer,
+        "cluster_id": node.place.cluster_id,
+        "prev_cluster_id": node.place.prev_cluster_id,
         "deg_out": node.out_degree,
         **({} if node.embedding is None else {"embedding": node.embedding}),
     }
@@ -157,7 +186,7 @@ def _edge(exported: ExportedEdge, key: str, keys: _Keys) -> dict[str, Any]:
         "type": edge.relation,
         "weight": edge.weight,
         "weight_components": dict(edge.components),
-        "layer_bridge": False,
+        "layer_bridge": exported.layer_bridge,
         "sim": exported.sim,
         "created": plain(edge.recorded_at),
         "valid_from": plain(edge.valid_from),

@@ -22,12 +22,16 @@ _KEYS = {
         "summary": "string",
         "frequency": "int",
         "deg_out": "int",
+        "layer": "int",
+        "cluster_id": "string",
+        "prev_cluster_id": "string",
     },
     "edge": {
         "number": "long",
         "relation": "string",
         "weight": "double",
         "sim": "double",
+        "layer_bridge": "boolean",
         "count": "int",
         "positions": "string",
         "evidence": "string",
@@ -59,12 +63,15 @@ def _of_node(node: ExportedNode) -> dict[str, Any]:
     return {
         "type": node.node.kind,
         "kind": node.kind,
-        "name": node.node.name,
+        "name": node.cluster.label if node.cluster else node.node.name,
         "text": node.text or None,
         "aliases": "; ".join(node.other_names) or None,
         "summary": node.summary or None,
         "frequency": node.entity.frequency if node.entity else None,
-        "deg_out": None if node.chunk else node.out_degree,
+        "deg_out": None if node.chunk or node.cluster else node.out_degree,
+        "layer": node.layer,
+        "cluster_id": node.place.cluster_id,
+        "prev_cluster_id": node.place.prev_cluster_id,
     }
 
 
@@ -75,6 +82,7 @@ def _of_edge(exported: ExportedEdge) -> dict[str, Any]:
         "relation": edge.relation,
         "weight": edge.weight,
         "sim": exported.sim,
+        "layer_bridge": str(exported.layer_bridge).lower(),
         "count": exported.facts.get("count"),
         "positions": " ".join(map(str, exported.facts.get("positions", ()))) or None,
         "evidence": edge.evidence or None,

@@ -19,7 +19,7 @@ cd "$(dirname "$0")"
 neo4j-admin database import full "${1:-hades}" \\
   --nodes=nodes.csv --relationships=relationships.csv --multiline-fields=true
 """
-_LABELS = ("Topic", "Chunk", "Entity")
+_LABELS = ("Topic", "Chunk", "Entity", "Cluster")
 _INDEXES = (
     *(
         f"CREATE CONSTRAINT {label.lower()}_id IF NOT EXISTS FOR (n:{label}) REQUIRE n.id IS UNIQUE"
@@ -36,11 +36,11 @@ _INDEXES = (
 )
 _NODE_COLUMNS = (
     *("id:ID", "name", "kind", "aliases:string[]", "text", "summary", "frequency:long"),
-    *("deg_out:long", "embedding:float[]", ":LABEL"),
+    *("deg_out:long", "layer:long", "cluster_id", "prev_cluster_id", "embedding:float[]", ":LABEL"),
 )
 _EDGE_COLUMNS = (
     *(":START_ID", ":END_ID", ":TYPE", "edge:long", "weight:double", "sim:double", "count:long"),
-    *("positions:long[]", "evidence", "valid_from", "valid_to"),
+    *("layer_bridge:boolean", "positions:long[]", "evidence", "valid_from", "valid_to"),
 )
 
 
@@ -73,13 +73,15 @@ def _write_csv(path: Path, columns: tuple[str, ...], rows: Iterator[tuple[Any, .
 def _of_node(node: ExportedNode) -> tuple[Any, ...]:
     # The importer splits arrays at semicolons and has no way to escape one.
     aliases = ";".join(name.replace(";", ",") for name in node.other_names)
+    name = node.cluster.label if node.cluster else node.node.name
     labels = node.node.kind.capitalize()
     if node.node.kind == "entity":
         labels += f";{_label(node.kind)}"
     return (
-        *(node.id, node.node.name, node.kind, aliases, node.text, node.summary),
+        *(node.id, name, node.kind, aliases, node.text, node.summary),
         node.entity.frequency if node.entity else "",
-        "" if node.chunk else node.out_degree,
+        "" if node.chunk or node.cluster else node.out_degree,
+        *(node.layer, node.place.cluster_id or "", node.place.prev_cluster_id or ""),
         ";".join(map(str, node.embedding or ())),
         labels,
     )
@@ -90,7 +92,7 @@ def _of_edge(graph: GraphSnapshot, exported: ExportedEdge) -> tuple[Any, ...]:
     return (
         *(graph.id_of(edge.source), graph.id_of(edge.target), edge.relation.upper()),
         *(edge.id, edge.weight, "" if exported.sim is None else exported.sim),
-        exported.facts.get("count", ""),
+        *(exported.facts.get("count", ""), str(exported.layer_bridge).lower()),
         ";".join(map(str, exported.facts.get("positions", ()))),
         *(edge.evidence, plain(edge.valid_from), plain(edge.valid_to) or ""),
     )

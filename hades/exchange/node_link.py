@@ -13,17 +13,21 @@ import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from hades.domain.plain import plain
 from hades.domain.topics import State
 from hades.errors import InvalidInput
-from hades.exchange.snapshot import ExportedEdge, ExportedNode, GraphSnapshot
+
+if TYPE_CHECKING:
+    from hades.exchange.snapshot import ExportedEdge, ExportedNode, GraphSnapshot
 
 _STATE_FIELDS = ("tags", "confidence", "importance", "valid_from")
 _OF_A_TEXT = ("text", *(column.name for column in fields(State)))
 _EDGE_FIELDS = ("strength", "evidence", "valid_from", "valid_to")
-_OF_AN_EDGE = ("source", "target", "key", "type", "weight", "derived", "sim", "metadata")
+_OF_AN_EDGE = (
+    *("source", "target", "key", "type", "weight", "derived", "sim", "layer_bridge", "metadata"),
+)
 """Fields that are read by name; all others become metadata."""
 
 
@@ -65,6 +69,16 @@ def _node(node: ExportedNode) -> dict[str, Any]:
             "summary": node.summary,
             "deg_out": node.out_degree,
         }
+    elif node.cluster:
+        metadata = {
+            "label": node.cluster.label,
+            "summary": node.summary,
+            "level": node.layer,
+            "size": node.cluster.size,
+        }
+    if node.place.cluster_id:
+        about["cluster_id"] = node.place.cluster_id
+        about["prev_cluster_id"] = node.place.prev_cluster_id
     if node.embedding is not None:
         about["embedding"] = node.embedding
     return {**about, "metadata": metadata}
@@ -79,6 +93,7 @@ def _edge(graph: GraphSnapshot, exported: ExportedEdge) -> dict[str, Any]:
         "type": edge.relation,
         "derived": exported.derived,
         "sim": exported.sim,
+        "layer_bridge": exported.layer_bridge,
         "metadata": {
             **edge.metadata,
             **exported.facts,
@@ -136,6 +151,8 @@ def read(path: Path) -> Read:
 def _take_node(result: Read, node: dict[str, Any]) -> str:
     metadata = node.get("metadata") or {}
     kind = node.get("type", "entity")
+    if kind == "cluster" and str(node["id"]).startswith("cluster:"):
+        return str(node["id"])  # `organise` makes clusters again
     if kind in ("topic", "chunk"):
         name = str(node.get("name") or node["id"])
         if kind == "chunk" and metadata.get("file_path") in result.texts:

@@ -18,14 +18,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hades.domain.graph import Edge, Entity, Node, NodeKind, row_of
+from hades.domain.hierarchy import MEMBER_OF, SIBLING, SUBTOPIC_OF, Cluster, cluster_name
 from hades.domain.times import AsOf, from_micros
 from hades.domain.topics import Chunk, State
+from hades.exchange.clusters import NOWHERE, Clusters, Placement
 from hades.exchange.mentions import CoOccurrence, CountedMention, counted_mentions
 from hades.graph.arrays import Floats32
 from hades.language.names import name_key
 from hades.language.words import starts_at, word_places
 from hades.store.edge_pages import FIRST, edge_place, edges_after
-from hades.store.graph_rows import TopicRow
+from hades.store.graph_rows import SubjectRow
 from hades.store.records import EdgeFilter, TopicFilter
 from hades.store.store import Store
 
@@ -45,7 +47,7 @@ Times = tuple[datetime, datetime | None, datetime]
 
 @dataclass(frozen=True, slots=True)
 class ExportedNode:
-    """A node as graph formats write it; one of `state`, `chunk` and `entity` is set, or none."""
+    """A node; at most one of `state`, `chunk`, `entity` and `cluster` is set."""
 
     id: str
     node: Node
@@ -58,6 +60,9 @@ class ExportedNode:
     entity: Entity | None = None
     out_degree: int = 0
     embedding: list[float] | None = None
+    cluster: Cluster | None = None
+    place: Placement = NOWHERE
+    """Where a chunk, or the passage that stands for a topic or entity, is in the hierarchy."""
 
     @property
     def text(self) -> str:
@@ -71,8 +76,14 @@ class ExportedNode:
 
     @property
     def summary(self) -> str:
-        """The summary of an entity."""
-        return self.entity.summary if self.entity else ""
+        """The summary of an entity or a cluster."""
+        described = self.entity or self.cluster
+        return described.summary if described else ""
+
+    @property
+    def layer(self) -> int:
+        """The level of a cluster, 0 for other nodes."""
+        return self.cluster.level if self.cluster else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +94,11 @@ class ExportedEdge:
     sim: float | None = None
     """The cosine of the vectors of its ends, where both are known."""
     derived: bool = False
-    """Whether it follows from the texts (mentions, part_of, about, related_to)."""
+    """Whether it follows from the texts (mentions, part_of, about, related_to) or the clusters."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """`count` and `positions` of mentions, `count` of related_to."""
+    layer_bridge: bool = False
+    """Whether its ends are in distant clusters."""
 
 
 class GraphSnapshot:
@@ -97,11 +110,12 @@ class GraphSnapshot:
         self._store, self._space, self._as_of = store, space, as_of
         self._encoder, self.dimensions = encoder, store.graph_rows.dimensions(encoder)
         self.embeddings = embeddings
+        self.clusters = Clusters(store, space, as_of)
 
     # Nodes
 
     def nodes(self) -> Iterator[ExportedNode]:
-        """Yield topics with their chunks, then entities, then other ends of edges."""
+        """Yield topics with their chunks, then entities, other ends of edges, and clusters."""
         for states in self._states():
             for state in states:
                 yield self._topic_node(state)
@@ -111,11 +125,18 @@ class GraphSnapshot:
                     node = Node("chunk", chunk.id)
                     vector = vectors.get(NodeKind.CHUNK.node(number))
                     yield ExportedNode(
-                        *(self.id_of(node), node, "chunk", number), chunk=chunk, embedding=vector
+                        *(self.id_of(node), node, "chunk", number),
+                        chunk=chunk,
+                        embedding=vector,
+                        place=self.clusters.placement(number),
                     )
         yield from self._entities()
         for node in self._others:
             yield ExportedNode(self.id_of(node), node, node.kind)
+        for cluster in self.clusters.clusters:
+            node = Node("cluster", cluster.id)
+            place = Placement(cluster_id=cluster.parent)
+            yield ExportedNode(self.id_of(node), node, "cluster", cluster=cluster, place=place)
 
     def id_of(self, node: Node) -> str:
         """Return a stable id: `topic:NAME`, `chunk:ID`, or an entity's folded name.
@@ -134,7 +155,7 @@ class GraphSnapshot:
         return row.id if row else None
 
     @cached_property
-    def topics(self) -> dict[str, TopicRow]:
+    def topics(self) -> dict[str, SubjectRow]:
         """All topics of the space, by name."""
         return self._store.graph_rows.topics(self._space)
 
@@ -152,7 +173,8 @@ class GraphSnapshot:
         """Yield told edges, edges that texts state, then what follows from the texts.
 
         These are `part_of` (chunk to topic), `about` (topic to its subject), `mentions` (chunk to
-        entity) and `related_to` (entities that chunks mention together).
+        entity), `related_to` (entities that chunks mention together), and the edges of the
+        hierarchy: `member_of`, `subtopic_of` and `sibling`.
         """
         after, wanted = FIRST, EdgeFilter()
         while page := edges_after(self._store, self._space, wanted, self._as_of, after, EDGES_PAGE):
@@ -167,6 +189,7 @@ class GraphSnapshot:
             for batch in _batches(self._chunks(states), PAGE):
                 yield from self._mentions(batch, of_topic, together)
         yield from self._related(together)
+        yield from self._cluster_edges()
 
     def _mentions(
         self,
@@ -192,6 +215,9 @@ class GraphSnapshot:
         for number, chunk in chunks:
             times, source = _times(states[chunk.topic]), Node("chunk", chunk.id)
             yield _derived(times, source, PART_OF, Node("topic", chunk.topic))
+            if row := self.clusters.members.get(number):
+                target = Node("cluster", cluster_name(row.cluster))
+                yield _derived(times, source, MEMBER_OF, target, sim=round(row.near, _DECIMALS))
             places = word_places(chunk.text) if number in of_chunk else []
             for mention in of_chunk.get(number, ()):
                 target = Node("entity", self._entity_names[mention.entity])
@@ -217,6 +243,19 @@ class GraphSnapshot:
                     count=count,
                 )
 
+    def _cluster_edges(self) -> Iterator[ExportedEdge]:
+        hierarchy = self.clusters.hierarchy
+        if hierarchy is None:
+            return
+        times = hierarchy.made_at, None, hierarchy.made_at
+        for cluster in self.clusters.clusters:
+            if cluster.parent is not None:
+                ends = Node("cluster", cluster.id), Node("cluster", cluster.parent)
+                yield _derived(times, ends[0], SUBTOPIC_OF, ends[1])
+        for cluster, other, sim in self.clusters.siblings():
+            ends = Node("cluster", cluster.id), Node("cluster", other.id)
+            yield _derived(times, ends[0], SIBLING, ends[1], sim=sim)
+
     def _with_similarity(self, edges: Sequence[Edge]) -> Iterator[ExportedEdge]:
         ends = {node: self._stored_node(node) for e in edges for node in (e.source, e.target)}
         vectors = self._vectors({number for number in ends.values() if number is not None})
@@ -224,7 +263,8 @@ class GraphSnapshot:
             sim = edge.components.get("sim")
             if sim is None:
                 sim = _cosine(vectors, ends[edge.source], ends[edge.target])
-            yield ExportedEdge(edge, sim)
+            places = [self._place_of(ends[end]) for end in (edge.source, edge.target)]
+            yield ExportedEdge(edge, sim, layer_bridge=self.clusters.is_bridge(*places))
 
     # Reading
 
@@ -255,6 +295,7 @@ class GraphSnapshot:
             state=state,
             out_degree=self._out_degrees[node],
             embedding=next(iter(vectors.values()), None),
+            place=self.clusters.placement(first),
         )
 
     def _entities(self) -> Iterator[ExportedNode]:
@@ -274,6 +315,7 @@ class GraphSnapshot:
                     entity=entity,
                     out_degree=self._out_degrees[node],
                     embedding=vectors.get(number),
+                    place=self.clusters.placement(self._place_of(number)),
                 )
             after = page[-1].name, page[-1].id
 
@@ -372,6 +414,16 @@ class GraphSnapshot:
         of = self._titled if NodeKind.ENTITY.has(node) else self._first_chunks
         chunk = of.get(row_of(node))
         return None if chunk is None else NodeKind.CHUNK.node(chunk)
+
+    def _place_of(self, node: int | None) -> int | None:
+        """Return the chunk whose cluster is that of a topic or entity: of its title, or the first
+        that mentions it."""
+        if node is None or NodeKind.CHUNK.has(node):
+            return None
+        chunk = self._passage_of(node)
+        if chunk is None and NodeKind.ENTITY.has(node):
+            return self.clusters.home_of(row_of(node))
+        return None if chunk is None else row_of(chunk)
 
     def _shown(self, nodes: Sequence[int]) -> dict[int, list[float]]:
         if not self.embeddings:

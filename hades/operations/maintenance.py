@@ -16,12 +16,12 @@ from hades.domain.times import FOREVER
 from hades.domain.topics import Change, Space
 from hades.errors import InvalidInput
 from hades.exchange import jsonl, node_link
-from hades.exchange.snapshot import GraphSnapshot
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import NUMBER_AT_MOST, Most
 from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
+    from hades.exchange.snapshot import GraphSnapshot
     from hades.memory import Memory, View
 
 _NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
@@ -230,6 +230,8 @@ def _export_file(view: View, file: TextIO, format: str, embeddings: bool) -> Non
 
 
 def _graph(view: View, embeddings: bool) -> GraphSnapshot:
+    from hades.exchange.snapshot import GraphSnapshot
+
     view._require_space()
     encoder = view._finder.encoder.model
     return GraphSnapshot(view._store, view._space_id, view.as_of, encoder, embeddings=embeddings)

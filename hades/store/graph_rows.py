@@ -10,7 +10,7 @@ from hades.store.database import Database, believed, holds
 from hades.store.identity import PRESENT
 
 
-class TopicRow(NamedTuple):
+class SubjectRow(NamedTuple):
     """A topic with what its text is about: the entity of its name, or its title."""
 
     id: int
@@ -46,6 +46,27 @@ _FIRST_CHUNKS = f"""
 SELECT c.topic, min(c.id) FROM chunks c JOIN topics t ON t.id = c.topic AND t.space = ?1
 JOIN presences p ON p.chunk = c.id WHERE {PRESENT} GROUP BY c.topic
 """
+_HOMES = f"""
+SELECT m.entity, min(m.chunk) FROM mentions m JOIN entities e ON e.id = m.entity AND e.space = ?1
+JOIN presences p ON p.chunk = m.chunk WHERE {PRESENT} GROUP BY m.entity
+"""
+_MEMBERSHIPS = f"""
+SELECT m.chunk, m.cluster, c.parent, m.near, (
+  SELECT b.cluster FROM memberships b WHERE b.chunk = m.chunk AND b.id < m.id
+  ORDER BY b.id DESC LIMIT 1)
+FROM memberships m JOIN clusters c ON c.id = m.cluster
+WHERE c.hierarchy = ?1 AND {believed("m", "?2")} ORDER BY m.id
+"""
+
+
+class MembershipRow(NamedTuple):
+    """A chunk in a cluster of level 1, that cluster's parent, and the cluster it was in before."""
+
+    chunk: int
+    cluster: int
+    parent: int | None
+    near: float
+    previous: int | None
 
 
 class GraphRows:
@@ -54,7 +75,7 @@ class GraphRows:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def topics(self, space: int) -> dict[str, TopicRow]:
+    def topics(self, space: int) -> dict[str, SubjectRow]:
         """Return all topics of a space, by name."""
         rows = self._database.rows(
             "SELECT t.name, t.id, t.kind, t.title, t.entity, coalesce(s.level, 0) > 0 "
@@ -62,7 +83,7 @@ class GraphRows:
             space,
         )
         return {
-            name: TopicRow(id_, kind, title, entity, bool(is_summary))
+            name: SubjectRow(id_, kind, title, entity, bool(is_summary))
             for name, id_, kind, title, entity, is_summary in rows
         }
 
@@ -85,6 +106,15 @@ class GraphRows:
     def titled(self, space: int, as_of: AsOf) -> dict[int, int]:
         """Return the first chunk of each entity that is a title or a symbol at a moment."""
         return dict(self._database.rows(_TITLED, space, *self._database.moment(as_of)))
+
+    def homes(self, space: int, as_of: AsOf) -> dict[int, int]:
+        """Return the first chunk at a moment that mentions each entity."""
+        return dict(self._database.rows(_HOMES, space, *self._database.moment(as_of)))
+
+    def memberships(self, hierarchy: int, as_of: AsOf) -> list[MembershipRow]:
+        """Return the memberships of a hierarchy at a known time."""
+        known = self._database.moment(as_of)[1]
+        return [MembershipRow(*row) for row in self._database.rows(_MEMBERSHIPS, hierarchy, known)]
 
     def first_chunks(self, space: int, as_of: AsOf) -> dict[int, int]:
         """Return the first chunk of each topic at a moment."""
