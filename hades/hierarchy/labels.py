@@ -43,6 +43,11 @@ class CentralText:
     heading: str
     text: str
 
+    @property
+    def topic(self) -> str:
+        """The topic of the chunk."""
+        return self.cite.rpartition("@")[0]
+
 
 class ModelSummaries:
     """Summaries that a language model writes; with no model, or one that fails, there are none."""
@@ -83,8 +88,7 @@ def described(
 
     `clusters` has the texts of each, the most central first. Labels compare the clusters.
     """
-    counts = [Counter(term for text in texts for term in set(_terms(text))) for texts in clusters]
-    weights = _class_weights(counts, [len(texts) for texts in clusters])
+    weights = _class_weights([_by_topic(texts) for texts in clusters])
     for texts, own in zip(clusters, weights, strict=True):
         yield _label(own) or UNNAMED, by_model.of(texts) or _extract(texts, own)
 
@@ -105,23 +109,31 @@ def _is_telling(word: str) -> bool:
     return len(word) > 2 and word not in STOP_WORDS and not word[0].isdigit()
 
 
-def _class_weights(
-    counts: Sequence[Counter[str]], texts: Sequence[int]
-) -> list[Mapping[str, float]]:
-    """Return the weight of each term in each cluster: its share of the texts times its rarity.
+def _by_topic(texts: Sequence[CentralText]) -> list[set[str]]:
+    """Return the terms of each topic: chunks of one topic share a heading."""
+    terms: dict[str, set[str]] = {}
+    for text in texts:
+        terms.setdefault(text.topic, set()).update(_terms(text))
+    return list(terms.values())
 
-    A term of a single text is left out where there are several.
+
+def _class_weights(clusters: Sequence[Sequence[set[str]]]) -> list[Mapping[str, float]]:
+    """Return the weight of each term in each cluster: its share of the topics times its rarity.
+
+    A term of a single topic is left out where there are several.
     """
-    total: Counter[str] = Counter()
-    for own in counts:
-        total.update(own.keys())
+    counts = [Counter(term for topic in topics for term in topic) for topics in clusters]
+    total = Counter(term for own in counts for term in own)
     return [
         {
-            term: count / many * math.log(1 + len(counts) / total[term]) * (1 + (" " in term))
+            term: count
+            / len(topics)
+            * math.log(1 + len(counts) / total[term])
+            * (1 + (" " in term))
             for term, count in own.items()
-            if count > 1 or many < 3
+            if count > 1 or len(topics) < 3
         }
-        for own, many in zip(counts, texts, strict=True)
+        for own, topics in zip(counts, clusters, strict=True)
     ]
 
 
@@ -143,7 +155,7 @@ def _extract(texts: Sequence[CentralText], weights: Mapping[str, float]) -> str:
     """Return the most telling sentences, each of another topic, with their citations."""
     best: dict[str, tuple[float, str]] = {}
     for text in texts:
-        topic = text.cite.rpartition("@")[0]
+        topic = text.topic
         for sentence in map(plain_sentence, sentences(text.text, SENTENCES_READ)):
             if len(sentence) > SENTENCE_CHARACTERS or sentence == text.heading:
                 continue

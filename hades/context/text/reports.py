@@ -166,10 +166,10 @@ def cluster_lines(report: ClusterReport) -> PlainText:
     if report.members:
         yield TextLine("members:")
     for member in report.members:
-        before = f"before in {member.previous}" if member.previous else ""
-        until = f"until {moment(member.until)}" if member.until else ""
         since = f"{member.nearness:.3f}, since {moment(member.since)}"
-        yield TextLine(f"  {shown_cite(member.cite)}", (since, until, before))
+        since += f" until {moment(member.until)}" if member.until else ""
+        since += f", before in {member.previous}" if member.previous else ""
+        yield TextLine(f"  {shown_cite(member.cite)}", (since,))
 
 
 def _hierarchy(hierarchy: Hierarchy) -> str:
