@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 ALL = (
     *("store", "ingest", "growth", "graph", "extractor", "recall", "fresh", "remote", "serve"),
-    *("focus", "postgres", "shards", "consolidation", "tiers", "year", "told"),
+    *("focus", "postgres", "shards", "consolidation", "tiers", "year", "told", "entity_kinds"),
 )
 
 

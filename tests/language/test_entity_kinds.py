@@ -6,6 +6,7 @@ import pytest
 
 from hades.language.english.entity_kinds import entity_kinds, kind_of_name, title_kind
 from hades.language.english.kind_words import FIRST_NAMES, PLACES
+from hades.language.english.proper_names import extract_names
 from hades.models.extractor import load_extractor
 
 
@@ -17,7 +18,7 @@ from hades.models.extractor import load_extractor
         ("Zed Quill ( 3 May 1850 – 4 June 1910) sold boats.", "Zed Quill", "person"),
         ("It was directed by Zed Quill and Ora Finch.", "Ora Finch", "person"),
         ("My neighbour Orrin has a boat.", "Orrin", "person"),
-        ("Quillby is a small town in Denmark.", "Quillby", "place"),
+        ("Port Quillby is a small town in Denmark.", "Port Quillby", "place"),
         ("She was born in Quillby, Jutland.", "Jutland", "place"),
         ("Quill Boats, Inc. is a company that builds ferries.", "Quill Boats", "organisation"),
         ("He works at Quillworks.", "Quillworks", "organisation"),
@@ -26,7 +27,7 @@ from hades.models.extractor import load_extractor
     ],
 )
 def test_a_sentence_tells_the_kind(text: str, name: str, kind: str) -> None:
-    assert entity_kinds(text, [name])[name] == kind
+    assert entity_kinds(text, extract_names(text))[name] == kind
 
 
 @pytest.mark.parametrize(
