@@ -264,16 +264,20 @@ class Chunks:
 
     def chunks(self, space: int, topic: str, version: int) -> list[Chunk]:
         """Return the chunks of one state, with texts, in order."""
+        return [chunk for _, chunk in self.numbered(space, topic, version)]
+
+    def numbered(self, space: int, topic: str, version: int) -> list[tuple[int, Chunk]]:
+        """Return the chunks of one state, with texts, in order, each as (id, chunk)."""
         rows = self._database.rows(
-            'SELECT p.state, p.ordinal, p.start, p."end", c.heading, c.tokens '
+            'SELECT p.state, p.ordinal, p.start, p."end", c.heading, c.tokens, c.id '
             "FROM placements p JOIN chunks c ON c.id = p.chunk "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
             "WHERE t.space = ? AND t.name = ? AND s.version = ? ORDER BY p.ordinal",
             *(space, topic, version),
         )
         return [
-            Chunk(topic, version, ordinal, content[start:end], start, end, heading or "", tokens)
-            for (_, ordinal, start, end, heading, tokens), content in self._with_contents(rows, 0)
+            (number, Chunk(topic, version, at, content[start:end], start, end, heading or "", size))
+            for (_, at, start, end, heading, size, number), content in self._with_contents(rows, 0)
         ]
 
     def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, PlacedChunk]:

@@ -369,9 +369,15 @@ CREATE INDEX memberships_cluster ON memberships (cluster);
 CREATE INDEX memberships_change ON memberships (change)
 """
 
+_KINDS = """
+-- Finds whether a user set the kind of an entity, which no text may change then.
+CREATE INDEX changes_kinds ON changes (subject) WHERE action = 'set_kind'
+"""
+
 STEPS: list[tuple[str, str]] = [
     ("the tables of the first release", _TABLES),
     ("hierarchies of clusters", _HIERARCHIES),
+    ("kinds that users set", _KINDS),
 ]
 """Name and script of each migration, numbered from 1."""
 

@@ -20,6 +20,7 @@ from hades.store.derived_edges import DerivedEdges
 from hades.store.edges import Edges
 from hades.store.entities import Entities
 from hades.store.excerpt import ExcerptFeed
+from hades.store.graph_rows import GraphRows
 from hades.store.hierarchies import Hierarchies
 from hades.store.idempotency import Idempotency
 from hades.store.links import Links
@@ -66,6 +67,7 @@ class Store:
         self.waiting = Waiting(database)
         self.mentions = Mentions(database, self.entities)
         self.derived_edges = DerivedEdges(database, self.entities, self.chunks)
+        self.graph_rows = GraphRows(database)
         self.sources = Sources(database, self.topics)
         self.links = Links(database)
         self.summaries = Summaries(database)
