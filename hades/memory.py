@@ -80,6 +80,12 @@ class View:
     suggest = op.promotion.suggest
     focus = op.graph.focus
 
+    # Learning
+    query_log = op.feedback.query_log
+    weights = op.feedback.weights
+    weight_snapshots = op.feedback.weight_snapshots
+    weights_diff = op.feedback.weights_diff
+
     # The memory as a whole
     proposals = op.proposals.proposals
     spaces = op.maintenance.spaces
@@ -106,6 +112,7 @@ class View:
         self._space = clean_name(space, "space")
         self._space_id = store.spaces.id(space)
         self.as_of = as_of
+        self._actor = ""
 
     @property
     def space(self) -> str:
@@ -364,6 +371,10 @@ class Memory(View):
     approve = op.proposals.approve
     reject = op.proposals.reject
     once = op.proposals.once
+
+    # Learning
+    feedback = op.feedback.feedback
+    weights_rollback = op.feedback.weights_rollback
 
     # Sources
     ingest = op.sources.ingest

@@ -155,6 +155,8 @@ class Step:
     """Words of the text that states it."""
     chunk: str = ""
     """The id of the chunk that states it."""
+    edge: int = 0
+    """The id of the edge (see `Edge`); 0 for a mention, a title and the like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +404,8 @@ class Recall:
     level: int = 0
     """The level of the summaries that answer: 1 daily, 2 weekly, 3 monthly, 0 none. Above 0, the
     passages are lines of summaries, which cite their originals."""
+    id: str = ""
+    """The id in the query log, which `feedback` refers to; "" if the recall was not logged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,7 @@ class Executor:
         if writing is not None:
             # The reading memory cannot write its records of use: the writing one does it.
             reading._store.uses = writing._store.uses
+            reading._store.query_log = writing._store.query_log
         self._timeout_s = timeout_s
         self.pools = {
             "read": Pool("read", readers, waiting),

@@ -46,7 +46,7 @@ def paths(
         decay=scoring.decay_rate,
         barred=_barred(query, {*ends[0], *ends[1]}),
     )
-    writer = PathWriter(query)
+    writer, scoring = PathWriter(query), scoring.learned(query.weights)
     # A direct edge comes first among equal scores, and only once.
     pool: list[tuple[Path, Sequence[int]]] = [(path, ()) for path in direct(query, source, target)]
     pool += [(writer.path(way.nodes, 0.0), way.nodes[1:-1]) for way in found.paths]
