@@ -147,7 +147,9 @@ class View:
         what we knew then; `at(valid=…, known=…)` combines both.
         """
         moment = self._moment(time, valid, known)
-        return View(self._store, self._space, moment, self._encoder, self._engines)
+        view = View(self._store, self._space, moment, self._encoder, self._engines)
+        view._actor = self._actor
+        return view
 
     def in_space(self, name: str) -> View:
         """Return a view of another space as of the same moment; raise NotFound if it is missing."""

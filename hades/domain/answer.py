@@ -404,7 +404,7 @@ class Recall:
     level: int = 0
     """The level of the summaries that answer: 1 daily, 2 weekly, 3 monthly, 0 none. Above 0, the
     passages are lines of summaries, which cite their originals."""
-    id: str = ""
+    id: str = field(default="", compare=False)
     """The id in the query log, which `feedback` refers to; "" if the recall was not logged."""
 
 

@@ -74,8 +74,6 @@ def feedback(
     from hades.lifecycle.learning import Learner
 
     store, space = memory._store, memory._space_id
-    if not store.in_transaction:
-        store.query_log.write()
     with memory._write("feedback") as write:
         shown = store.query_log.get(space, recall)
         verdicts = given_verdicts(shown, good, bad, answer or "")
@@ -106,7 +104,7 @@ def feedback(
 def query_log(view: View, limit: Limit = 20) -> list[LoggedQuery]:
     """List the last questions and what they were shown, newest first.
 
-    Questions of the last seconds may be missing: they are written together.
+    Those of another process may be missing for 30 seconds: they are written together.
     """
     clean_number(limit, "limit", least=1)
     view._require_space()

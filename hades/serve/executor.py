@@ -149,7 +149,9 @@ class Executor:
         caller.require(Role[load_settings().model_role.upper()] if model else role, space)
 
         def run(checked: bool) -> Result:
-            memory = self.memory if space is None else self.memory.in_space(space)
+            memory = self.memory
+            if space is not None:
+                memory = memory.in_space(space, actor=caller.name)
             if checked:
                 if memory._is_behind():
                     raise _NotIndexed

@@ -1,8 +1,8 @@
 """The query log: the last questions of each space and what they were shown, for feedback.
 
 Like uses, entries are written without a change number. They wait in this process and are written
-together: when there are many, after some time, before feedback, or when the memory is closed. A
-killed process loses those that wait. A purge deletes the log of its space, and no entry from
+together: when there are many, after some time, or when the memory is closed. A killed process
+loses those that wait. A purge deletes the log of its space, and no entry from
 before a purge is written after it.
 """
 
@@ -53,10 +53,10 @@ class _Entry:
 class QueryLog:
     """The log of questions, with a buffer of entries that wait. Threads may share it."""
 
-    def __init__(self, database: Database, kept: int) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self.kept = 0 if database.read_only else kept
-        """How many entries are kept of each space; 0: nothing is logged."""
+        self.kept: int | None = 0 if database.read_only else None
+        """How many entries are kept of each space; 0: nothing is logged, None: by the settings."""
         self._begin_process()
 
     def _begin_process(self) -> None:
@@ -66,6 +66,10 @@ class QueryLog:
 
     def add(self, space: int, change: int, asker: str, found: Recall) -> str:
         """Log a recall that began after `change`. Return its new id; "" if nothing is logged."""
+        if self.kept is None:
+            from hades.settings import load_settings  # loads pydantic, which opening does not need
+
+            self.kept = load_settings().query_log
         if not self.kept:
             return ""
         if self._pid != os.getpid():  # after a fork, the parent writes its own
@@ -101,6 +105,9 @@ class QueryLog:
 
     def get(self, space: int, recall: str) -> LoggedQuery:
         """Return the entry of a recall. Raise NotFound if this space's log does not have it."""
+        for query in self._unwritten(space):
+            if query.id == recall:
+                return query
         row = self._database.row(f"{_READ} AND recall = ?", space, recall)
         if row is None:
             raise NotFound(f"There is no recall {recall[:80]!r} in the query log of this space.")
@@ -109,10 +116,15 @@ class QueryLog:
     def last(self, space: int, limit: int) -> list[LoggedQuery]:
         """Return the last entries of a space, newest first."""
         rows = self._database.rows(f"{_READ} ORDER BY id DESC LIMIT ?", space, limit)
-        return [_query(row) for row in rows]
+        return [*self._unwritten(space), *(_query(row) for row in rows)][:limit]
+
+    def _unwritten(self, space: int) -> list[LoggedQuery]:
+        """Return the waiting entries of a space, newest first."""
+        with self._lock:
+            return [_logged(entry) for entry in reversed(self._waiting) if entry.space == space]
 
 
-def _row(entry: _Entry) -> tuple[object, ...]:
+def _logged(entry: _Entry) -> LoggedQuery:
     found = entry.found
     paths = (
         ShownPath(
@@ -122,7 +134,7 @@ def _row(entry: _Entry) -> tuple[object, ...]:
         )
         for path in found.paths
     )
-    query = LoggedQuery(
+    return LoggedQuery(
         entry.recall,
         from_micros(entry.at),
         entry.asker,
@@ -133,9 +145,12 @@ def _row(entry: _Entry) -> tuple[object, ...]:
         round(found.conveyance.value, 4),
         found.ms,
     )
-    shown = json.dumps(shown_as_json(query), ensure_ascii=False)
-    names = entry.recall, entry.at, entry.asker or None, found.question
-    return entry.space, *names, shown, found.ms, entry.change
+
+
+def _row(entry: _Entry) -> tuple[object, ...]:
+    shown = json.dumps(shown_as_json(_logged(entry)), ensure_ascii=False)
+    asked = entry.recall, entry.at, entry.asker or None, entry.found.question
+    return entry.space, *asked, shown, entry.found.ms, entry.change
 
 
 def _query(row: tuple[str, int, str | None, str, str, float]) -> LoggedQuery:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from hades.domain.tiers import Tier
 from hades.domain.times import Clock
 from hades.errors import Corrupt, Denied, HadesError, InvalidInput
-from hades.settings import load_settings
 from hades.store import check, dump, owed, purge
 from hades.store.archive import LOST, OWN_FACTS
 from hades.store.changefeed import Changefeed
@@ -77,7 +76,7 @@ class Store:
         self.idempotency = Idempotency(database)
         self.changefeed = Changefeed(database)
         self.uses = Uses(database)
-        self.query_log = QueryLog(database, load_settings().query_log)
+        self.query_log = QueryLog(database)
         """A server sets the same `uses` and `query_log` for the stores it reads and writes."""
         # Members of the database that callers need.
         self.read_only = database.read_only
