@@ -9,7 +9,8 @@ from conftest import HeldClock
 from shell import Shell
 
 import hades
-from hades.domain.weights import SHIPPED
+from hades.domain.weights import SHIPPED, Weighting
+from hades.index import graph_cache
 
 QUESTION = "Why was approach X rejected?"
 
@@ -226,6 +227,37 @@ def test_a_damaged_record_is_not_imported(path: Path, tmp_path: Path, field: str
         with pytest.raises(hades.HadesError):
             new.import_(exported)
         assert new.weight_snapshots() == []
+
+
+def test_learned_priors_act_in_edges_walks_and_saved_graphs(
+    path: Path, tmp_path: Path, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph_cache, "SAVED_FROM_MENTIONS", 0)
+    source = tmp_path / "ways.py"
+    source.write_text("def load():\n    return parse()\n\n\ndef parse():\n    return 1\n")
+
+    def weights(view: hades.View) -> tuple[float, float]:
+        (edge,) = view.edges("ways.load", relation="calls")
+        with view._engine.query_context(view._scope()) as query:
+            return edge.weight, round(float(query.graph.stated.weights.sum()), 4)
+
+    with hades.open(path, clock=clock) as memory:
+        memory.ingest(source)
+        memory.index()
+        shipped = weights(memory)
+        clock.tick(60)
+        with memory._write("test") as write:
+            learned = Weighting(priors={**SHIPPED.priors, "calls": 1.1})
+            memory._store.weights.add(write, memory._space_id, learned, parent=0, adopted=True)
+        changed = weights(memory)
+        assert changed[0] > shipped[0]
+        assert changed[1] > shipped[1]
+        assert weights(memory.at(known="2024-01-01T00:00:30")) == shipped
+    with hades.open(path, clock=clock) as memory:
+        assert weights(memory) == changed
+        memory.weights_rollback(0)
+    with hades.open(path, clock=clock) as memory:
+        assert weights(memory) == shipped
 
 
 # The log itself, on a file
