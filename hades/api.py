@@ -52,6 +52,14 @@ from hades.domain.graph import Reason as Reason
 from hades.domain.graph import Related as Related
 from hades.domain.graph import RelationChange as RelationChange
 from hades.domain.graph import Resolution as Resolution
+from hades.domain.hierarchy import Cluster as Cluster
+from hades.domain.hierarchy import ClusterReport as ClusterReport
+from hades.domain.hierarchy import Drift as Drift
+from hades.domain.hierarchy import Hierarchy as Hierarchy
+from hades.domain.hierarchy import HierarchyReport as HierarchyReport
+from hades.domain.hierarchy import Member as Member
+from hades.domain.hierarchy import Organisation as Organisation
+from hades.domain.hierarchy import Theme as Theme
 from hades.domain.promotion import Disagreement as Disagreement
 from hades.domain.promotion import Promotion as Promotion
 from hades.domain.promotion import QualityFinding as QualityFinding

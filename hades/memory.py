@@ -60,6 +60,10 @@ class View:
     related = op.entities.related
     mentions = op.entities.mentions
 
+    # The hierarchy
+    hierarchy = op.hierarchy.hierarchy
+    clusters = op.hierarchy.clusters
+
     # Questions
     search = op.questions.search
     recall = op.questions.recall
@@ -353,6 +357,7 @@ class Memory(View):
     purge = op.states.purge
     promote = op.promotion.promote
     consolidate = op.summaries.consolidate
+    organise = op.hierarchy.organise
     core_append = op.context.core_append
     core_replace = op.context.core_replace
 

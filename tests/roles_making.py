@@ -74,6 +74,7 @@ def attacker(postgres: str, roles: Callable[[str], str]) -> str:
             inside.feedback(found.id, useful=["1"])
             inside.weights_rollback(0)
             memory._store.query_log.write()
+            inside.organise()
             inside.remember("waits", f"{space} waits to be indexed")
             with inside._write("test") as write:
                 number, topic = inside._space_id, inside._named_node("long")

@@ -20,8 +20,8 @@ from tests.attack import patterns  # noqa: E402
 FLOORS = [
     {"serve", "cli", "evals", "__main__"},
     {"api", "client", "memory", "opening", "operations"},
-    {"recall", "ingest", "lifecycle", "exchange"},
-    {"index", "graph", "store", "models", "context", "settings"},
+    {"recall", "ingest", "lifecycle", "exchange", "hierarchy"},
+    {"index", "graph", "store", "models", "context", "settings", "breaker"},
     {"language"},
     {"domain"},
     {"errors"},
@@ -173,7 +173,7 @@ def test_patterns_are_constants_or_literals() -> None:
 
 def test_importing_hades_loads_nothing_heavy() -> None:
     heavy = {"numba", "onnxruntime", "numpy", "tantivy", "pydantic", "typer", "rich", "fastapi"}
-    heavy |= {"httpx", "uvicorn", "yaml", "openai", "httpx2"}
+    heavy |= {"httpx", "uvicorn", "yaml", "openai", "httpx2", "sklearn", "igraph", "scipy"}
     code = (
         "import sys, tempfile, hades\n"
         "with tempfile.TemporaryDirectory() as f, hades.open(f + '/m.hades') as m:\n"

@@ -51,6 +51,11 @@ class Derived:
         except UNREADABLE:
             self._forget("")
 
+    @property
+    def generation(self) -> str:
+        """The generation of the memory that was read."""
+        return self._generation
+
     def __getitem__(self, name: str) -> Columns:
         return self._columns[name]
 

@@ -26,7 +26,7 @@ from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
 from hades.index.graph_view import are_known
 from hades.index.space_words import SpaceWords
-from hades.index.vectors import Vectors
+from hades.index.vectors import Codes, Vectors
 from hades.index.words import Words
 from hades.store.records import Progress
 from hades.store.store import Store
@@ -52,7 +52,7 @@ class Indexes(Derived):
         self, store: Store, encoder: str, dims: int, words: SpaceWords | None = None
     ) -> None:
         """Open the indexes of a memory. With `words`, index an excerpt, which is not saved."""
-        self._encoder, self._dims = encoder, dims
+        self.encoder, self._dims = encoder, dims
         self._space = 0
         self._numbers = self._row_of = np.zeros(0, np.int64)
         self._masks: dict[tuple[int, int, int], tuple[Flags, int]] = {}
@@ -115,7 +115,7 @@ class Indexes(Derived):
         return [row for row, is_known in zip(rows, known, strict=True) if is_known]
 
     def _new_vectors(self, kind: NodeKind) -> Iterator[tuple[Ints, npt.NDArray[np.float16]]]:
-        for rows in self.store.changefeed.vectors(self._encoder, self.change, _VECTORS_BATCH):
+        for rows in self.store.changefeed.vectors(self.encoder, self.change, _VECTORS_BATCH):
             kept = [row for row in rows if kind.has(row[0])]
             ids = np.array([row_of(node) for node, _ in kept], np.int64)
             size = 2 * self.vectors.dims  # the vectors of a note's sentences follow
@@ -293,6 +293,11 @@ class Indexes(Derived):
             vectors[at >= 0] = self.vectors.full(at[at >= 0])
         return vectors
 
+    def coded(self, mask: Flags) -> tuple[Ints, Codes]:
+        """Return the chunk numbers of a mask that have a vector, ascending, and its int8 codes."""
+        numbers = np.flatnonzero(mask & (self._row_of >= 0))
+        return numbers, self.vectors.codes(self._row_of[numbers])
+
     # Files
 
     def _forget(self, generation: str) -> None:
@@ -301,7 +306,7 @@ class Indexes(Derived):
         self._parts |= {"vectors": self.vectors, "facts": self.facts}
 
     def _revision(self, generation: str) -> dict[str, Any]:
-        return {**super()._revision(generation), "encoder": self._encoder}
+        return {**super()._revision(generation), "encoder": self.encoder}
 
 
 def usable(folder: Path) -> Path:

@@ -169,12 +169,16 @@ class Vectors:
 
     def full(self, rows: Ints) -> Floats32:
         """Return the vectors of rows as float32, restored from int8."""
+        scales: Floats32 = self._rows["scale"][rows]
+        return self.codes(rows).astype(np.float32) * scales[:, None]
+
+    def codes(self, rows: Ints) -> Codes:
+        """Return the int8 codes of rows; zeros for a vector that had no finite values."""
         first = len(self._saved)
         old = rows < first
         codes = np.empty((len(rows), self.dims), np.int8)
         codes[old], codes[~old] = self._saved[rows[old]], self._new[rows[~old] - first]
-        scales: Floats32 = self._rows["scale"][rows]
-        return codes.astype(np.float32) * scales[:, None]
+        return codes
 
     def arrays(self, name: str) -> dict[str, Array | Sequence[Array]]:
         """Return everything as arrays to be saved, new vectors after the saved ones."""

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
+from hades.hierarchy.joining import join_new
 from hades.index.indexes import usable
 from hades.index.matcher import Match, Matcher
 from hades.ingest.chunk import chunk
@@ -164,6 +165,7 @@ class Phases:
         for rows in self._vectors(encoder, texts, "embedding", total):
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
+                join_new(self._store, write, encoder.model, rows, encoder.dims)
                 self._store.chunks.set_embedded(encoder.model)
             done += len(rows)
             self._report("embedding", done, total)

@@ -26,8 +26,13 @@ OLD_DAYS = 180
 """A topic is old when it was neither written nor used for this many days."""
 
 
-def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> QualityReport:
-    """Return the problems of a space called `name`; `pairs` has its topics, compared."""
+def quality_report(
+    store: Store, space: int, name: str, pairs: TopicPairs, encoder: str
+) -> QualityReport:
+    """Return the problems of a space called `name`; `pairs` has its topics, compared.
+
+    `encoder` is the model whose vectors are in use.
+    """
     now = store.now()
     moment = from_micros(now)
     told = store.edges.find(space, EdgeFilter(any_time=True, limit=EDGES_AT_MOST), NOW)
@@ -64,6 +69,7 @@ def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> Qu
             [f"{e.id}: {e}" for e in gone],
             "hades unrelate NUMBER",
         ),
+        ("hierarchy out of date", _hierarchy_due(store, space, encoder), "hades organise"),
     ]
     findings = tuple(
         QualityFinding(what, len(some), tuple(str(one) for one in some[:EXAMPLES]), advice)
@@ -71,6 +77,13 @@ def quality_report(store: Store, space: int, name: str, pairs: TopicPairs) -> Qu
     )
     topics, unindexed = store.topics.counts().get(space, 0), store.chunks.pending_count(space)
     return QualityReport(name, topics, len(pairs.topics), unindexed, findings)
+
+
+def _hierarchy_due(store: Store, space: int, encoder: str) -> list[str]:
+    """Return why the hierarchy of a space should be made again, if there is one."""
+    current = store.hierarchies.current(space, NOW)
+    due = "" if current is None else store.hierarchies.drift(current, encoder, NOW).due
+    return [due] if due else []
 
 
 def _orphans(pairs: TopicPairs, edges: Sequence[Edge]) -> list[str]:

@@ -11,6 +11,7 @@ from hades.operations import entities as entities
 from hades.operations import extraction as extraction
 from hades.operations import feedback as feedback
 from hades.operations import graph as graph
+from hades.operations import hierarchy as hierarchy
 from hades.operations import maintenance as maintenance
 from hades.operations import models as models
 from hades.operations import promotion as promotion

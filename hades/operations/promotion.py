@@ -114,16 +114,17 @@ def suggest(
 def quality(view: View, on_progress: Progress | None = None) -> QualityReport:
     """Report orphans, contradictions, duplicates and the like.
 
-    It also reports stale topics, facts that ended without a replacement, and edges to what is
-    gone. Each kind has a count, examples and what to do. New notes are indexed first; the 10,000
-    topics written last are compared.
+    It also reports stale topics, facts that ended without a replacement, edges to what is gone,
+    and a hierarchy that is out of date. Each kind has a count, examples and what to do. New notes
+    are indexed first; the 10,000 topics written last are compared.
     """
     view._bring_up_to_date(on_progress, degrades=True)
     from hades.lifecycle.quality import quality_report
 
     with view._store.snapshot():
         pairs = _pairs(view, on_progress)
-        return quality_report(view._store, view._space_id, view._space, pairs)
+        model = view._finder.encoder.model
+        return quality_report(view._store, view._space_id, view._space, pairs, model)
 
 
 def _pairs(view: View, on_progress: Progress | None) -> TopicPairs:

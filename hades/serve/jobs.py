@@ -28,7 +28,9 @@ from hades.serve.pool import STOPPING, Overloaded
 from hades.serve.problems import FAILED_INSIDE, code_of
 from hades.store.records import Progress
 
-Kind = Literal["ingest", "triples", "import-node-link", "resolve", "consolidate", "extract"]
+Kind = Literal[
+    "ingest", "triples", "import-node-link", "resolve", "consolidate", "extract", "organise"
+]
 Status = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 UNFINISHED_AT_MOST = 16

@@ -70,6 +70,20 @@ _STRAY = (
         "OR (p.status = 'waiting') != (p.decided_at IS NULL)",
     ),
     ("proposal", "its space is gone", "proposals AS p", _SPACE_GONE),
+    (
+        "membership",
+        "its chunk or its cluster is gone",
+        "memberships AS m",
+        "NOT EXISTS (SELECT 1 FROM chunks WHERE id = m.chunk) "
+        "OR NOT EXISTS (SELECT 1 FROM clusters WHERE id = m.cluster)",
+    ),
+    (
+        "cluster",
+        "its hierarchy is gone",
+        "clusters AS k",
+        "NOT EXISTS (SELECT 1 FROM hierarchies WHERE id = k.hierarchy)",
+    ),
+    ("hierarchy", "its space is gone", "hierarchies AS p", _SPACE_GONE),
     ("space", "an answer is kept for it though it is gone", "idempotency AS p", _SPACE_GONE),
 )
 """Rows without meaning, which `--repair` deletes: kind, fault, table, condition."""

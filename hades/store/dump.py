@@ -24,6 +24,7 @@ from hades.store.archive import OWN_FACTS
 from hades.store.chunks import encoder_id
 from hades.store.database import Database, Glob, intact
 from hades.store.delta import checked, digest_of, pack, unpacked
+from hades.store.hierarchies import checked_details
 from hades.store.records import EMBEDDED, SECRET, Phase, Write
 from hades.store.schema import COLUMNS, COUNTED
 from hades.store.topics import Topics
@@ -68,6 +69,9 @@ _TABLES = {
     "JOIN relations r ON r.id = e.relation ORDER BY e.row",
     "embeddings": "SELECT v.node, e.name AS encoder, e.dims, v.change, v.vector "
     "FROM embeddings v JOIN encoders e ON e.id = v.encoder ORDER BY v.node, e.name",
+    "hierarchies": _in_order("hierarchies", "id"),
+    "clusters": _in_order("clusters", "id"),
+    "memberships": _in_order("memberships", "id"),
     "purged": _in_order("purged", "change", "node"),
     "proposals": f"SELECT {_all_of('proposals', 'p')}, a.name AS actor_name, "
     "d.name AS decider_name FROM proposals p "
@@ -84,7 +88,10 @@ _KNOWN_TIMES = frozenset(
 )
 _TIMES = _KNOWN_TIMES | {"valid_from", "valid_to"}
 _BLOBS = frozenset(
-    ("vector", "digest", "outline", "fingerprint", "positions", "key_digest", "request_digest")
+    (
+        *("vector", "digest", "outline", "fingerprint", "positions", "key_digest"),
+        *("request_digest", "centroid"),
+    )
 )
 _NODES = frozenset(("source", "target", "node", "subject"))
 _KINDS = dict(zip(NodeKind, ("topics", "entities", "chunks", "edges"), strict=True))
@@ -97,8 +104,11 @@ _REFERENCES = {
     "summary": "states",
     "chunk": "chunks",
     "superseded_by": "edges",
+    "hierarchy": "hierarchies",
+    "cluster": "clusters",
+    "parent": "clusters",
     "snapshot": "weight_snapshots",
-    "parent": "weight_snapshots",
+    "started_from": "weight_snapshots",
 }
 _NEED_NUMBERS = ("changes", "purged", "idempotency", "query_logs")
 """Tables with numbers inside texts or digests, which cannot be shifted."""
@@ -209,6 +219,7 @@ class Loader:
             "weight_snapshots": self._snapshot,
             "inverses": self._inverse,
             "meta": self._meta,
+            "hierarchies": self._hierarchy,
         }.get(table)
         if put is None:
             self._insert(table, row)
@@ -322,6 +333,10 @@ class Loader:
         clean_share(row["confidence"], "confidence")
         clean_share(row["threshold"], "threshold")
         self._insert("proposals", row)
+
+    def _hierarchy(self, row: dict[str, Any]) -> None:
+        checked_details(row["details"])
+        self._insert("hierarchies", row)
 
     def _feedback(self, row: dict[str, Any]) -> None:
         read_judgement(row["verdicts"])

@@ -23,7 +23,7 @@ SELECT (SELECT id FROM weight_snapshots WHERE space = ?1 AND adopted_at <= ?2
         ORDER BY adopted_at DESC, id DESC LIMIT 1)
 """
 _SNAPSHOT = (
-    "SELECT id, parent, recorded_at, adopted_at, updates, tested, accuracy, accuracy_before, "
+    "SELECT id, started_from, recorded_at, adopted_at, updates, tested, accuracy, accuracy_before, "
     "config FROM weight_snapshots WHERE space = ?"
 )
 _JUDGE = """
@@ -79,7 +79,7 @@ class Weights:
         return self._database.insert(
             "weight_snapshots",
             space=space,
-            parent=parent or None,
+            started_from=parent or None,
             config=weights.as_json(),
             updates=0,
             adopted_at=write.at if adopted else None,

@@ -40,8 +40,10 @@ LIMIT 1
 """
 _IN_A_SPACE = (
     *("edges", "merges", "matched", "proposals", "idempotency", "changes"),
-    *("query_logs", "feedback", "weight_snapshots"),
+    *("query_logs", "feedback", "weight_snapshots", "hierarchies"),
 )
+MEMBERS_AT_LEAST = 5
+"""The centroid of fewer chunks may reveal their texts, so a purge empties it."""
 
 
 def erase(
@@ -61,6 +63,7 @@ def erase(
     for entity in named:
         topics |= set(database.column("SELECT id FROM topics WHERE entity = ?", entity))
     topics |= _summaries(database, space, topics, {name, *_names(database, nodes)})
+    _blank_named_clusters(database, write, space, {name, *_names(database, nodes)})
     texts = {database.value("SELECT name FROM topics WHERE id = ?", topic) for topic in topics}
     for topic in topics:
         gone.update(_erase_topic(database, write, topic))
@@ -78,6 +81,10 @@ def erase(
 
 def erase_space(database: Database, write: Write, space: int) -> None:
     """Erase everything in a space, but not the space itself."""
+    clusters = "SELECT c.id FROM clusters c JOIN hierarchies h ON h.id = c.hierarchy "
+    clusters += "WHERE h.space = ?"
+    database.run(f"DELETE FROM memberships WHERE cluster IN ({clusters})", space)
+    database.run(f"DELETE FROM clusters WHERE id IN ({clusters})", space)
     for (topic,) in database.rows("SELECT id FROM topics WHERE space = ?", space):
         _erase_topic(database, write, topic)
     for (entity,) in database.rows("SELECT id FROM entities WHERE space = ?", space):
@@ -113,6 +120,42 @@ def _erase_kept_texts(
             )
             gone["answers"] += 1
     return gone
+
+
+def _blank_clusters(database: Database, write: Write, which: str, *values: Any) -> None:
+    """Empty labels and texts of clusters, given by a query, and of their parents.
+
+    Call it before the memberships are deleted. Derived indexes read the clusters again.
+    """
+    clusters = set(database.column(which, *values))
+    clusters |= set(
+        database.column("SELECT parent FROM clusters WHERE id = ANY(?)", sorted(clusters))
+    ) - {None}
+    for cluster in sorted(clusters):
+        database.run("UPDATE clusters SET label = '', text = '' WHERE id = ?", cluster)
+        members = database.value(
+            "SELECT count(DISTINCT m.chunk) FROM memberships m JOIN clusters c "
+            "ON c.id = m.cluster WHERE c.id = ?1 OR c.parent = ?1",
+            cluster,
+        )
+        if members <= MEMBERS_AT_LEAST:  # one of them is purged now
+            database.run("UPDATE clusters SET centroid = ? WHERE id = ?", b"", cluster)
+        database.run(
+            "UPDATE hierarchies SET change = ? "
+            "WHERE id = (SELECT hierarchy FROM clusters WHERE id = ?)",
+            *(write.change, cluster),
+        )
+
+
+def _blank_named_clusters(database: Database, write: Write, space: int, names: set[str]) -> None:
+    """Empty labels and texts of clusters that contain one of the names."""
+    rows = database.rows(
+        "SELECT c.id, c.label, c.text FROM clusters c JOIN hierarchies h ON h.id = c.hierarchy "
+        "WHERE h.space = ?",
+        space,
+    )
+    said = [cluster for cluster, *texts in rows if _says(texts, names)]
+    _blank_clusters(database, write, "SELECT id FROM clusters WHERE id = ANY(?)", said)
 
 
 def _summaries(database: Database, space: int, topics: set[int], names: set[str]) -> set[int]:
@@ -188,7 +231,8 @@ def _erase_chunk(database: Database, write: Write, chunk: int, met: set[int]) ->
     met |= {end >> 3 for ends in derived for end in ends if end & 7 == NodeKind.ENTITY}
     node = chunk << 3 | NodeKind.CHUNK
     edges = _erase_edges(database, write, node)
-    for table in ("mentions", "derived_edges", "presences", "placements"):
+    _blank_clusters(database, write, "SELECT cluster FROM memberships WHERE chunk = ?", chunk)
+    for table in ("mentions", "derived_edges", "presences", "placements", "memberships"):
         database.run(f"DELETE FROM {table} WHERE chunk = ?", chunk)
     _erase_node(database, write, node)
     database.run("DELETE FROM chunks WHERE id = ?", chunk)

@@ -326,6 +326,49 @@ CREATE TABLE archived (state INTEGER PRIMARY KEY REFERENCES states, object TEXT 
 CREATE INDEX archived_object ON archived (object)
 """
 
+_HIERARCHIES = """
+-- Hierarchies that `organise` made. At most one of a space holds at a known time. `details` is
+-- JSON: how it was made.
+CREATE TABLE hierarchies (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  space INTEGER NOT NULL REFERENCES spaces,
+  encoder TEXT NOT NULL,
+  details TEXT NOT NULL,
+  recorded_at INTEGER NOT NULL,
+  retired_at INTEGER,
+  change INTEGER NOT NULL
+);
+CREATE INDEX hierarchies_space ON hierarchies (space);
+
+-- Clusters of level 1 have chunks as members, those of level 2 are parents of clusters. The
+-- centroid is a float32 vector of length 1. Purging a member empties label and text.
+CREATE TABLE clusters (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  hierarchy INTEGER NOT NULL REFERENCES hierarchies,
+  level INTEGER NOT NULL,
+  parent INTEGER REFERENCES clusters,
+  label TEXT NOT NULL,
+  text TEXT NOT NULL,
+  centroid BLOB NOT NULL
+);
+CREATE INDEX clusters_hierarchy ON clusters (hierarchy);
+
+-- When a chunk was a member of a cluster, by known time. Rows are never changed but to retire
+-- them, so this is also the journal of memberships. `near` is the cosine to the centroid.
+CREATE TABLE memberships (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  chunk INTEGER NOT NULL REFERENCES chunks,
+  cluster INTEGER NOT NULL REFERENCES clusters,
+  near REAL NOT NULL,
+  recorded_at INTEGER NOT NULL,
+  retired_at INTEGER,
+  change INTEGER NOT NULL
+);
+CREATE INDEX memberships_chunk ON memberships (chunk);
+CREATE INDEX memberships_cluster ON memberships (cluster);
+CREATE INDEX memberships_change ON memberships (change)
+"""
+
 _LEARNING = """
 -- The last questions and what they showed, for feedback. Written without a change. `recall` is the
 -- id of the recall, `asker` the actor.
@@ -361,7 +404,7 @@ CREATE INDEX feedback_recall ON feedback (space, recall);
 CREATE TABLE weight_snapshots (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   space INTEGER NOT NULL REFERENCES spaces,
-  parent INTEGER REFERENCES weight_snapshots,
+  started_from INTEGER REFERENCES weight_snapshots,
   config TEXT NOT NULL,
   updates INTEGER NOT NULL,
   tested INTEGER NOT NULL DEFAULT 0,
@@ -383,6 +426,7 @@ CREATE TABLE usefulness (
 
 STEPS: list[tuple[str, str]] = [
     ("the tables of the first release", _TABLES),
+    ("hierarchies of clusters", _HIERARCHIES),
     ("learning from feedback", _LEARNING),
 ]
 """Name and script of each migration, numbered from 1."""
@@ -423,9 +467,11 @@ COLUMNS = dict(
     if statement.startswith("CREATE TABLE")
 )
 """By table: its columns and their types."""
-COUNTED = dict(
-    pair
+COUNTED = {
+    table: column
     for _, script in STEPS
-    for pair in re.findall(r"CREATE TABLE (\w+) \(\s+(\w+) INTEGER PRIMARY KEY AUTO", script)
-)
+    for table, column in re.findall(
+        r"CREATE TABLE (\w+) \(\s+(\w+) INTEGER PRIMARY KEY AUTO", script
+    )
+}
 """By table: the column whose numbers are never assigned twice."""

@@ -21,6 +21,7 @@ from hades.store.edges import Edges
 from hades.store.entities import Entities
 from hades.store.excerpt import ExcerptFeed
 from hades.store.feedback import FeedbackTable, Weights
+from hades.store.hierarchies import Hierarchies
 from hades.store.idempotency import Idempotency
 from hades.store.links import Links
 from hades.store.mentions import Mentions
@@ -72,6 +73,7 @@ class Store:
         self.sources = Sources(database, self.topics)
         self.links = Links(database)
         self.summaries = Summaries(database)
+        self.hierarchies = Hierarchies(database)
         self.proposals = Proposals(database)
         self.idempotency = Idempotency(database)
         self.changefeed = Changefeed(database)

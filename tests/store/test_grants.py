@@ -118,7 +118,7 @@ def test_hades_works_within_the_spaces_of_a_role(
 OF_ALL = {"migrations", "inverses", "encoders", "purged", "owed"}
 """What is not of a space: settings of the whole memory, and bare numbers of erased nodes."""
 POINTS = {"space", "topic", "latest", "state", "chunk", "entity", "node", "source", "target"}
-POINTS |= {"summary"}
+POINTS |= {"summary", "hierarchy", "cluster", "parent"}
 """Columns by which a row belongs to another one."""
 
 

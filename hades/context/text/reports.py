@@ -1,14 +1,30 @@
-"""The plain text of upkeep: promotions, extractions, summaries, proposals and problems."""
+"""The plain text of upkeep: promotions, extractions, summaries, clusters, proposals, problems."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from hades.context.text.edges import edge_line
-from hades.context.text.layout import PlainText, TextLine, flat, moment, writes
+from hades.context.text.layout import (
+    PlainText,
+    TextBody,
+    TextLine,
+    flat,
+    moment,
+    shown_cite,
+    writes,
+)
 from hades.context.text.states import state_lines
 from hades.domain.answer import Usage
 from hades.domain.extraction import Extraction
+from hades.domain.hierarchy import (
+    HIGH,
+    Cluster,
+    ClusterReport,
+    Hierarchy,
+    HierarchyReport,
+    Organisation,
+)
 from hades.domain.promotion import Promotion, QualityReport
 from hades.domain.proposal import Proposal
 from hades.domain.summaries import Consolidation
@@ -96,6 +112,77 @@ def consolidation_lines(done: Consolidation) -> PlainText:
 def _usage(usage: Usage | None, *, dry_run: bool) -> PlainText:
     if usage is not None:
         yield TextLine(f"{'would take at most, ' * dry_run}{flat(str(usage))}", style="quiet")
+
+
+@writes(Organisation)
+def organisation_lines(done: Organisation) -> PlainText:
+    """Say which hierarchy holds now, and what making it took."""
+    if done.hierarchy is not None:
+        yield TextLine(_hierarchy(done.hierarchy), style="head")
+        if done.hierarchy.skipped:
+            lost = f"{done.hierarchy.skipped:,} chunks have an unusable vector"
+            yield TextLine(f"{lost}: run `hades reembed`", style="warning")
+    made = "would be made" if done.dry_run else "made" if done.made else "unchanged"
+    yield TextLine(f"{made}{f': {flat(done.why)}' if done.why else ''}")
+    if done.peak_mb:
+        yield TextLine(f"{done.seconds:g} s, {done.peak_mb:,} MB at most", style="quiet")
+    yield from _usage(done.usage, dry_run=done.dry_run)
+
+
+@writes(HierarchyReport)
+def hierarchy_lines(report: HierarchyReport) -> PlainText:
+    """Show the tree of clusters, whether organising is due, and the earlier hierarchies."""
+    if report.current is None:
+        yield TextLine("there is no hierarchy: run `hades organise`")
+    else:
+        yield TextLine(_hierarchy(report.current), style="head")
+        if (drift := report.current.drift) is not None:
+            far = f", nearness {drift.nearness:g}" if drift.joined else ""
+            since = f"{drift.joined:,} joined{far}, {drift.gone:,} gone since"
+            yield TextLine(f"nearness {report.current.nearness:.3g}; {since}", style="quiet")
+            if drift.due:
+                yield TextLine(f"due: {flat(drift.due)}; run `hades organise`", style="warning")
+    for group in (cluster for cluster in report.clusters if cluster.level == HIGH):
+        yield _cluster_line(group)
+        children = (cluster for cluster in report.clusters if cluster.parent == group.id)
+        yield from (_cluster_line(cluster, "  ") for cluster in children)
+    for earlier in report.history:
+        until = f", until {moment(earlier.until)}" if earlier.until else ", current"
+        yield TextLine(f"{_hierarchy(earlier)}{until}")
+
+
+@writes(ClusterReport)
+def cluster_lines(report: ClusterReport) -> PlainText:
+    """Show a cluster with its summary, then parts, neighbours and members."""
+    yield TextLine(str(_cluster_line(report.cluster)), style="head")
+    if report.cluster.parent:
+        yield TextLine(f"part of {report.cluster.parent}", style="quiet")
+    if report.cluster.summary:
+        yield TextBody(report.cluster.summary)
+    for word, clusters in (("parts", report.children), ("near", report.siblings)):
+        if clusters:
+            yield TextLine(f"{word}:")
+            yield from (_cluster_line(cluster, "  ") for cluster in clusters)
+    if report.members:
+        yield TextLine("members:")
+    for member in report.members:
+        since = f"{member.nearness:.3f}, since {moment(member.since)}"
+        since += f" until {moment(member.until)}" if member.until else ""
+        since += f", before in {member.previous}" if member.previous else ""
+        yield TextLine(f"  {shown_cite(member.cite)}", (since,))
+
+
+def _hierarchy(hierarchy: Hierarchy) -> str:
+    many = f"{hierarchy.clusters:,} clusters in {hierarchy.groups:,} groups"
+    back = f", restored from {hierarchy.restored_from}" if hierarchy.restored_from else ""
+    name = f"hierarchy {hierarchy.id}: " if hierarchy.id else ""
+    made = f"{moment(hierarchy.made_at)}, seed {hierarchy.seed}, {hierarchy.by}{back}"
+    return f"{name}{many} of {hierarchy.chunks:,} chunks, {made}"
+
+
+def _cluster_line(cluster: Cluster, indent: str = "") -> TextLine:
+    label = flat(cluster.label) or "(label purged)"
+    return TextLine(f"{indent}{cluster.id}  {label}", (f"{cluster.size:,} chunks",))
 
 
 @writes(list[Proposal])

@@ -85,6 +85,8 @@ _VECTOR = (
     "EXISTS (SELECT FROM encoders x WHERE x.id = encoder AND octet_length(vector) > 0 "
     "AND octet_length(vector) % (2 * x.dims) = 0)"
 )
+_HIERARCHY = _seen("hierarchies", "hierarchy")
+_CENTROID = "octet_length(centroid) % 4 = 0"
 _ALL = "ALL"
 
 _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
@@ -151,6 +153,15 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
         )
     },
     "embeddings": {_ALL: (_node("node", *NodeKind), f"{_node('node', *NodeKind)} AND {_VECTOR}")},
+    "hierarchies": {_ALL: (_SPACE, "")},
+    "clusters": {
+        _ALL: (
+            _HIERARCHY,
+            f"{_HIERARCHY} AND {_within('level', 7)} "
+            f"AND (parent IS NULL OR is_cluster_of(parent, hierarchy)) AND {_CENTROID}",
+        )
+    },
+    "memberships": {_ALL: (f"{_CHUNK} AND {_seen('clusters', 'cluster')}", "")},
     # The node must still exist: a missing number may belong to an open transaction of another role.
     "purged": {
         "SELECT": ("TRUE", ""),
@@ -188,6 +199,8 @@ _FUNCTIONS = {
     "(SELECT FROM states WHERE id = $1 AND topic = $2)",
     "is_edge_in(BIGINT, BIGINT) RETURNS BOOLEAN STABLE": "SELECT EXISTS "
     '(SELECT FROM edges WHERE "row" = $1 AND space = $2)',
+    "is_cluster_of(BIGINT, BIGINT) RETURNS BOOLEAN STABLE": "SELECT EXISTS "
+    "(SELECT FROM clusters WHERE id = $1 AND hierarchy = $2)",
     "is_erased(BIGINT) RETURNS BOOLEAN STABLE": f"SELECT CASE $1 & 7 {_ERASED} END",
     "are_actors_of(BIGINT, BIGINT[]) RETURNS BOOLEAN STABLE": "SELECT EXISTS "
     "(SELECT FROM changes WHERE actor = $1 AND space = ANY($2))",
@@ -232,6 +245,12 @@ JOIN pg_class c ON c.oid = p.polrelid JOIN pg_roles r ON p.polroles = ARRAY[r.oi
 WHERE c.relnamespace = current_schema::text::regnamespace AND r.rolname = %s
 AND starts_with(p.polname, 'hades_')
 """
+_GRANTED = """
+SELECT DISTINCT r.rolname FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid
+JOIN pg_roles r ON p.polroles = ARRAY[r.oid]
+WHERE c.relnamespace = current_schema::text::regnamespace AND starts_with(p.polname, 'hades_')
+ORDER BY r.rolname
+"""
 _WAIT_MS = 10_000
 
 
@@ -249,6 +268,12 @@ def grant(address: ServerAddress, role: str, right: str, space: str | None) -> l
     """
     with translated(address.shown), psycopg.connect(address.conninfo) as connection:
         return _Role(connection, address.schema, role).grant(right, space)
+
+
+def renew(connection: Connection[Any], schema: str) -> None:
+    """Give the roles of a memory their rights on the tables that a migration added."""
+    for (role,) in connection.execute(_GRANTED).fetchall():
+        _Role(connection, schema, role).renew()
 
 
 class _Role:
@@ -283,6 +308,18 @@ class _Role:
             [spaces, space is None and right != "none"],
         )
         return [name for (name,) in found]
+
+    def renew(self) -> None:
+        """Give the role the rights that it has, on all tables."""
+        held = self._held()
+        limits = [(writes, which) for table, _, writes, which in held if table == "topics"]
+        right = "write" if any(writes for writes, _ in limits) else "read"
+        spaces = self._held_spaces(held)
+        self._take_back(held)
+        if any(which == "true" for _, which in limits):
+            self._give_all(right)
+        elif spaces:
+            self._give(right, spaces)
 
     def _spaces(self, right: str, space: str, held: list[Any]) -> list[int]:
         """Return the spaces that the role has, and this one."""

@@ -1,0 +1,168 @@
+"""Labels and summaries of clusters, taken from the texts of their most central chunks.
+
+A label has the words that are frequent in a cluster and rare in others (class-based TF-IDF). A
+summary has the sentences with the most such words. With a language model the model writes the
+summary, and sentences that its sources do not support are dropped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hades.domain.answer import Usage
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.english.stems import stem
+from hades.language.sentences import plain_sentence, sentences
+from hades.language.words import words
+from hades.models.chat import ChatModel
+from hades.models.checked import cited_sentences
+
+LABEL_TERMS = 4
+SUMMARY_SENTENCES = 3
+SENTENCES_READ = 40
+SENTENCE_CHARACTERS = 300
+SENTENCE_WORDS = 8
+"""A shorter sentence says too little by itself: its score is reduced."""
+MODEL_TEXTS, MODEL_TOKENS = 8, 160
+TEXT_CHARACTERS = 1_500
+SOUND_AT_LEAST = 0.5
+"""The share of a model's sentences that must be supported; below it, none is used."""
+UNNAMED = "unnamed"
+"""The label of a cluster without telling words. An empty one was purged."""
+TASK = "Say in two or three sentences what these texts have in common."
+
+
+@dataclass(frozen=True, slots=True)
+class CentralText:
+    """The text of a chunk that is central in a cluster."""
+
+    cite: str
+    heading: str
+    text: str
+
+    @property
+    def topic(self) -> str:
+        """The topic of the chunk."""
+        return self.cite.rpartition("@")[0]
+
+
+class ModelSummaries:
+    """Summaries that a language model writes; with no model, or one that fails, there are none."""
+
+    def __init__(self, model: ChatModel | None) -> None:
+        self._model = model
+        self.usage: Usage | None = None
+        self.written = 0
+        self.why = ""
+        """Why the model wrote none of the last cluster."""
+
+    def of(self, texts: Sequence[CentralText]) -> str:
+        """Return the supported sentences of the model about texts, or "" if too few are."""
+        if self._model is None or not texts:
+            return ""
+        sources = texts[:MODEL_TEXTS]
+        said = [f"{source.heading}. {source.text}"[:TEXT_CHARACTERS] for source in sources]
+        reply = cited_sentences(self._model, TASK, said, max_tokens=MODEL_TOKENS)
+        if not reply.answered:  # do not ask an unavailable model again
+            self._model = None
+        if reply.usage is not None:
+            self.usage = reply.usage if self.usage is None else self.usage + reply.usage
+        if reply.why or len(reply.held) < SOUND_AT_LEAST * len(reply.sentences):
+            self.why = reply.why or "most of its sentences were not supported"
+            return ""
+        self.written += 1
+        return "\n".join(
+            f"{' '.join(sentence.text.split())} "
+            f"[{'; '.join(sources[number - 1].cite for number in sentence.cited)}]"
+            for sentence in reply.held
+        )
+
+
+def described(
+    clusters: Sequence[Sequence[CentralText]], by_model: ModelSummaries
+) -> Iterator[tuple[str, str]]:
+    """Yield the label and the summary of each cluster of a level.
+
+    `clusters` has the texts of each, the most central first. Labels compare the clusters.
+    """
+    weights = _class_weights([_by_topic(texts) for texts in clusters])
+    for texts, own in zip(clusters, weights, strict=True):
+        yield _label(own) or UNNAMED, by_model.of(texts) or _extract(texts, own)
+
+
+def _terms(text: CentralText) -> Iterator[str]:
+    """Yield the words of a text, and the pairs of words of its heading."""
+    yield from filter(_is_telling, (word.casefold() for word in words(text.text)))
+    before = ""
+    for word in (word.casefold() for word in words(text.heading)):
+        if _is_telling(word):
+            yield word
+            if before:
+                yield f"{before} {word}"
+        before = word if _is_telling(word) else ""
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) > 2 and word not in STOP_WORDS and not word[0].isdigit()
+
+
+def _by_topic(texts: Sequence[CentralText]) -> list[set[str]]:
+    """Return the terms of each topic: chunks of one topic share a heading."""
+    terms: dict[str, set[str]] = {}
+    for text in texts:
+        terms.setdefault(text.topic, set()).update(_terms(text))
+    return list(terms.values())
+
+
+def _class_weights(clusters: Sequence[Sequence[set[str]]]) -> list[Mapping[str, float]]:
+    """Return the weight of each term in each cluster: its share of the topics times its rarity.
+
+    A term of a single topic is left out where there are several.
+    """
+    counts = [Counter(term for topic in topics for term in topic) for topics in clusters]
+    total = Counter(term for own in counts for term in own)
+    return [
+        {
+            term: count
+            / len(topics)
+            * math.log(1 + len(counts) / total[term])
+            * (1 + (" " in term))
+            for term, count in own.items()
+            if count > 1 or len(topics) < 3
+        }
+        for own, topics in zip(counts, clusters, strict=True)
+    ]
+
+
+def _label(weights: Mapping[str, float]) -> str:
+    """Return the best terms that have different stems, joined by commas."""
+    chosen: list[str] = []
+    seen: set[str] = set()
+    for term in sorted(weights, key=lambda term: (-round(weights[term], 9), term)):
+        stems = {stem(word) for word in term.split()}
+        if not stems & seen:
+            chosen.append(term)
+            seen |= stems
+        if len(chosen) == LABEL_TERMS:
+            break
+    return ", ".join(chosen)
+
+
+def _extract(texts: Sequence[CentralText], weights: Mapping[str, float]) -> str:
+    """Return the most telling sentences, each of another topic, with their citations."""
+    best: dict[str, tuple[float, str]] = {}
+    for text in texts:
+        topic = text.topic
+        for sentence in map(plain_sentence, sentences(text.text, SENTENCES_READ)):
+            if len(sentence) > SENTENCE_CHARACTERS or sentence == text.heading:
+                continue
+            terms = [word.casefold() for word in words(sentence)]
+            worth = sum(weights.get(term, 0.0) for term in set(terms))
+            score = round(worth / max(len(terms), SENTENCE_WORDS), 9)
+            if score > best.get(topic, (0.0, ""))[0]:
+                best[topic] = score, f"{sentence} [{text.cite}]"
+    lines = sorted(best.values(), key=lambda line: (-line[0], line[1]))
+    return "\n".join(line for _, line in lines[:SUMMARY_SENTENCES])

@@ -1,0 +1,233 @@
+"""The hierarchy of a space: clusters of passages, made by `organise` and read here."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+from hades.domain.hierarchy import (
+    Cluster,
+    ClusterReport,
+    Hierarchy,
+    HierarchyReport,
+    Member,
+    Organisation,
+    cluster_name,
+    cluster_number,
+)
+from hades.domain.rules import clean_name, clean_number
+from hades.domain.times import NOW, from_micros, from_micros_or_none
+from hades.errors import InvalidInput, NotFound
+from hades.operations.declare import Param, Role, operation
+from hades.operations.parameters import NUMBER_AT_MOST, DryRun, Limit, ModelName
+from hades.store.records import Progress
+
+if TYPE_CHECKING:
+    from hades.index.indexes import Indexes
+    from hades.memory import Memory, View
+
+SIBLINGS = 5
+SEED = 7
+SEED_AT_MOST = 2**31 - 1
+_NONE_YET = "the space has no hierarchy yet"
+ClusterName = Annotated[str, Param("The cluster, such as c_42.", example="c_42", characters=100)]
+
+
+@operation("POST", "/organise", role=Role.WRITER, command="organise", job=True)
+def organise(
+    memory: Memory,
+    *,
+    if_due: Annotated[
+        bool, Param("Do nothing unless the space has changed much since.", "--if-due")
+    ] = False,
+    restore: Annotated[
+        int | None,
+        Param("Bring this earlier hierarchy back.", "--restore", least=1, most=NUMBER_AT_MOST),
+    ] = None,
+    seed: Annotated[
+        int, Param("The seed of random choices.", "--seed", least=0, most=SEED_AT_MOST)
+    ] = SEED,
+    model: ModelName = None,
+    dry_run: DryRun = False,
+    on_progress: Progress | None = None,
+) -> Organisation:
+    """Organise the passages of a space into clusters of two levels.
+
+    Clusters of level 1 have passages of similar meaning or with common names; clusters of level 2
+    have such clusters. Each has a label and a summary: words and central sentences of its texts,
+    or with a `model` its own sentences, as far as the texts support them. The hierarchy before
+    stays readable as of its time, and `restore` brings it back. The same passages and seed give
+    the same clusters.
+    """
+    from hades.hierarchy.clustering import load_libraries
+    from hades.hierarchy.organise import Organiser
+    from hades.hierarchy.organise import restore as bring_back
+    from hades.models.chat import open_chat_model
+
+    begun = time.monotonic()
+    clean_number(restore, "hierarchy", least=1)
+    if clean_number(seed, "seed") is None or seed > SEED_AT_MOST:
+        raise InvalidInput(f"A seed is a whole number from 0 to {SEED_AT_MOST}.")
+    if restore is not None and (model is not None or if_due or dry_run):
+        raise InvalidInput("An earlier hierarchy is brought back as it was: give `restore` alone.")
+    memory._require_space()
+    if memory._store.in_transaction:
+        raise InvalidInput("Organise before or after a batch or snapshot, not inside it.")
+    chat = None if model is None else open_chat_model(model)
+    if restore is None:
+        load_libraries()
+    store, space = memory._store, memory._space_id
+    with store.snapshot():
+        _check_restore(memory, restore)
+    memory._index_pending(on_progress, for_question=False)
+    current = _current(memory)
+    due = _NONE_YET if current is None else current.drift.due if current.drift else ""
+    if if_due and not due:
+        return Organisation(current, False, "the space has not changed much since")
+    indexes = _indexes(memory, on_progress)
+    if restore is not None:
+        hierarchy, why = bring_back(store, space, memory._actor, indexes, restore), ""
+        run = None
+    else:
+        report = on_progress or (lambda _what, _done, _total: None)
+        run = Organiser(store, space, memory._actor, indexes, seed, report, chat)
+        hierarchy, why = run.run(dry_run=dry_run)
+    if not dry_run:
+        hierarchy = _current(memory) or hierarchy
+    return Organisation(
+        hierarchy,
+        not dry_run,
+        why or due,
+        round(time.monotonic() - begun, 1),
+        _peak_mb(),
+        dry_run,
+        None if run is None else run.usage,
+    )
+
+
+@operation("GET", "/hierarchy", command="hierarchy", timed=True)
+def hierarchy(
+    view: View,
+    *,
+    history: Annotated[bool, Param("List the earlier hierarchies too.", "--history")] = False,
+) -> HierarchyReport:
+    """Show the hierarchy of a space: its clusters, and whether organising again is due."""
+    with view._store.snapshot():
+        view._require_space()
+        store, current = view._store.hierarchies, _current(view)
+        clusters = [] if current is None else store.clusters(current.id, view.as_of)
+        clusters.sort(key=lambda cluster: (-cluster.level, -cluster.size, _number(cluster.id)))
+        earlier = store.history(view._space_id, view.as_of) if history else []
+        return HierarchyReport(current, tuple(clusters), tuple(earlier))
+
+
+@operation("GET", "/clusters/{cluster}", command="clusters", timed=True)
+def clusters(
+    view: View,
+    cluster: ClusterName,
+    limit: Limit = 20,
+    *,
+    journal: Annotated[
+        bool, Param("List all memberships it ever had, newest first.", "--journal")
+    ] = False,
+) -> ClusterReport:
+    """Show a cluster: label, summary, parts, neighbours and members, the most central first.
+
+    `limit` limits the members. With `journal` they are those of all times, with the clusters that
+    they came from.
+    """
+    clean_number(limit, "limit", least=1)
+    number = cluster_number(clean_name(cluster, "cluster"))
+    with view._store.snapshot():
+        view._require_space()
+        store = view._store.hierarchies
+        known = None if number is None else store.hierarchy_of(view._space_id, number, view.as_of)
+        if number is None or known is None:
+            raise NotFound(f"There is no cluster {cluster!r}: `hades hierarchy` lists them.")
+        every = {item.id: item for item in store.clusters(known, view.as_of)}
+        own = every[cluster_name(number)]
+        children = [item for item in every.values() if item.parent == own.id]
+        rows = store.members(number, view.as_of, limit, journal=journal)
+        cites = view._store.chunks.labels(
+            [row.chunk for row in rows], *view._store.moment(view.as_of)
+        )
+        members = [
+            Member(
+                cites[row.chunk],
+                round(row.near, 4),
+                from_micros(row.recorded_at),
+                None if row.previous is None else cluster_name(row.previous),
+                from_micros_or_none(row.retired_at),
+            )
+            for row in rows
+            if row.chunk in cites
+        ]
+        children.sort(key=lambda item: (-item.size, _number(item.id)))
+        siblings = _siblings(view, known, own, list(every.values()))
+        return ClusterReport(own, tuple(children), tuple(siblings), tuple(members))
+
+
+def _siblings(view: View, hierarchy: int, own: Cluster, every: Sequence[Cluster]) -> list[Cluster]:
+    """Return the nearest clusters with the same parent, nearest first."""
+    import numpy as np
+
+    from hades.index.hierarchy import read_centroids
+
+    rows = view._store.hierarchies.centroids(hierarchy)
+    names = [cluster_name(row[0]) for row in rows]
+    dims = max(len(row[3]) for row in rows) // 4
+    centroids = read_centroids([row[3] for row in rows], dims)
+    near = np.einsum("ij,j->i", centroids, centroids[names.index(own.id)]).round(6).tolist()
+    nearness = dict(zip(names, near, strict=True))
+    others = [
+        item
+        for item in every
+        if item.id != own.id and (item.level, item.parent) == (own.level, own.parent)
+    ]
+    others.sort(key=lambda item: (-nearness[item.id], _number(item.id)))
+    return others[:SIBLINGS]
+
+
+def _current(view: View) -> Hierarchy | None:
+    """Return the hierarchy at the moment of a view, with its drift."""
+    store = view._store.hierarchies
+    current = store.current(view._space_id, view.as_of)
+    if current is None:
+        return None
+    return replace(current, drift=store.drift(current, view._finder.encoder.model, view.as_of))
+
+
+def _check_restore(memory: Memory, restore: int | None) -> None:
+    if restore is None:
+        return
+    for known in memory._store.hierarchies.history(memory._space_id, NOW):
+        if known.id == restore:
+            if known.until is None:
+                raise InvalidInput(f"The hierarchy {restore} is the current one.")
+            return
+    raise NotFound(
+        f"There is no hierarchy {restore} in this space: `hades hierarchy --history` lists them."
+    )
+
+
+def _indexes(memory: Memory, on_progress: Progress | None) -> Indexes:
+    finder = memory._finder
+    with (
+        ExitStack() as moment,
+        finder.caught_up(moment, memory._space_id, on_progress) as indexes,
+    ):
+        return indexes.snapshot()
+
+
+def _number(name: str) -> int:
+    return cluster_number(name) or 0
+
+
+def _peak_mb() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak >> 20 if sys.platform == "darwin" else peak >> 10

@@ -1,0 +1,53 @@
+"""A memory that was written before there were hierarchies gets their tables when it is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from roles_making import role_name, roles, sql
+
+import hades
+from hades.store import schema
+from hades.store.sqlite import opening
+
+__all__ = ["roles"]
+NEW = ("memberships", "clusters", "hierarchies")
+
+
+def test_an_older_file_is_brought_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(opening, "STEPS", schema.STEPS[:1])
+        older.setattr(schema, "STEPS", schema.STEPS[:1])
+        opening._make_file(path, lambda: 1_700_000_000_000_000)
+    with pytest.raises(hades.Unavailable, match="older HADES"):
+        hades.open(path, read_only=True)
+    with hades.open(path) as memory:
+        memory.remember("tea", "Tea is ready.")
+        assert memory.organise().made
+        assert not memory.check()
+
+
+def test_roles_of_an_older_database_keep_their_rights(
+    postgres: str,
+    roles: Callable[[str], str],
+) -> None:
+    from hades.store.postgres.address import read_server_address
+    from hades.store.postgres.grants import grant
+
+    address = read_server_address(postgres)
+    ours, reader = roles("ours"), roles("reader")
+    grant(address, role_name(ours), "write", "ours")
+    grant(address, role_name(reader), "read", None)
+    for table in NEW:
+        sql(postgres, f"DROP TABLE {table}")
+    sql(postgres, "DELETE FROM migrations WHERE number = 2")
+    hades.open(postgres).close()
+    with hades.open(ours, space="ours") as memory:
+        memory.organise()
+        assert memory.hierarchy().current is not None
+    with hades.open(reader, space="ours") as memory:
+        assert len(memory.hierarchy().clusters) == 2
+    with pytest.raises(hades.NotFound):
+        hades.open(ours, space="theirs")
