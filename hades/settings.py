@@ -161,6 +161,13 @@ class Settings(BaseModel):
         description="How many megabytes of answers one process may keep, so that the same question "
         "to an unchanged memory is answered at once. 0 keeps none.",
     )
+    query_log: int = Field(
+        1_000,
+        ge=0,
+        le=1_000_000,
+        description="How many questions of each space are kept with what they showed, so that "
+        "feedback can refer to them. 0 keeps none.",
+    )
     redis_url: str | None = Field(
         None,
         description="A Redis server in which several processes share kept answers: "

@@ -139,6 +139,10 @@ UNSURE = Belief()
 """No evidence for or against."""
 TOLD = Belief(9.0, 1.0)
 """The belief of a told fact, higher than that of a mention in a text."""
+MENTIONED = Belief(3.0, 1.0)
+"""A text that has a name does not always mean this entity."""
+CERTAIN = Belief(19.0, 1.0)
+"""The belief of what follows from how a text is built, such as its title."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hades.domain.answer import Fact, Path
-from hades.domain.graph import Edge, Node, NodeKind, Provenance, Reason
+from hades.domain.graph import MENTIONED, Edge, Node, NodeKind, Provenance, Reason
 from hades.graph.arrays import Ints
 from hades.index.graph_view import is_at
 from hades.language.english.code_questions import relations_asked
@@ -21,7 +21,7 @@ from hades.language.names import name_key, paper_id, symbol_tail
 from hades.language.sentences import sentences
 from hades.recall.find.finder import Scope
 from hades.recall.find.results import Found
-from hades.recall.paths.path_text import MENTIONED, path_of, step_along
+from hades.recall.paths.path_text import path_of, step_along
 from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
 from hades.recall.rank.code_signs import is_log_of_changes, is_test
