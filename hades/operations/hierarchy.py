@@ -22,7 +22,7 @@ from hades.domain.hierarchy import (
 )
 from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import NOW, from_micros, from_micros_or_none
-from hades.errors import InvalidInput, NotFound
+from hades.errors import Denied, InvalidInput, NotFound
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import NUMBER_AT_MOST, DryRun, Limit, ModelName
 from hades.store.records import Progress
@@ -78,6 +78,8 @@ def organise(
     memory._require_space()
     if memory._store.in_transaction:
         raise InvalidInput("Organise before or after a batch or snapshot, not inside it.")
+    if memory._store.read_only:
+        raise Denied("The memory is open for reading only: it cannot be organised.")
     chat = None if model is None else open_chat_model(model)
     if restore is None:
         load_libraries()

@@ -355,8 +355,9 @@ class Hierarchies:
         )
         place = {row[0]: at for at, row in enumerate(old)}
         drafts = [
-            ClusterDraft(level, None if parent is None else place[parent], label, text, centroid)
-            for _, level, parent, label, text, centroid in old
+            # An imported parent may be missing, or come after its child.
+            ClusterDraft(level, where if (where := place.get(parent, at)) < at else None, *texts)
+            for at, (_, level, parent, *texts) in enumerate(old)
         ]
         rows = self._database.rows(
             f"SELECT m.chunk, m.cluster, m.near FROM memberships m WHERE {_OF_HIERARCHY} "
