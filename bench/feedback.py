@@ -1,6 +1,6 @@
 """Simulated feedback: learn from one half of a question set, measure on the other.
 
-    python -m bench.feedback FOLDER [--questions N]
+    python -m bench.feedback FOLDER [--first N] [--questions N]
 
 FOLDER is a set of `hades eval` with passages. Gold gives the verdicts on every second question: a
 passage is useful if it is gold; a path is used if its passages are gold and its other nodes are
@@ -98,12 +98,13 @@ def _error(judged: Sequence[tuple[float, bool]]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.feedback", description=__doc__)
     parser.add_argument("folder")
-    parser.add_argument("--questions", type=int)
+    parser.add_argument("--first", type=int, default=0, help="skip so many questions")
+    parser.add_argument("--questions", type=int, help="how many questions, both halves together")
     given = parser.parse_args()
     eval_set = load_set(given.folder)
     with open_set(eval_set, load_settings().cache_folder()) as opened:
         source = FilePath(opened.memory._store.database.place)
-    questions = eval_set.questions[: given.questions]
+    questions = eval_set.questions[given.first :][: given.questions]
     with tempfile.TemporaryDirectory() as folder:
         copied = shutil.copytree(source.parent, FilePath(folder, "set"))
         with hades.open(copied / source.name, actor="bench") as memory:
