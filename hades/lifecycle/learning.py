@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hades.domain.feedback import (
@@ -35,7 +35,7 @@ COEFFICIENT_SHARE_AT_MOST = 0.5
 """How far a coefficient may move from its shipped value, as a share of it."""
 BOOST_AT_LEAST = 0.25
 BELIEF_STEP = 0.5
-"""What a verdict adds to a or b of an edge or relation; a rejection is shared by all steps."""
+"""What a verdict adds to a + b of an edge or relation."""
 BELIEF_TOTAL_AT_MOST = 40.0
 """The most of a + b: then older verdicts fade, so that belief can still change."""
 TESTED_AT_LEAST = 3
@@ -73,13 +73,21 @@ def learn(weights: Weighting, judgement: Judgement) -> Weighting:
         weights = _moved(weights, steps)
     beliefs = dict(weights.beliefs)
     for path in judgement.paths:
-        own = [step for step in path.steps if step.told is None]
-        for step in own:
-            now = weights.belief(step.relation, _otherwise(step.relation))
-            beliefs[step.relation] = believed_after(
-                Belief(*beliefs.get(step.relation, (now.a, now.b))), path.verdict, len(path.steps)
-            )
+        whole = belief_of(replace(weights, beliefs=beliefs), path)
+        for relation in {step.relation for step in path.steps if step.told is None}:
+            now = Belief(*beliefs[relation]) if relation in beliefs else _otherwise(relation)
+            beliefs[relation] = believed_after(now, path.verdict, whole)
     return replace(weights, beliefs=beliefs)
+
+
+def belief_of(weights: Weighting, path: JudgedPath) -> float:
+    """Return the belief that all steps of a path hold."""
+    return math.prod(
+        weights.belief(step.relation, _otherwise(step.relation)).mean
+        if step.told is None
+        else step.told
+        for step in path.steps
+    )
 
 
 def _gradient(weights: Weighting, path: JudgedPath) -> dict[tuple[str, str], float]:
@@ -121,13 +129,14 @@ def _within(value: float, least: float, most: float) -> float:
     return round(min(max(value, least), most), 6)
 
 
-def believed_after(belief: Belief, verdict: Verdict, steps: int = 1) -> tuple[float, float]:
-    """Return a and b after a verdict on a path of some steps."""
-    a, b = belief.a, belief.b
-    if verdict.good:
-        a += BELIEF_STEP
-    else:
-        b += BELIEF_STEP / steps
+def believed_after(belief: Belief, verdict: Verdict, whole: float) -> tuple[float, float]:
+    """Return a and b of a step after a verdict on its path, which was believed at `whole`.
+
+    All steps of a used path hold. In a rejected one at least one fails; a step is the one with the
+    probability that it fails, given that the path does.
+    """
+    failed = 0.0 if verdict.good else min(1.0, (1 - belief.mean) / max(1 - whole, 1e-6))
+    a, b = belief.a + BELIEF_STEP * (1 - failed), belief.b + BELIEF_STEP * failed
     faded = min(1.0, BELIEF_TOTAL_AT_MOST / (a + b))
     return round(a * faded, 4), round(b * faded, 4)
 
@@ -219,22 +228,22 @@ class Learner:
         weights.update(self._write, number, config=learned.as_json(), updates=updates + 1)
         return number
 
-    def believe(self, shown: LoggedQuery, verdicts: Mapping[Target, Verdict]) -> None:
+    def believe(self, shown: LoggedQuery, judgement: Judgement) -> None:
         """Update the beliefs of told edges: of facts, and of the steps of paths."""
-        edges: dict[int, list[tuple[Verdict, int]]] = {}
-        for (kind, number), verdict in verdicts.items():
-            steps: Iterable[int] = ()
-            if kind == "path":
-                steps = [edge for _, edge in shown.paths[number - 1].steps]
-            elif kind == "fact":
-                steps = [shown.facts[number - 1]]
-            for edge in steps:
-                if edge > 0:
-                    edges.setdefault(edge, []).append((verdict, len(list(steps))))
-        for edge, known in self._store.edges.read(self._space, sorted(edges), NOW).items():
+        weights = self._store.weights.in_force(self._space, NOW)
+        edges: dict[int, list[tuple[Verdict, float | None]]] = {}
+        for (kind, number), verdict in judgement.verdicts.items():
+            if kind == "fact":
+                edges.setdefault(shown.facts[number - 1], []).append((verdict, None))
+        for path in judgement.paths:
+            for _, edge in shown.paths[path.number - 1].steps:
+                edges.setdefault(edge, []).append((path.verdict, belief_of(weights, path)))
+        told = sorted(edge for edge in edges if edge > 0)
+        for edge, known in self._store.edges.read(self._space, told, NOW).items():
             belief = known.belief
-            for verdict, count in edges[edge]:
-                belief = Belief(*believed_after(belief, verdict, count))
+            for verdict, whole in edges[edge]:
+                whole = belief.mean if whole is None else whole
+                belief = Belief(*believed_after(belief, verdict, whole))
             if belief != known.belief and known.retired_at is None:
                 self._store.edges.revise(self._write, edge, belief_a=belief.a, belief_b=belief.b)
 

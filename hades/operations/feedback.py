@@ -92,7 +92,7 @@ def feedback(
             learner = Learner(store, write, space)
             judgement = learner.judge(shown, new)
             pairs = len(judgement.pairs())
-            learner.believe(shown, new)
+            learner.believe(shown, judgement)
             learner.judge_states(shown, new)
             held_out, adopted = learner.take(recall, memory._actor, judgement)
         store.database.look_again()
