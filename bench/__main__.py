@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 
 ALL = (
     *("store", "ingest", "growth", "graph", "extractor", "recall", "fresh", "remote", "serve"),
-    *("focus", "postgres", "shards", "consolidation", "tiers", "year", "told"),
+    *("focus", "postgres", "shards", "consolidation", "tiers", "year", "told", "bridges"),
+    *("entity_kinds", "overview"),
 )
 
 

@@ -35,6 +35,11 @@ from hades.domain.context import WindowBlock as WindowBlock
 from hades.domain.context import WindowEvent as WindowEvent
 from hades.domain.extraction import ExtractedFact as ExtractedFact
 from hades.domain.extraction import Extraction as Extraction
+from hades.domain.feedback import Feedback as Feedback
+from hades.domain.feedback import LoggedQuery as LoggedQuery
+from hades.domain.feedback import ParameterChange as ParameterChange
+from hades.domain.feedback import ShownPath as ShownPath
+from hades.domain.feedback import WeightSnapshot as WeightSnapshot
 from hades.domain.graph import Belief as Belief
 from hades.domain.graph import Edge as Edge
 from hades.domain.graph import Entity as Entity

@@ -82,6 +82,12 @@ class View:
     suggest = op.promotion.suggest
     focus = op.graph.focus
 
+    # Learning
+    query_log = op.feedback.query_log
+    weights = op.feedback.weights
+    weight_snapshots = op.feedback.weight_snapshots
+    weights_diff = op.feedback.weights_diff
+
     # The memory as a whole
     proposals = op.proposals.proposals
     spaces = op.maintenance.spaces
@@ -108,6 +114,7 @@ class View:
         self._space = clean_name(space, "space")
         self._space_id = store.spaces.id(space)
         self.as_of = as_of
+        self._actor = ""
 
     @property
     def space(self) -> str:
@@ -142,7 +149,9 @@ class View:
         what we knew then; `at(valid=…, known=…)` combines both.
         """
         moment = self._moment(time, valid, known)
-        return View(self._store, self._space, moment, self._encoder, self._engines)
+        view = View(self._store, self._space, moment, self._encoder, self._engines)
+        view._actor = self._actor
+        return view
 
     def in_space(self, name: str) -> View:
         """Return a view of another space as of the same moment; raise NotFound if it is missing."""
@@ -346,6 +355,10 @@ class Memory(View):
     approve = op.proposals.approve
     reject = op.proposals.reject
     once = op.proposals.once
+
+    # Learning
+    feedback = op.feedback.feedback
+    weights_rollback = op.feedback.weights_rollback
 
     # Sources
     ingest = op.sources.ingest

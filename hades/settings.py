@@ -145,12 +145,28 @@ class Settings(BaseModel):
         description="The first place for `hades archive` to put old texts: a folder, s3://…, "
         "gs://… or az://… (the extra `archive`). Default: a folder beside the memory file.",
     )
+    breaker_failures: int = Field(
+        3,
+        ge=1,
+        description="After how many failures in a row a model server, an embedding server, object "
+        "storage or PostgreSQL is left alone, so that calls fail at once.",
+    )
+    breaker_seconds: float = Field(
+        30.0, gt=0, description="After how many seconds such a server is tried again."
+    )
     answer_cache_mb: int = Field(
         16,
         ge=0,
         le=4096,
         description="How many megabytes of answers one process may keep, so that the same question "
         "to an unchanged memory is answered at once. 0 keeps none.",
+    )
+    query_log: int = Field(
+        1_000,
+        ge=0,
+        le=1_000_000,
+        description="How many questions of each space are kept with what they showed, so that "
+        "feedback can refer to them. 0 keeps none.",
     )
     redis_url: str | None = Field(
         None,

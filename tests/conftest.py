@@ -28,6 +28,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import hades
+from hades import breaker
 from hades.domain.times import to_micros
 from hades.ingest import pipeline
 from hades.ingest.workers import Workers
@@ -120,6 +121,12 @@ class HeldClock:
 
     def tick(self, seconds: float = 1) -> None:
         self.micros += int(seconds * 1_000_000)
+
+
+@pytest.fixture(autouse=True)
+def _servers_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the failures of the servers of other tests."""
+    monkeypatch.setattr(breaker, "_breakers", {})
 
 
 @pytest.fixture(autouse=True)
@@ -243,7 +250,7 @@ def citus() -> str:
 CONTRACT = frozenset(
     {"test_memory", "test_time", "test_facts", "test_entities", "test_exchange", "test_moments"}
     | {"test_exploring", "test_reviewing", "test_findings", "test_summaries", "test_promoting"}
-    | {"test_upkeep_of_spaces", "test_hierarchy_anywhere"}
+    | {"test_upkeep_of_spaces", "test_hierarchy_anywhere", "test_learning"}
     | {"test_triples", "test_pipeline", "test_search_findings", "test_context", "test_window"}
 )
 """The files whose tests of `memory` hold for PostgreSQL and for a client too; one that does not

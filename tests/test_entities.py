@@ -97,3 +97,45 @@ def test_mentions_and_related_are_refused_alike_inside_a_snapshot(memory: hades.
             with memory.snapshot(), pytest.raises(hades.InvalidInput, match="not inside"):
                 ask("Ann Lee")
         memory.index()
+
+
+def _kinds(memory: hades.Memory) -> dict[str, str]:
+    return {entity.name: entity.kind for entity in memory.entities()}
+
+
+def test_texts_tell_the_kinds_of_names_in_any_order(memory: hades.Memory) -> None:
+    texts = {
+        "a": "Yesterday I read about Zed Quill again.",
+        "b": "Zed Quill is a Danish painter.",
+        "c": "The boat belongs to Zed Quill.",
+    }
+    for space, order in (("one", "abc"), ("two", "cba"), ("three", "bca")):
+        memory.create_space(space)
+        inside = memory.in_space(space)
+        for topic in order:
+            inside.remember(topic, texts[topic])
+            inside.search("Zed")
+        assert _kinds(inside)["Zed Quill"] == "person"
+
+
+def test_no_text_changes_a_kind_that_a_user_set(memory: hades.Memory) -> None:
+    memory.remember("a", "Zed Quill is a Danish painter.")
+    memory.search("Zed")
+    memory.set_kind("Zed Quill", "concept")
+    memory.remember("b", "The painter Zed Quill (born 1950) is a poet.")
+    memory.remember("c", "We saw ZED QUILL in Oslo.")
+    memory.search("Zed")
+    assert memory.entity("Zed Quill").kind == "concept"
+
+
+def test_a_relation_tells_the_kinds_of_its_ends(memory: hades.Memory) -> None:
+    memory.relate("Zed Quill", "works_at", "Quillworks")
+    memory.relate("Zed Quill", "born_in", "Quillby")
+    memory.relate("Ora", "works_at", "Harbour", kind="robot")
+    assert _kinds(memory) == {
+        "Zed Quill": "person",
+        "Quillworks": "organisation",
+        "Quillby": "place",
+        "Ora": "robot",
+        "Harbour": "robot",
+    }

@@ -292,7 +292,8 @@ def test_graphml_is_xml_that_says_it_all(full: hades.Memory, tmp_path: Path) -> 
     nodes = root.findall(f".//{space}node")
     edges = root.findall(f".//{space}edge")
     ids = {node.get("id") for node in nodes}
-    assert len(edges) == len(full.edges())
+    relations = [edge.find(f"{space}data[@key='edge_relation']").text for edge in edges]
+    assert sorted(relations) == sorted([*(e.relation for e in full.edges()), "part_of"])
     assert all(e.get("source") in ids and e.get("target") in ids for e in edges)
     assert "Viable" in "".join(root.itertext())
 
@@ -305,6 +306,7 @@ def test_files_for_arangoimport(full: hades.Memory, tmp_path: Path) -> None:
         for file in (tmp_path / "arango").glob("*.jsonl")
     }
     assert {"papers_raw", "entities", "clusters", "relations", "cluster_edges"} <= set(rows)
+    assert [row["name"] for row in rows["chunks"]] == ["design/x@2#0"]
     keys = {f"entities/{row['_key']}" for row in rows["entities"]}
     assert all(row["_from"] in keys and row["_to"] in keys for row in rows["relations"])
     assert len(rows["relations"]) == len(full.edges())
@@ -331,6 +333,10 @@ def test_a_graph_export_is_of_one_moment(full: hades.Memory, tmp_path: Path) -> 
     full.at("2024-01-01T00:01:30").export(tmp_path / "then.json", "node-link")
     data = json.loads((tmp_path / "then.json").read_text())
     assert {edge["type"] for edge in data["edges"]} == {"rejected_because", "found", "likes"}
+    assert {node["name"] for node in data["nodes"] if node["type"] == "topic"} == {
+        "design/x",
+        "doc",
+    }
 
 
 @pytest.mark.embedded("folders are exported where the file is")

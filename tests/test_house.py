@@ -21,7 +21,7 @@ FLOORS = [
     {"serve", "cli", "evals", "__main__"},
     {"api", "client", "memory", "opening", "operations"},
     {"recall", "ingest", "lifecycle", "exchange", "hierarchy"},
-    {"index", "graph", "store", "models", "context", "settings"},
+    {"index", "graph", "store", "models", "context", "settings", "breaker"},
     {"language"},
     {"domain"},
     {"errors"},

@@ -70,6 +70,7 @@ SECTIONS: list[tuple[str, list[tuple[str, str, Queries]]]] = [
              [*_rate("hades_model_prompt_tokens_total", "model"),
               *_rate("hades_model_completion_tokens_total", "model")]),
             ("Language models: cost a second", "short", _rate("hades_model_cost_total", "model")),
+            ("Servers that failed too often", "short", _now("hades_breaker_open", "server")),
             ("Tiers: bytes, and at most", "bytes",
              [*_now("hades_tier_bytes", "tier"), *_now("hades_tier_bound_bytes", "tier")]),
             ("Tiers: items", "short", _now("hades_tier_items", "tier")),

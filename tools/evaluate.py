@@ -3,8 +3,8 @@
 Sets are the folders below `evals` in this checkout, and below HADES_DATA, else `../shared/data`
 beside this checkout. Questions about a corpus or conversations are split in halves by a hash of
 their id; a question is ranked by weights learned from the other half of all such sets, so no
-number here is of a question the ranker has seen. The other kinds are asked with the ranker in
-the package.
+number here is of a question the ranker has seen. The other kinds, and the ladder from flat to
+HiRAG×PathRAG, are asked with the ranker in the package.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> int:
     for folder in folders:
         runs: list[tuple[Path, list[str]]] = [(REPORT, [])]
         if folder in ladders:
-            runs = [(REPORT, ["--held-out", *map(str, held_out)])]
+            runs = [(REPORT, ["--held-out", *map(str, held_out)]), (REPORT, ["--ladder"])]
             if (folder / "triples.jsonl").is_file():
                 runs.append((REPORT / "with-triples", ["--triples", *runs[0][1]]))
         elif kind_of(folder) == "everyday":

@@ -15,12 +15,12 @@ from hades.cli.invocation import Invocation, command, console
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hades.evals import ByType, EvalSet, Measured
+    from hades.evals import ByType, EvalSet, Ladder, Measured
     from hades.evals.by_type import Outcome
 
 OPTIONS_OF = {
-    "corpus": ("systems", "triples", "held-out", "answers"),
-    "turns": ("systems", "triples", "held-out", "answers"),
+    "corpus": ("systems", "triples", "held-out", "answers", "ladder"),
+    "turns": ("systems", "triples", "held-out", "answers", "ladder"),
     "everyday": ("notes", "show"),
     "facts": ("show",),
     "sessions": ("show",),
@@ -69,6 +69,10 @@ def evaluate(
     answers: Annotated[
         bool, typer.Option("--answers", help="Measure the sentences of `ask` instead.")
     ] = False,
+    ladder: Annotated[
+        bool,
+        typer.Option("--ladder", help="Measure flat, graph, HiRAG and PathRAG, with pictures."),
+    ] = False,
     notes: Annotated[
         str | None,
         typer.Option("--notes", help="Measure everyday sets cut to N notes: 10,30,100,all."),
@@ -90,17 +94,20 @@ def evaluate(
 
     if answers and (systems or report or held_out):
         raise InvalidInput("--answers measures `ask` alone: no --systems, --report or --held-out.")
+    if ladder and (systems or answers or held_out):
+        raise InvalidInput("--ladder has its own systems: no --systems, --answers or --held-out.")
     chosen = chosen_systems(name.strip() for name in (systems or "").split(",") if name.strip())
     eval_set = load_set(folder, questions)
     eval_set = eval_set if fold is None else eval_set.half(fold)
     eval_set = eval_set if limit is None else eval_set.first(limit)
     given = {"systems": systems, "triples": triples, "held-out": held_out, "answers": answers}
-    given |= {"notes": notes, "show": show}
+    given |= {"notes": notes, "show": show, "ladder": ladder}
     for name, value in given.items():
         if value and name not in OPTIONS_OF[eval_set.kind]:
             raise InvalidInput(f"--{name} is not for sets of the kind {eval_set.kind}.")
     if eval_set.kind in LADDER_KINDS:
-        _climb(invocation, eval_set, chosen, triples, held_out, answers, report)
+        kind = "answers" if answers else "ladder" if ladder else "systems"
+        _climb(invocation, eval_set, chosen, triples, held_out, kind, report)
         return
     sizes = _sizes(notes)
     with invocation.progress() as progress:
@@ -121,11 +128,11 @@ def _climb(
     systems: Sequence[str],
     triples: bool,
     held_out: tuple[Path, Path] | None,
-    answers: bool,
+    kind: str,
     report: Path | None,
 ) -> None:
-    """Measure and print a set with a corpus: its systems, or with `answers` what `ask` replies."""
-    from hades.evals import measure, measure_answers, open_set
+    """Measure and print a set with a corpus: its systems, its ladder, or what `ask` answers."""
+    from hades.evals import measure, measure_answers, measure_ladder, open_set
     from hades.recall.rank.ranker import Ranker
     from hades.settings import load_settings
 
@@ -135,7 +142,12 @@ def _climb(
         invocation.progress() as progress,
         open_set(eval_set, settings.cache_folder(), on_progress=progress, **options) as opened,
     ):
-        if answers:
+        if kind == "ladder":
+            climbed = measure_ladder(eval_set, opened, progress)
+            invocation.show(climbed.plain(), lambda out: show_ladder(climbed, out))
+            _write(climbed, report)
+            return
+        if kind == "answers":
             numbers = measure_answers(eval_set, opened, progress)
             invocation.show(numbers, lambda out: show_answers(numbers, out))
             return
@@ -154,7 +166,7 @@ def _sizes(notes: str | None) -> list[int | None]:
     return [None if word == "all" else int(word) for word in words]
 
 
-def _write(measured: Measured | ByType, folder: Path | None) -> None:
+def _write(measured: Measured | ByType | Ladder, folder: Path | None) -> None:
     from hades.evals.report import write_report
 
     for path in write_report(measured, folder) if folder else []:
@@ -171,6 +183,17 @@ def show_measured(measured: Measured, out: Console) -> None:
     for sentence in wrong:
         out.print(f"[red]{render.clean(sentence)}[/]")
     _show_table(ladder_table(measured), out)
+
+
+def show_ladder(climbed: Ladder, out: Console) -> None:
+    """Print the rungs of a ladder as a table."""
+    from hades.cli import render
+
+    first, *more = climbed.sentences()
+    out.print(f"[bold]{render.clean(climbed.dataset)}[/]: {first}")
+    for sentence in more:
+        out.print(render.clean(sentence), markup=False)
+    _show_table(climbed.table(), out)
 
 
 def show_by_type(measured: ByType, misses: Sequence[Outcome], out: Console) -> None:

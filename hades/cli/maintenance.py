@@ -62,13 +62,16 @@ def export(
     format: Annotated[
         str, typer.Option("--format", help="jsonl, node-link, graphml, arango or neo4j.")
     ] = "jsonl",
+    embeddings: Annotated[
+        bool, typer.Option("--embeddings", help="Add the vectors of passages and names.")
+    ] = False,
 ) -> None:
     """Export the memory, or its graph for another tool.
 
     jsonl holds all spaces and times. The other formats hold one space's graph at one time.
     """
     with invocation.viewed() as view:
-        view.export(sys.stdout if path == "-" else path, format)
+        view.export(sys.stdout if path == "-" else path, format, embeddings=embeddings)
     if path != "-":
         invocation.show({"path": path, "format": format}, lambda out: out.print(f"wrote {path}"))
 

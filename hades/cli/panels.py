@@ -15,6 +15,7 @@ PANELS = {
     "alias kind merge split resolve import-triples",
     "Looking after knowledge": "propose review extract promote suggest quality consolidate "
     "summaries drill organise hierarchy clusters core",
+    "Learning": "feedback query-log weights",
     "Indexes and storage": "index reembed warm archive tiers",
     "The memory as a whole": "stats check spaces backup restore copy export import settings models",
     "Server and database": "serve keys db",

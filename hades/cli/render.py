@@ -23,6 +23,7 @@ from hades.context.text.reports import beginning
 from hades.domain.answer import Neighbour
 from hades.domain.compare import commit_of
 from hades.domain.context import CoreBlock
+from hades.domain.feedback import KINDS, LoggedQuery, ParameterChange, WeightSnapshot
 from hades.domain.graph import Entity, Related
 from hades.domain.plain import one_line
 from hades.domain.promotion import Suggestion
@@ -128,6 +129,14 @@ def _history(console: Console, versions: Sequence[State]) -> None:
     (_of_one_topic if one else _of_many)(console, versions)
 
 
+def _shown_counts(query: LoggedQuery) -> str:
+    return ", ".join(f"{query.count(kind)} {kind}s" for kind in KINDS)
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.0%}"
+
+
 TABLES: dict[Any, Show] = {
     State: _history,
     Topic: _listed(
@@ -187,6 +196,19 @@ TABLES: dict[Any, Show] = {
         ("at most", lambda tier: "" if tier.bound is None else f"{tier.bound:,}"),
         ("hits", lambda tier: "" if tier.hit_rate is None else f"{tier.hit_rate:.0%}"),
     ),
+    LoggedQuery: _listed(
+        "no questions are logged",
+        *("recall=id", "at", "who=asker", "question"),
+        ("shown", _shown_counts),
+        ("ms", lambda query: f"{query.ms:.1f}"),
+    ),
+    WeightSnapshot: _listed(
+        "nothing is learned yet: the shipped weights hold",
+        *("snapshot=id", "from=parent", "adopted=adopted_at", "feedback=updates", "pairs=tested"),
+        ("right", lambda snapshot: _percent(snapshot.accuracy)),
+        ("before", lambda snapshot: _percent(snapshot.accuracy_before)),
+    ),
+    ParameterChange: _listed("no difference", "parameter", "before", "after"),
     Suggestion: _listed(
         "nothing to suggest",
         ("score", lambda suggestion: f"{suggestion.score:.2f}"),

@@ -95,13 +95,16 @@ class RemoteView(View):
         """Return the spaces of the memory that the key or user of this client may use."""
         return rebuild(list[Space], self._connection.get("spaces")["items"])
 
-    def export(self, path: str | Path | TextIO, format: str = "jsonl") -> None:
+    def export(
+        self, path: str | Path | TextIO, format: str = "jsonl", *, embeddings: bool = False
+    ) -> None:
         """Write the memory to a file or an open text file; see `View.export`.
 
         `jsonl` is the whole memory, and needs the admin socket. Formats that are folders (`arango`,
         `neo4j`) are refused.
         """
-        download_export(self._connection, self._space, self._as_of(), path, format)
+        of = self._connection, self._space, self._as_of()
+        download_export(*of, path, format, embeddings=embeddings)
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
         """List damage and how to repair it. Needs the admin socket; `on_progress` is not called."""

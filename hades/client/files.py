@@ -27,10 +27,11 @@ def download_export(
     as_of: Mapping[str, str],
     path: str | Path | TextIO,
     format: str,
+    *,
+    embeddings: bool = False,
 ) -> None:
     """Download an export to a path or an open text file; a format that is a folder is refused."""
-    if format not in formats.FORMATS:
-        raise InvalidInput(f"There is no format {format!r}: {', '.join(formats.FORMATS)}.")
+    formats.check(format, embeddings=embeddings)
     if format in formats.GRAPH_FOLDERS:
         raise InvalidInput(f"{format} is a folder: export it beside the memory's file.")
     if format == "jsonl" and as_of:
@@ -38,7 +39,7 @@ def download_export(
     target = Path(path).expanduser() if isinstance(path, str | Path) else path
     call = HttpCall("GET", path_of("admin", "export"), patient=True)
     if format != "jsonl":
-        query = {"format": format, **as_of}
+        query = {"format": format, **as_of} | ({"embeddings": "true"} if embeddings else {})
         call = HttpCall("GET", path_of("spaces", space, "export"), query, patient=True)
     with formats.text_file(target) as file, connection.opened(call) as response:
         response.encoding = "utf-8"

@@ -110,20 +110,20 @@ def _question(packer: Packer, question: str, budget: int) -> str:
 
 
 def _themes(packer: Packer, themes: Sequence[Theme], room: int) -> list[PackedBlock[Theme]]:
-    """Pack the themes that fit into `room` tokens, each with the beginning of its summary."""
-    most = room // max(1, len(themes))
-    drafts = [
-        BlockDraft(theme, theme.cluster.id, theme_line(number, theme), theme.cluster.summary)
-        for number, theme in enumerate(themes, 1)
-    ]
-    # A theme without room for its summary is shown by its head line.
-    blocks = [
-        packer.put(draft, most) or packer.put(replace(draft, text=""), most) for draft in drafts
-    ]
-    kept = [block for block in blocks if block is not None]
-    if len(kept) < len(drafts):
-        packer.record(Reason.EVICTED, f"{len(drafts) - len(kept)} themes")
-    return kept
+    """Pack the themes that fit into `room` tokens, each with what fits of its summary."""
+    blocks: list[PackedBlock[Theme]] = []
+    for number, theme in enumerate(themes, 1):
+        draft = BlockDraft(
+            theme, theme.cluster.id, theme_line(number, theme), theme.cluster.summary
+        )
+        block = packer.put(draft, room // (len(themes) - len(blocks)))
+        block = block or packer.put(replace(draft, text=""), room)
+        if block is None:
+            packer.record(Reason.EVICTED, f"{len(themes) - len(blocks)} themes")
+            break
+        room -= block.tokens
+        blocks.append(block)
+    return blocks
 
 
 def _ledger(

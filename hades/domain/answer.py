@@ -163,6 +163,8 @@ class Step:
     """The id of the chunk that states it."""
     layer_bridge: bool = False
     """Whether it joins distant communities: its ends are in different clusters of level 2."""
+    edge: int = 0
+    """The id of the edge (see `Edge`); 0 for a mention, a title and the like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,6 +424,8 @@ class Recall:
     passages are lines of summaries, which cite their originals."""
     themes: tuple[Theme, ...] = ()
     """Clusters of the hierarchy that a question for an overview asks for, best first."""
+    id: str = field(default="", compare=False)
+    """The id in the query log, which `feedback` refers to; "" if the recall was not logged."""
 
 
 @dataclass(frozen=True, slots=True)

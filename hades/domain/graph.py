@@ -18,6 +18,26 @@ SUPERSEDES = "supersedes"
 """The relation of a note to one that it contradicts: its metadata has the new sentence (`says`) and
 the old one (`said`)."""
 
+RELATION_KINDS: Mapping[str, tuple[str, str]] = {
+    "authored_by": ("", "person"),
+    "born_in": ("person", "place"),
+    "capital_of": ("place", "place"),
+    "child_of": ("person", "person"),
+    "died_in": ("person", "place"),
+    "directed_by": ("work", "person"),
+    "father_of": ("person", "person"),
+    "lives_in": ("person", "place"),
+    "located_in": ("", "place"),
+    "married_to": ("person", "person"),
+    "mother_of": ("person", "person"),
+    "parent_of": ("person", "person"),
+    "sibling_of": ("person", "person"),
+    "studied_at": ("person", "organisation"),
+    "works_at": ("person", "organisation"),
+    "works_for": ("person", ""),
+}
+"""The kinds of source and target that a relation implies; "" says nothing."""
+
 Numbers = TypeVar("Numbers", bound=Any)
 """An int, or an array of them."""
 
@@ -119,6 +139,10 @@ UNSURE = Belief()
 """No evidence for or against."""
 TOLD = Belief(9.0, 1.0)
 """The belief of a told fact, higher than that of a mention in a text."""
+MENTIONED = Belief(3.0, 1.0)
+"""A text that has a name does not always mean this entity."""
+CERTAIN = Belief(19.0, 1.0)
+"""The belief of what follows from how a text is built, such as its title."""
 
 
 @dataclass(frozen=True, slots=True)

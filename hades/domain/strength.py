@@ -1,12 +1,14 @@
 """Strength: how much a state counts after some time, from 0 to 1. It ranks states, never hides one.
 
     strength = level · decay
-    level    = importance + (1 - importance) · uses / (uses + 8)
+    level    = worth + (1 - worth) · uses / (uses + 8)
+    worth    = importance + usefulness / 4, between 0 and 1
     decay    = 2^(-age / half-life)
     half-life = 30 days · (1 + uses), at most 10 years
 
-Age is the time since the last use, or since recording if no question used the state. This is the
-forgetting curve of Ebbinghaus: exponential, and flatter after every repetition.
+Usefulness is what feedback says, from -1 to 1. Age is the time since the last use, or since
+recording if no question used the state. This is the forgetting curve of Ebbinghaus: exponential,
+and flatter after every repetition.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from hades.domain.topics import DEFAULT_IMPORTANCE
 
 HALF_USES = 8
 """The uses after which the level is half-way from the importance to 1. A judgement."""
+USEFULNESS_SHARE = 0.25
+"""How much feedback may add to an importance, or take from it. A judgement."""
 HALF_LIFE = timedelta(days=30)
 HALF_LIFE_AT_MOST = timedelta(days=3_650)
 DIGITS = 4
@@ -30,6 +34,8 @@ class Ageing(Protocol):
 
     @property
     def importance(self) -> float: ...
+    @property
+    def usefulness(self) -> float: ...
     @property
     def access_count(self) -> int: ...
     @property
@@ -56,7 +62,8 @@ class Strength:
 def strength_of(state: Ageing, now: datetime) -> Strength:
     """Return the strength of a state at a moment."""
     uses = max(0, state.access_count)
-    level = state.importance + (1 - state.importance) * uses / (uses + HALF_USES)
+    worth = min(max(state.importance + USEFULNESS_SHARE * state.usefulness, 0.0), 1.0)
+    level = worth + (1 - worth) * uses / (uses + HALF_USES)
     age = max(timedelta(), now - (state.last_used or state.recorded_at))
     half_life = min(HALF_LIFE * min(1 + uses, 1_000), HALF_LIFE_AT_MOST)
     decay = 2.0 ** -(age / half_life)

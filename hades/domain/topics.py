@@ -52,6 +52,8 @@ class State:
     """Where its content lies: `store`, or `archive`, from where it is read on demand."""
     consolidated_from: tuple[str, ...] = ()
     """The states a summary was made of."""
+    usefulness: float = 0.0
+    """What feedback says about it, from -1 (useless) to 1 (useful)."""
 
     @property
     def id(self) -> str:

@@ -1,16 +1,20 @@
 """Weights: how strong an edge is when it is first written, and as it grows older.
 
 w = σ(α·sim + β·type_prior + γ·evidence + δ·freshness). The edge keeps each part, so that its weight
-can be explained, aged or learned again. Unknown parts are left out. `PathScoring` scores whole
-paths by their edges (source documents 000 and 002).
+can be explained, aged or learned again. Unknown parts are left out. `Weighting` has the parameters,
+shipped or learned (`weight_config` of source document 002). `PathScoring` scores whole paths by
+their edges (source documents 000 and 002).
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 
+from hades.domain.graph import Belief
 from hades.errors import InvalidInput
 
 COEFFICIENTS: Mapping[str, float] = {
@@ -82,22 +86,111 @@ def initial_weight(
     return Weight(weight_of(components), components)
 
 
-def aged_weight(relation: str, weight: float, parts: Mapping[str, float], days: float) -> Weight:
-    """Return the weight of an edge `days` after it was stated: freshness = exp(−age/τ).
-
-    An edge without freshness, such as a told edge, keeps its weight.
-    """
-    if "freshness" not in parts:
-        return Weight(weight, parts)
-    fresh = math.exp(-max(0.0, days) / TAU_DAYS.get(relation, TAU_DAYS_OTHERWISE))
-    parts = {**parts, "freshness": round(parts["freshness"] * fresh, _DECIMALS)}
-    return Weight(weight_of(parts), parts)
-
-
-def weight_of(components: Mapping[str, float]) -> float:
+def weight_of(components: Mapping[str, float], of: Mapping[str, float] = COEFFICIENTS) -> float:
     """Return the weight of these parts; a missing part adds nothing."""
-    total = sum(of * components.get(name, 0.0) for name, of in COEFFICIENTS.items())
+    total = sum(factor * components.get(name, 0.0) for name, factor in of.items())
     return round(1 / (1 + math.exp(-total)), _DECIMALS)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighting:
+    """The parameters of edge weights and of path scores."""
+
+    coefficients: Mapping[str, float] = field(default_factory=lambda: COEFFICIENTS)
+    priors: Mapping[str, float] = field(default_factory=lambda: TYPE_PRIORS)
+    tau_days: Mapping[str, float] = field(default_factory=lambda: TAU_DAYS)
+    boosts: Mapping[str, float] = field(default_factory=dict)
+    """The factor of a relation whose weight has no parts (mentions, told edges); 1 if missing."""
+    beliefs: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Beta(a, b) of a relation whose edges have no belief of their own, where it was learned."""
+    snapshot: int = field(default=0, compare=False)
+    """The number of the weight snapshot; 0: the shipped parameters."""
+
+    def prior(self, relation: str) -> float:
+        """Return how much a relation says by itself."""
+        return self.priors.get(relation, TYPE_PRIOR_OTHERWISE)
+
+    def aged(self, relation: str, weight: float, parts: Mapping[str, float], days: float) -> Weight:
+        """Return the weight of an edge `days` after it was stated: freshness = exp(−age/τ).
+
+        An edge without freshness, such as a told edge, keeps its weight.
+        """
+        if "freshness" not in parts:
+            return Weight(weight, parts)
+        fresh = math.exp(-max(0.0, days) / self.tau_days.get(relation, TAU_DAYS_OTHERWISE))
+        learned = self.prior(relation) - SHIPPED.prior(relation)
+        parts = {
+            **parts,
+            "type_prior": round(parts.get("type_prior", 0.0) + learned, _DECIMALS),
+            "freshness": round(parts["freshness"] * fresh, _DECIMALS),
+        }
+        return Weight(weight_of(parts, self.coefficients), parts)
+
+    def shift(self, relation: str) -> float:
+        """Return what learning adds to the logit of a new edge's weight, apart from its own parts.
+
+        Walks follow stored weights, whose similarity and evidence are not known there.
+        """
+        old, new = SHIPPED.coefficients, self.coefficients
+        prior = new["type_prior"] * self.prior(relation)
+        shipped = old["type_prior"] * SHIPPED.prior(relation)
+        return prior - shipped + FRESHNESS * (new["freshness"] - old["freshness"])
+
+    def boost(self, relations: Iterable[str]) -> float:
+        """Return the factor of a path's score: the product of the boosts of its steps."""
+        return math.prod(self.boosts.get(relation, 1.0) for relation in relations)
+
+    def belief(self, relation: str, otherwise: Belief) -> Belief:
+        """Return the belief of an edge of a relation that has none of its own."""
+        learned = self.beliefs.get(relation)
+        return otherwise if learned is None else Belief(*learned)
+
+    def parameters(self) -> dict[str, float]:
+        """Return every parameter by name: `prior cites`, `coefficient sim`, `boost mentions` …"""
+        named = {
+            "coefficient": self.coefficients,
+            "prior": self.priors,
+            "tau_days": self.tau_days,
+            "boost": self.boosts,
+            "belief": {relation: a / (a + b) for relation, (a, b) in self.beliefs.items()},
+        }
+        return {
+            f"{group} {name}": round(value, _DECIMALS)
+            for group, values in named.items()
+            for name, value in sorted(values.items())
+        }
+
+    def as_json(self) -> str:
+        """Return the whole configuration as JSON."""
+        config = asdict(self)
+        del config["snapshot"]
+        return json.dumps(config, sort_keys=True)
+
+
+SHIPPED = Weighting()
+_SHIFT_AT_MOST = 20.0
+"""A parameter of a stored configuration that is further from 0 is refused; learning stays within
+bounds that are much narrower (see `hades.lifecycle.learning`)."""
+
+
+@lru_cache(maxsize=64)
+def read_weighting(text: str, snapshot: int = 0) -> Weighting:
+    """Return the configuration of `Weighting.as_json`; raise ValueError if it cannot be used."""
+    config = json.loads(text)
+    groups = {name: dict(config[name]) for name in ("coefficients", "priors", "boosts")}
+    taus, pairs = dict(config["tau_days"]), dict(config["beliefs"])
+    beliefs = {relation: (float(a), float(b)) for relation, (a, b) in pairs.items()}
+    numbers = [float(value) for values in groups.values() for value in values.values()]
+    positive = [*map(float, taus.values()), *(value for pair in beliefs.values() for value in pair)]
+    shares = [float(value) for value in groups["boosts"].values()]
+    if (
+        set(groups["coefficients"]) != set(COEFFICIENTS)
+        or not all(abs(number) <= _SHIFT_AT_MOST for number in numbers)
+        or not all(0 < number < math.inf for number in positive)
+        or not all(0 < share <= 1 for share in shares)
+    ):
+        raise ValueError("a parameter of the weights is out of range")
+    return Weighting(**groups, tau_days=taus, beliefs=beliefs, snapshot=snapshot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +223,10 @@ class PathScoring:
             raise InvalidInput("The demotion of hubs is 0 or more.")
         if not 0 < self.epsilon <= 1:
             raise InvalidInput("Epsilon is above 0 and at most 1.")
+
+    def learned(self, weights: Weighting) -> PathScoring:
+        """Return this scoring with learned boosts, where it has none of its own."""
+        return replace(self, boosts={**weights.boosts, **self.boosts})
 
     def score(
         self, relations: Sequence[str], weights: Sequence[float], degrees: Iterable[int] = ()

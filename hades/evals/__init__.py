@@ -11,6 +11,8 @@ from hades.evals.answers import measure_answers as measure_answers
 from hades.evals.by_type import ByType as ByType
 from hades.evals.everyday import measure_everyday as measure_everyday
 from hades.evals.everyday import measure_sessions as measure_sessions
+from hades.evals.ladder import Ladder as Ladder
+from hades.evals.ladder import measure_ladder as measure_ladder
 from hades.evals.measure import Measured as Measured
 from hades.evals.measure import Scores as Scores
 from hades.evals.measure import measure as measure

@@ -89,7 +89,7 @@ def open_set(
             f"The folder {folder} cannot be made ({error.strerror}): set HADES_CACHE."
         ) from error
     with open_memory(folder / "set.hades", actor="evals", encoder=encoder) as memory:
-        memory._store.uses.counts = False
+        memory._store.uses.counts, memory._store.query_log.kept = False, 0
         index = _ready(memory, eval_set, folder, triples, on_progress)
         id_of = _turn_of(memory, eval_set) if eval_set.kind == "turns" else _passage_of
         yield OpenSet(memory, id_of, index, sum(1 for _ in read_rows(eval_set.corpus)))

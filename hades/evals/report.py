@@ -8,6 +8,8 @@ from pathlib import Path
 
 from hades.errors import Unavailable
 from hades.evals.by_type import ByType, cell
+from hades.evals.chart import to_svg
+from hades.evals.ladder import Ladder
 from hades.evals.measure import METRICS, Measured, Scores
 
 Table = list[list[str]]
@@ -15,25 +17,37 @@ Table = list[list[str]]
 _UNKNOWN = "–"
 
 
-def write_report(measured: Measured | ByType, folder: Path) -> list[Path]:
-    """Write `NAME.md` and `NAME.json` into a folder, made if needed; return their paths."""
-    page, data = (folder / f"{measured.dataset}.{kind}" for kind in ("md", "json"))
+def write_report(measured: Measured | ByType | Ladder, folder: Path) -> list[Path]:
+    """Write `NAME.md` and `NAME.json` into a folder, made if needed; return their paths.
+
+    A ladder is called `NAME-ladder`, and its picture is `NAME-ladder.svg`.
+    """
+    name = measured.dataset
+    texts = {}
+    if isinstance(measured, Ladder):
+        name = f"{name}-ladder"
+        texts["svg"] = to_svg(measured)
+    texts["md"] = to_markdown(measured)
+    texts["json"] = json.dumps(measured.plain(), indent=2) + "\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        page.write_text(to_markdown(measured), encoding="utf-8")
-        data.write_text(json.dumps(measured.plain(), indent=2) + "\n", encoding="utf-8")
+        for kind, text in texts.items():
+            (folder / f"{name}.{kind}").write_text(text, encoding="utf-8")
     except OSError as error:
         raise Unavailable(f"The report in {folder} cannot be written: {error}.") from error
-    return [page, data]
+    return [folder / f"{name}.{kind}" for kind in texts]
 
 
-def to_markdown(measured: Measured | ByType) -> str:
+def to_markdown(measured: Measured | ByType | Ladder) -> str:
     """Return the Markdown page: what was measured, and the ladder or the tables by type."""
     lines = [f"# {measured.dataset}\n"]
     if isinstance(measured, ByType):
         lines.append("Shares in per cent.")
         for name, table in type_tables(measured).items():
             lines += [f"\n## {name}\n", *_markdown(table)]
+    elif isinstance(measured, Ladder):
+        lines += [f"{sentence}\n" for sentence in measured.sentences()]
+        lines += [*_markdown(measured.table()), f"\n![ladder]({measured.dataset}-ladder.svg)"]
     else:
         first, *wrong = measured.sentences()
         lines.append(

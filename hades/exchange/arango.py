@@ -1,106 +1,287 @@
-"""Files for arangoimport: one JSON-lines file per collection, and a script that loads them.
+"""Files for ArangoDB: one JSON-lines file per collection, a script that loads them, and create.js.
 
-The collections are those of the HADES_KG graph: papers_raw (texts, not traversed), entities (with
-topics), clusters, relations, cluster_edges, and collections that only a running system fills, which
-are written empty so that they exist.
+The collections are those of the HADES_KG graph (source document 002): papers_raw (texts, not
+traversed), entities (with papers and other topics), clusters, relations and cluster_edges, and
+collections that only a running system fills, which are written empty so that they exist. `chunks`
+and `mentions` are added, so that passages are part of the graph.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from hades.domain.graph import Edge, Node
+from hades.domain.graph import Node
+from hades.domain.hierarchy import Cluster
 from hades.domain.plain import plain
-from hades.exchange.snapshot import GraphSnapshot
+from hades.exchange.snapshot import PAPER, ExportedEdge, ExportedNode, GraphSnapshot
 
+DATABASE = "arxiv_repository"
 DOCUMENTS = (
     "papers_raw",
     "entities",
+    "chunks",
     "clusters",
     "bridge_cache",
     "weight_config",
     "query_logs",
     "cluster_membership_journal",
 )
-EDGES = ("relations", "cluster_edges")
+EDGES = ("relations", "mentions", "cluster_edges")
+_COLLECTIONS = {"chunk": "chunks", "cluster": "clusters"}
+"""The collections of nodes that are no entities."""
 
 
 def write(graph: GraphSnapshot, folder: Path) -> None:
-    """Write a JSON-lines file for every collection, and `import.sh`, into an existing folder."""
-    nodes = list(graph.nodes())
-    keys = {
-        exported.node: f"{exported.node.kind[0]}_{place}"
-        for place, exported in enumerate(nodes, start=1)
-    }
-    out_degree = Counter(edge.source for edge in graph.edges)
-    files: dict[str, Iterable[dict[str, Any]]] = dict.fromkeys((*DOCUMENTS, *EDGES), ())
-    files["papers_raw"] = (
-        {"_key": keys[Node("topic", state.topic)], "name": state.topic, **plain(state)}
-        for state in graph.states
-    )
-    files["entities"] = (
-        {
-            "_key": keys[exported.node],
-            "name": exported.node.name,
-            "name_lower": exported.node.name.lower(),
-            "type": exported.kind,
-            "aliases": list(exported.other_names),
-            "summary": "",
-            "layer": 0,
-            "cluster_id": None,
-            "prev_cluster_id": None,
-            "deg_out": out_degree[exported.node],
+    """Write the collections, `import.sh` and `create.js` into an existing folder."""
+    with ExitStack() as stack:
+        files: dict[str, TextIO] = {
+            name: stack.enter_context(
+                (folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="\n")
+            )
+            for name in (*DOCUMENTS, *EDGES)
         }
-        for exported in nodes
+        for name, row in _rows(graph):
+            files[name].write(json.dumps(row, ensure_ascii=False) + "\n")
+    (folder / "import.sh").write_text(_SCRIPT, encoding="utf-8")
+    (folder / "create.js").write_text(
+        _CREATE.replace("DIMENSIONS", str(graph.dimensions if graph.embeddings else 0)),
+        encoding="utf-8",
     )
-    files["relations"] = (
-        _relation(edge, f"r_{edge.id}" if edge.id > 0 else f"s_{number}", keys)
-        for number, edge in enumerate(graph.edges)
-    )
-    for name, rows in files.items():
-        with (folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="\n") as file:
-            for row in rows:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    (folder / "import.sh").write_text(_script(), encoding="utf-8")
 
 
-def _relation(edge: Edge, key: str, keys: dict[Node, str]) -> dict[str, Any]:
-    provenance = edge.provenance
+def _rows(graph: GraphSnapshot) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each document with the name of its collection."""
+    keys = _Keys(graph)
+    for node in graph.nodes():
+        if node.state:
+            yield "papers_raw", _raw(node, keys)
+        if node.chunk:
+            yield "chunks", _chunk(node, keys)
+        elif node.cluster:
+            yield "clusters", _cluster(node.cluster, graph)
+        elif not (node.state and keys.is_paper(node.node)):  # the paper is an entity of its title
+            yield "entities", _entity(node, keys)
+    for number, exported in enumerate(graph.edges(), start=1):
+        kinds = exported.edge.source.kind, exported.edge.target.kind
+        of_cluster, name = "cluster" in kinds, "mentions" if kinds[0] == "chunk" else "relations"
+        row = _edge(exported, f"{'c' if of_cluster else name[0]}_{number}", keys)
+        if row["_from"] != row["_to"]:
+            yield "cluster_edges" if of_cluster else name, row
+    for entry in graph.clusters.journal():
+        if entry["chunk"]:
+            entry["chunk"] = keys.id(Node("chunk", entry["chunk"]))
+        yield "cluster_membership_journal", entry
+
+
+class _Keys:
+    """The `_key` and `_id` of nodes. They stay the same from one export to the next."""
+
+    def __init__(self, graph: GraphSnapshot) -> None:
+        self._graph = graph
+        self._others: dict[Node, str] = {}
+
+    def is_paper(self, node: Node) -> bool:
+        """Return whether a topic is a paper whose title is an entity: both are one document."""
+        row = self._graph.topics.get(node.name) if node.kind == "topic" else None
+        return bool(row and row.kind == PAPER and self._graph.subject_of(node.name))
+
+    def key(self, node: Node) -> str:
+        """Return the key of a node: `e_12`, `t_3`, or `c_3_0` for the first chunk of `t_3`."""
+        if node.kind == "chunk":
+            topic, _, ordinal = node.name.rpartition("#")
+            row = self._graph.topics.get(topic.rpartition("@")[0])
+            return f"c_{row.id}_{ordinal}" if row else self._other(node)
+        if node.kind == "cluster":
+            return node.name
+        if self.is_paper(node):
+            node = self._graph.subject_of(node.name) or node
+        number = self._graph.number_of(node)
+        return self._other(node) if number is None else f"{node.kind[0]}_{number}"
+
+    def id(self, node: Node) -> str:
+        """Return the id of a node, with its collection."""
+        return f"{_COLLECTIONS.get(node.kind, 'entities')}/{self.key(node)}"
+
+    def raw(self, topic: str) -> str | None:
+        """Return the id of the raw record of a topic, or None."""
+        row = self._graph.topics.get(topic)
+        return f"papers_raw/t_{row.id}" if row else None
+
+    def _other(self, node: Node) -> str:
+        return self._others.setdefault(node, f"x_{len(self._others) + 1}")
+
+
+def _raw(node: ExportedNode, keys: _Keys) -> dict[str, Any]:
+    """Return the text and metadata of a topic."""
+    state = node.state
+    return {
+        "_key": f"t_{node.number}",
+        "name": node.node.name,
+        "entity": keys.id(node.node),
+        "type": node.kind,
+        **plain(state),
+    }
+
+
+def _chunk(node: ExportedNode, keys: _Keys) -> dict[str, Any]:
+    chunk = node.chunk
+    assert chunk is not None
+    return {
+        "_key": keys.key(node.node),
+        "name": chunk.id,
+        "doc": keys.raw(chunk.topic),
+        "span": [chunk.start, chunk.end],
+        "heading": chunk.heading,
+        "text": chunk.text,
+        "cluster_id": node.place.cluster_id,
+        "prev_cluster_id": node.place.prev_cluster_id,
+        **({} if node.embedding is None else {"embedding": node.embedding}),
+    }
+
+
+def _cluster(cluster: Cluster, graph: GraphSnapshot) -> dict[str, Any]:
+    hierarchy, centroid = graph.clusters.hierarchy, graph.clusters.centroids.get(cluster.id)
+    return {
+        "_key": cluster.id,
+        "level": cluster.level,
+        "label": cluster.label,
+        "summary": cluster.summary,
+        "size": cluster.size,
+        "parent": cluster.parent,
+        "centroid": None if centroid is None else centroid.astype(float).round(6).tolist(),
+        "centroid_version": f"v{hierarchy.id}" if hierarchy else None,
+        "cluster_params": graph.clusters.parameters,
+    }
+
+
+def _entity(node: ExportedNode, keys: _Keys) -> dict[str, Any]:
+    return {
+        "_key": keys.key(node.node),
+        "name": node.node.name,
+        "name_lower": node.node.name.lower(),
+        "type": node.kind,
+        "aliases": list(node.other_names),
+        "summary": node.summary,
+        "layer": node.layer,
+        "cluster_id": node.place.cluster_id,
+        "prev_cluster_id": node.place.prev_cluster_id,
+        "deg_out": node.out_degree,
+        **({} if node.embedding is None else {"embedding": node.embedding}),
+    }
+
+
+def _edge(exported: ExportedEdge, key: str, keys: _Keys) -> dict[str, Any]:
+    edge = exported.edge
+    if edge.id:
+        key = f"r_{edge.id}" if edge.id > 0 else f"s_{-edge.id}"
+    source = edge.provenance
     return {
         "_key": key,
-        "_from": f"entities/{keys[edge.source]}",
-        "_to": f"entities/{keys[edge.target]}",
+        "_from": keys.id(edge.source),
+        "_to": keys.id(edge.target),
         "type": edge.relation,
         "weight": edge.weight,
         "weight_components": dict(edge.components),
-        "layer_bridge": False,
+        "layer_bridge": exported.layer_bridge,
+        "sim": exported.sim,
         "created": plain(edge.recorded_at),
         "valid_from": plain(edge.valid_from),
         "valid_to": plain(edge.valid_to),
         "evidence": edge.evidence,
-        "provenance": {"doc": provenance.chunk, "span": [provenance.start, provenance.end]}
-        if provenance
+        "provenance": {
+            "doc": keys.raw(source.chunk.rpartition("@")[0]),
+            "chunk": keys.id(Node("chunk", source.chunk)),
+            "span": [source.start, source.end],
+        }
+        if source
         else None,
+        **exported.facts,
     }
 
 
-def _script() -> str:
-    lines = [
+_SCRIPT = "\n".join(
+    [
         "#!/bin/sh",
-        "# Loads this folder into ArangoDB. Pass server options through, for instance:",
+        "# Loads this folder into ArangoDB and creates the graph HADES_KG with its indexes. Pass",
+        "# server options through, for instance:",
         "#   sh import.sh --server.endpoint tcp://127.0.0.1:8529 --server.username root",
         "set -eu",
         'cd "$(dirname "$0")"',
-    ]
-    for name in DOCUMENTS + EDGES:
-        kind = "edge" if name in EDGES else "document"
-        lines.append(
-            f"arangoimport --server.database arxiv_repository --create-database true "
-            f"--collection {name} --create-collection true --create-collection-type {kind} "
+        *(
+            f"arangoimport --server.database {DATABASE} --create-database true "
+            f"--collection {name} --create-collection true "
+            f"--create-collection-type {'edge' if name in EDGES else 'document'} "
             f'--type jsonl --on-duplicate replace --file {name}.jsonl "$@"'
-        )
-    return "\n".join(lines) + "\n"
+            for name in (*DOCUMENTS, *EDGES)
+        ),
+        f'arangosh --server.database {DATABASE} --javascript.execute create.js "$@"\n',
+    ]
+)
+
+_CREATE = """\
+// Creates the graph HADES_KG, its collections, indexes and search view, as far as they are missing.
+// Run it with arangosh in the target database; import.sh does.
+'use strict';
+const db = require('@arangodb').db;
+const graphs = require('@arangodb/general-graph');
+const graphName = 'HADES_KG';
+
+for (const name of ['papers_raw', 'entities', 'chunks', 'clusters', 'bridge_cache',
+                    'weight_config', 'query_logs', 'cluster_membership_journal']) {
+  if (!db._collection(name)) db._createDocumentCollection(name);
+}
+for (const name of ['relations', 'mentions', 'cluster_edges']) {
+  if (!db._collection(name)) db._createEdgeCollection(name);
+}
+
+// papers_raw is not part of the graph: papers are entities of type "paper".
+if (!graphs._exists(graphName)) {
+  graphs._create(graphName, [
+    { collection: 'relations', from: ['entities'], to: ['entities', 'chunks'] },
+    { collection: 'mentions', from: ['chunks'], to: ['entities'] },
+    { collection: 'cluster_edges', from: ['entities', 'chunks', 'clusters'], to: ['clusters'] },
+  ]);
+}
+
+const persistent = (name, fields, options) =>
+  db._collection(name).ensureIndex({ type: 'persistent', fields, ...options });
+for (const field of ['type', 'layer', 'cluster_id', 'deg_out']) persistent('entities', [field]);
+persistent('entities', ['name_lower', 'type'], { sparse: true });
+for (const field of ['type', 'layer_bridge']) persistent('relations', [field]);
+for (const field of ['level', 'centroid_version']) persistent('clusters', [field]);
+persistent('chunks', ['doc']);
+
+if (!db._view('entities_view')) {
+  const fields = (names) =>
+    Object.fromEntries(names.map((name) => [name, { analyzers: ['text_en'] }]));
+  db._createView('entities_view', 'arangosearch', {
+    links: {
+      entities: { fields: fields(['name', 'aliases', 'summary']) },
+      chunks: { fields: fields(['heading', 'text']) },
+      papers_raw: { fields: fields(['name']) },
+    },
+  });
+}
+
+// Vector indexes need ArangoDB 3.12.4 or later with --experimental-vector-index.
+const dimension = DIMENSIONS;
+if (dimension) {
+  for (const name of ['entities', 'chunks']) {
+    const count = db._query('RETURN LENGTH(FOR d IN @@name FILTER d.embedding != null RETURN 1)',
+                            { '@name': name }).next();
+    if (!count) continue;
+    try {
+      db._collection(name).ensureIndex({
+        type: 'vector', fields: ['embedding'], sparse: true,
+        params: { metric: 'cosine', dimension, nLists: Math.max(1, Math.ceil(Math.sqrt(count))) },
+      });
+    } catch (error) {
+      print(`No vector index on ${name}: ${error.errorMessage || error}`);
+    }
+  }
+}
+"""

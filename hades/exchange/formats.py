@@ -24,6 +24,16 @@ GRAPH_FOLDERS: dict[str, Callable[[GraphSnapshot, Path], None]] = {
 FORMATS = ("jsonl", *GRAPH_FILES, *GRAPH_FOLDERS)
 
 
+def check(format: str, *, embeddings: bool) -> None:
+    """Raise InvalidInput if there is no such format, or if it cannot hold embeddings."""
+    if format not in FORMATS:
+        raise InvalidInput(f"There is no format {format!r}: {', '.join(FORMATS)}.")
+    if embeddings and format == "graphml":
+        raise InvalidInput(
+            "GraphML cannot hold embeddings: use node-link, arango or neo4j, or leave them out."
+        )
+
+
 @contextmanager
 def new_file(path: Path) -> Iterator[TextIO]:
     """Yield a text file that appears at `path`, which must be free, only if the block succeeds."""

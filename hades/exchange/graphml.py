@@ -4,19 +4,36 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TextIO
+from typing import Any, TextIO
 
 from hades.domain.plain import plain
-from hades.exchange.snapshot import GraphSnapshot
+from hades.exchange.snapshot import ExportedEdge, ExportedNode, GraphSnapshot
 
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 """Characters XML 1.0 cannot hold; they become the replacement character."""
 
 _KEYS = {
-    "node": {"kind": "string", "name": "string", "text": "string", "aliases": "string"},
+    "node": {
+        "type": "string",
+        "kind": "string",
+        "name": "string",
+        "text": "string",
+        "aliases": "string",
+        "summary": "string",
+        "frequency": "int",
+        "deg_out": "int",
+        "layer": "int",
+        "cluster_id": "string",
+        "prev_cluster_id": "string",
+    },
     "edge": {
+        "number": "long",
         "relation": "string",
         "weight": "double",
+        "sim": "double",
+        "layer_bridge": "boolean",
+        "count": "int",
+        "positions": "string",
         "evidence": "string",
         "valid_from": "string",
         "valid_to": "string",
@@ -34,26 +51,52 @@ def write(graph: GraphSnapshot, file: TextIO) -> None:
             file.write(f'<key {key} attr.name="{name}" attr.type="{kind}"/>\n')
     file.write('<graph id="HADES_KG" edgedefault="directed">\n')
     for node in graph.nodes():
-        file.write(f'<node id="{_clean(node.id)}">')
-        _data(file, "node", "kind", node.kind)
-        _data(file, "node", "name", node.node.name)
-        _data(file, "node", "text", node.text)
-        _data(file, "node", "aliases", "; ".join(node.other_names))
-        file.write("</node>\n")
-    ids = graph.ids()
-    for edge in graph.edges:
-        source, target = _clean(ids[edge.source]), _clean(ids[edge.target])
-        file.write(f'<edge id="e{edge.id}" source="{source}" target="{target}">')
-        for name in _KEYS["edge"]:
-            value = plain(getattr(edge, name))
-            _data(file, "edge", name, None if value is None else str(value))
-        file.write("</edge>\n")
+        file.write(f'<node id="{_clean(node.id)}">{_data("node", _of_node(node))}</node>\n')
+    for number, exported in enumerate(graph.edges(), start=1):
+        source, target = (graph.id_of(end) for end in (exported.edge.source, exported.edge.target))
+        ends = f'source="{_clean(source)}" target="{_clean(target)}"'
+        file.write(f'<edge id="e{number}" {ends}>{_data("edge", _of_edge(exported))}</edge>\n')
     file.write("</graph>\n</graphml>\n")
 
 
-def _data(file: TextIO, domain: str, name: str, value: str | None) -> None:
-    if value:
-        file.write(f'<data key="{domain}_{name}">{_clean(value)}</data>')
+def _of_node(node: ExportedNode) -> dict[str, Any]:
+    return {
+        "type": node.node.kind,
+        "kind": node.kind,
+        "name": node.cluster.label if node.cluster else node.node.name,
+        "text": node.text or None,
+        "aliases": "; ".join(node.other_names) or None,
+        "summary": node.summary or None,
+        "frequency": node.entity.frequency if node.entity else None,
+        "deg_out": None if node.chunk or node.cluster else node.out_degree,
+        "layer": node.layer,
+        "cluster_id": node.place.cluster_id,
+        "prev_cluster_id": node.place.prev_cluster_id,
+    }
+
+
+def _of_edge(exported: ExportedEdge) -> dict[str, Any]:
+    edge = exported.edge
+    return {
+        "number": edge.id or None,
+        "relation": edge.relation,
+        "weight": edge.weight,
+        "sim": exported.sim,
+        "layer_bridge": str(exported.layer_bridge).lower(),
+        "count": exported.facts.get("count"),
+        "positions": " ".join(map(str, exported.facts.get("positions", ()))) or None,
+        "evidence": edge.evidence or None,
+        "valid_from": plain(edge.valid_from),
+        "valid_to": plain(edge.valid_to),
+    }
+
+
+def _data(domain: str, values: dict[str, Any]) -> str:
+    return "".join(
+        f'<data key="{domain}_{name}">{_clean(str(value))}</data>'
+        for name, value in values.items()
+        if value is not None
+    )
 
 
 def _clean(text: str) -> str:

@@ -3,7 +3,8 @@
 Chunks are `{"id", "type": "chunk", "metadata": {"text", "file_path", …}}`, entities
 `{"id", "type": "entity", "entity_type", "metadata": {"canonical_name", "aliases", …}}`,
 edges `{"source", "target", "type", "metadata"}`. Topics are nodes of type `topic` with
-their content in the metadata.
+their content in the metadata. An edge that is `derived` follows from the texts: an import leaves it
+out, because it reads the texts again.
 """
 
 from __future__ import annotations
@@ -12,76 +13,90 @@ import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from hades.domain.graph import Node
 from hades.domain.plain import plain
 from hades.domain.topics import State
 from hades.errors import InvalidInput
-from hades.exchange.snapshot import GraphSnapshot
+
+if TYPE_CHECKING:
+    from hades.exchange.snapshot import ExportedEdge, ExportedNode, GraphSnapshot
 
 _STATE_FIELDS = ("tags", "confidence", "importance", "valid_from")
 _OF_A_TEXT = ("text", *(column.name for column in fields(State)))
 _EDGE_FIELDS = ("strength", "evidence", "valid_from", "valid_to")
-_OF_AN_EDGE = ("source", "target", "key", "type", "weight", "metadata")
+_OF_AN_EDGE = (
+    *("source", "target", "key", "type", "weight", "derived", "sim", "layer_bridge", "metadata"),
+)
 """Fields that are read by name; all others become metadata."""
 
 
 def write(graph: GraphSnapshot, file: TextIO) -> None:
-    """Write the graph as one JSON object."""
-    ids = graph.ids()
-    json.dump(
-        {
-            "directed": True,
-            "multigraph": True,
-            "graph": {"name": "HADES_KG"},
-            "nodes": list(_nodes(graph, ids)),
-            "edges": [_edge(edge, ids) for edge in graph.edges],
-        },
-        file,
-        ensure_ascii=False,
-        indent=1,
-    )
+    """Write the graph as one JSON object, a node or an edge per line."""
+    file.write('{"directed": true, "multigraph": true, "graph": {"name": "HADES_KG"},\n')
+    _write_list(file, "nodes", (_node(node) for node in graph.nodes()))
+    file.write(",\n")
+    _write_list(file, "edges", (_edge(graph, exported) for exported in graph.edges()))
+    file.write("}\n")
 
 
-def _nodes(graph: GraphSnapshot, ids: dict[Node, str]) -> Iterator[dict[str, Any]]:
-    left = dict(ids)
-    for state in graph.states:
-        node = left.pop(Node("topic", state.topic))
-        yield {"id": node, "type": "topic", "name": state.topic, "metadata": plain(state)}
-    for chunk in graph.chunks:
+def _write_list(file: TextIO, name: str, items: Iterator[dict[str, Any]]) -> None:
+    file.write(f'"{name}": [')
+    for number, item in enumerate(items):
+        file.write(("," if number else "") + "\n" + json.dumps(item, ensure_ascii=False))
+    file.write("\n]")
+
+
+def _node(node: ExportedNode) -> dict[str, Any]:
+    about: dict[str, Any] = {"id": node.id, "type": node.node.kind, "name": node.node.name}
+    metadata: dict[str, Any] = {}
+    if node.state:
+        about["kind"] = node.kind
+        metadata = plain(node.state)
+    elif node.chunk:
         metadata = {
-            "text": chunk.text,
-            "file_path": chunk.topic,
-            "chunk_index": chunk.ordinal,
-            "heading": chunk.heading,
+            "text": node.chunk.text,
+            "file_path": node.chunk.topic,
+            "chunk_index": node.chunk.ordinal,
+            "heading": node.chunk.heading,
         }
-        node = left.pop(Node("chunk", chunk.id))
-        yield {"id": node, "type": "chunk", "name": chunk.id, "metadata": metadata}
-    for entity in graph.entities:
-        yield {
-            "id": left.pop(Node("entity", entity.name)),
-            "type": "entity",
-            "entity_type": entity.kind.upper(),
-            "name": entity.name,
-            "metadata": {
-                "canonical_name": entity.name,
-                "aliases": [*entity.aliases, *entity.merged],
-                "frequency": entity.frequency,
-            },
+    elif node.entity:
+        about["entity_type"] = node.kind.upper()
+        metadata = {
+            "canonical_name": node.node.name,
+            "aliases": list(node.other_names),
+            "frequency": node.entity.frequency,
+            "summary": node.summary,
+            "deg_out": node.out_degree,
         }
-    for end, node in left.items():
-        yield {"id": node, "type": end.kind, "name": end.name, "metadata": {}}
+    elif node.cluster:
+        metadata = {
+            "label": node.cluster.label,
+            "summary": node.summary,
+            "level": node.layer,
+            "size": node.cluster.size,
+        }
+    if node.place.cluster_id:
+        about["cluster_id"] = node.place.cluster_id
+        about["prev_cluster_id"] = node.place.prev_cluster_id
+    if node.embedding is not None:
+        about["embedding"] = node.embedding
+    return {**about, "metadata": metadata}
 
 
-def _edge(edge: Any, ids: dict[Node, str]) -> dict[str, Any]:
+def _edge(graph: GraphSnapshot, exported: ExportedEdge) -> dict[str, Any]:
+    edge = exported.edge
     return {
-        "source": ids[edge.source],
-        "target": ids[edge.target],
-        "key": edge.id,
+        "source": graph.id_of(edge.source),
+        "target": graph.id_of(edge.target),
+        "key": edge.id or edge.relation,
         "type": edge.relation,
+        "derived": exported.derived,
+        "sim": exported.sim,
+        "layer_bridge": exported.layer_bridge,
         "metadata": {
             **edge.metadata,
+            **exported.facts,
             "strength": edge.weight,
             "evidence": edge.evidence,
             "valid_from": plain(edge.valid_from),
@@ -126,7 +141,8 @@ def read(path: Path) -> Read:
             raise InvalidInput(f"{path}: node {number} lacks {error}.") from error
     for number, edge in enumerate(links):
         try:
-            result.edges.append(_take_edge(edge, names))
+            if edge.get("derived") is not True:
+                result.edges.append(_take_edge(edge, names))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise InvalidInput(f"{path}: edge {number} is wrong or lacks {error}.") from error
     return result
@@ -135,6 +151,8 @@ def read(path: Path) -> Read:
 def _take_node(result: Read, node: dict[str, Any]) -> str:
     metadata = node.get("metadata") or {}
     kind = node.get("type", "entity")
+    if kind == "cluster" and str(node["id"]).startswith("cluster:"):
+        return str(node["id"])  # `organise` makes clusters again
     if kind in ("topic", "chunk"):
         name = str(node.get("name") or node["id"])
         if kind == "chunk" and metadata.get("file_path") in result.texts:

@@ -1,70 +1,465 @@
-"""Snapshot: the graph as of one moment, which all graph formats are written from."""
+"""Snapshot: the graph as of one moment, which all graph formats are written from.
+
+It is read from the store in parts. Only names, numbers and the pairs of `related_to` are held in
+memory, not texts, vectors or edges. Use it inside a snapshot of the store.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
 from hashlib import blake2b
+from itertools import islice
+from typing import Any, TypeVar
 
-from hades.domain.graph import Edge, Entity, Node
+import numpy as np
+
+from hades.domain.graph import Edge, Entity, Node, NodeKind, row_of
+from hades.domain.hierarchy import MEMBER_OF, SIBLING, SUBTOPIC_OF, Cluster, cluster_name
+from hades.domain.times import AsOf, from_micros
 from hades.domain.topics import Chunk, State
+from hades.exchange.clusters import NOWHERE, Clusters, Placement
+from hades.exchange.mentions import CoOccurrence, CountedMention, counted_mentions
+from hades.graph.arrays import Floats32
 from hades.language.names import name_key
+from hades.language.words import starts_at, word_places
+from hades.store.edge_pages import FIRST, edge_place, edges_after
+from hades.store.graph_rows import SubjectRow
+from hades.store.records import EdgeFilter, TopicFilter
+from hades.store.store import Store
 
+MENTIONS, RELATED_TO, PART_OF, ABOUT = "mentions", "related_to", "part_of", "about"
+PAPER = "paper"
+PAGE = 500
+"""Rows that are read together."""
+EDGES_PAGE = 5_000
+ENTITIES_PAGE = 50_000
+"""A page of entities reads which names of the whole space mean the same, so it is a large one."""
 _MARK_BYTES = 4
+_DECIMALS = 4
+Item = TypeVar("Item")
+Times = tuple[datetime, datetime | None, datetime]
+"""valid_from, valid_to and recorded_at."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportedNode:
-    """A node as graph formats write it."""
+    """A node; at most one of `state`, `chunk`, `entity` and `cluster` is set."""
 
     id: str
     node: Node
     kind: str
-    """`topic`, `chunk`, or the kind of an entity."""
-    other_names: tuple[str, ...]
-    text: str
+    """The kind of an entity or a topic, or `chunk`."""
+    number: int = 0
+    """The number of the topic, chunk or entity in the store; 0 if it is not there any more."""
+    state: State | None = None
+    chunk: Chunk | None = None
+    entity: Entity | None = None
+    out_degree: int = 0
+    embedding: list[float] | None = None
+    cluster: Cluster | None = None
+    place: Placement = NOWHERE
+    """Where a chunk, or the passage that stands for a topic or entity, is in the hierarchy."""
+
+    @property
+    def text(self) -> str:
+        """The content of a topic or chunk, "" for others."""
+        return self.state.content if self.state else self.chunk.text if self.chunk else ""
+
+    @property
+    def other_names(self) -> tuple[str, ...]:
+        """The aliases of an entity and the names merged into it."""
+        return (*self.entity.aliases, *self.entity.merged) if self.entity else ()
+
+    @property
+    def summary(self) -> str:
+        """The summary of an entity or a cluster."""
+        described = self.entity or self.cluster
+        return described.summary if described else ""
+
+    @property
+    def layer(self) -> int:
+        """The level of a cluster, 0 for other nodes."""
+        return self.cluster.level if self.cluster else 0
 
 
 @dataclass(frozen=True, slots=True)
-class GraphSnapshot:
-    """The graph at one moment: states of topics, chunks, entities, and the edges that hold."""
+class ExportedEdge:
+    """An edge as graph formats write it."""
 
-    states: list[State]
-    chunks: list[Chunk]
-    entities: list[Entity]
-    edges: list[Edge]
+    edge: Edge
+    sim: float | None = None
+    """The cosine of the vectors of its ends, where both are known."""
+    derived: bool = False
+    """Whether it follows from the texts (mentions, part_of, about, related_to) or the clusters."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """`count` and `positions` of mentions, `count` of related_to."""
+    layer_bridge: bool = False
+    """Whether its ends are in distant clusters."""
+
+
+class GraphSnapshot:
+    """The graph of a space at one moment: topics, chunks, entities, and the edges that hold."""
+
+    def __init__(
+        self, store: Store, space: int, as_of: AsOf, encoder: str, *, embeddings: bool = False
+    ) -> None:
+        self._store, self._space, self._as_of = store, space, as_of
+        self._encoder, self.dimensions = encoder, store.graph_rows.dimensions(encoder)
+        self.embeddings = embeddings
+        self.clusters = Clusters(store, space, as_of)
+
+    # Nodes
 
     def nodes(self) -> Iterator[ExportedNode]:
-        """Yield topics, chunks, entities, and then ends of edges that are none of these."""
-        texts = {Node("topic", state.topic): state.content for state in self.states}
-        texts |= {Node("chunk", chunk.id): chunk.text for chunk in self.chunks}
-        entities = {Node("entity", entity.name): entity for entity in self.entities}
-        for node, node_id in self.ids().items():
-            entity = entities.get(node)
-            yield ExportedNode(
-                id=node_id,
-                node=node,
-                kind=entity.kind if entity else node.kind,
-                other_names=(*entity.aliases, *entity.merged) if entity else (),
-                text=texts.get(node, ""),
-            )
+        """Yield topics with their chunks, then entities, other ends of edges, and clusters."""
+        for states in self._states():
+            for state in states:
+                yield self._topic_node(state)
+            for batch in _batches(self._chunks(states), PAGE):
+                vectors = self._shown([NodeKind.CHUNK.node(number) for number, _ in batch])
+                for number, chunk in batch:
+                    node = Node("chunk", chunk.id)
+                    vector = vectors.get(NodeKind.CHUNK.node(number))
+                    yield ExportedNode(
+                        *(self.id_of(node), node, "chunk", number),
+                        chunk=chunk,
+                        embedding=vector,
+                        place=self.clusters.placement(number),
+                    )
+        yield from self._entities()
+        for node in self._others:
+            yield ExportedNode(self.id_of(node), node, node.kind)
+        for cluster in self.clusters.clusters:
+            node = Node("cluster", cluster.id)
+            place = Placement(cluster_id=cluster.parent)
+            yield ExportedNode(self.id_of(node), node, "cluster", cluster=cluster, place=place)
 
-    def ids(self) -> dict[Node, str]:
-        """Return a stable id per node: `topic:NAME`, `chunk:ID`, or an entity's folded name.
+    def id_of(self, node: Node) -> str:
+        """Return a stable id: `topic:NAME`, `chunk:ID`, or an entity's folded name.
 
         Entities with the same folded name get a hash of their full name added. Any other end of an
         edge is `KIND:NAME`.
         """
-        ids = {Node("topic", state.topic): f"topic:{state.topic}" for state in self.states}
-        ids |= {Node("chunk", chunk.id): f"chunk:{chunk.id}" for chunk in self.chunks}
-        folded = {entity.name: name_key(entity.name).replace(" ", "_") for entity in self.entities}
+        key = self._entity_keys.get(node.name) if node.kind == "entity" else None
+        return key or f"{node.kind}:{node.name}"
+
+    def number_of(self, node: Node) -> int | None:
+        """Return the number of an entity or topic in the store, or None."""
+        if node.kind == "entity":
+            return self._entity_numbers.get(node.name)
+        row = self.topics.get(node.name) if node.kind == "topic" else None
+        return row.id if row else None
+
+    @cached_property
+    def topics(self) -> dict[str, SubjectRow]:
+        """All topics of the space, by name."""
+        return self._store.graph_rows.topics(self._space)
+
+    def subject_of(self, topic: str) -> Node | None:
+        """Return the entity that a topic is about: a paper's title, or the entity of its name."""
+        row = self.topics.get(topic)
+        if row is None:
+            return None
+        name = row.title if row.kind == PAPER else self._entity_names.get(row.entity or 0)
+        return Node("entity", name) if name in self._entity_numbers else None
+
+    # Edges
+
+    def edges(self) -> Iterator[ExportedEdge]:
+        """Yield told edges, edges that texts state, then what follows from the texts.
+
+        These are `part_of` (chunk to topic), `about` (topic to its subject), `mentions` (chunk to
+        entity), `related_to` (entities that chunks mention together), and the edges of the
+        hierarchy: `member_of`, `subtopic_of` and `sibling`.
+        """
+        after, wanted = FIRST, EdgeFilter()
+        while page := edges_after(self._store, self._space, wanted, self._as_of, after, EDGES_PAGE):
+            yield from self._with_similarity(page)
+            after = edge_place(page[-1])
+        together = CoOccurrence()
+        for states in self._states():
+            for state in states:
+                if subject := self.subject_of(state.topic):
+                    yield _derived(_times(state), Node("topic", state.topic), ABOUT, subject)
+            of_topic = {state.topic: state for state in states}
+            for batch in _batches(self._chunks(states), PAGE):
+                yield from self._mentions(batch, of_topic, together)
+        yield from self._related(together)
+        yield from self._cluster_edges()
+
+    def _mentions(
+        self,
+        chunks: Sequence[tuple[int, Chunk]],
+        states: Mapping[str, State],
+        together: CoOccurrence,
+    ) -> Iterator[ExportedEdge]:
+        numbers = [number for number, _ in chunks]
+        rows = self._store.graph_rows.mentions(numbers)
+        counted = [
+            mention
+            for mention in counted_mentions(rows, self._meant, self._titled)
+            if mention.entity in self._entity_names
+        ]
+        together.add(counted)
+        vectors = self._vectors(
+            {NodeKind.CHUNK.node(number) for number in numbers}
+            | {NodeKind.ENTITY.node(mention.entity) for mention in counted}
+        )
+        of_chunk: dict[int, list[CountedMention]] = {}
+        for mention in counted:
+            of_chunk.setdefault(mention.chunk, []).append(mention)
+        for number, chunk in chunks:
+            times, source = _times(states[chunk.topic]), Node("chunk", chunk.id)
+            yield _derived(times, source, PART_OF, Node("topic", chunk.topic))
+            if row := self.clusters.members.get(number):
+                target = Node("cluster", cluster_name(row.cluster))
+                yield _derived(times, source, MEMBER_OF, target, sim=round(row.near, _DECIMALS))
+            places = word_places(chunk.text) if number in of_chunk else []
+            for mention in of_chunk.get(number, ()):
+                target = Node("entity", self._entity_names[mention.entity])
+                ends = NodeKind.CHUNK.node(number), NodeKind.ENTITY.node(mention.entity)
+                yield _derived(
+                    *(times, source, MENTIONS, target),
+                    sim=_cosine(vectors, *ends),
+                    count=len(mention.places) // 4,
+                    positions=starts_at(places, mention.places),
+                )
+
+    def _related(self, together: CoOccurrence) -> Iterator[ExportedEdge]:
+        moment = from_micros(self._store.moment(self._as_of)[0])
+        for batch in _batches(together.related(), PAGE):
+            vectors = self._vectors({NodeKind.ENTITY.node(end) for row in batch for end in row[:2]})
+            for entity, other, count, strength in batch:
+                nodes = NodeKind.ENTITY.node(entity), NodeKind.ENTITY.node(other)
+                source, target = (Node("entity", self._entity_names[e]) for e in (entity, other))
+                yield _derived(
+                    *((moment, None, moment), source, RELATED_TO, target),
+                    sim=_cosine(vectors, *nodes),
+                    weight=strength,
+                    count=count,
+                )
+
+    def _cluster_edges(self) -> Iterator[ExportedEdge]:
+        hierarchy = self.clusters.hierarchy
+        if hierarchy is None:
+            return
+        times = hierarchy.made_at, None, hierarchy.made_at
+        for cluster in self.clusters.clusters:
+            if cluster.parent is not None:
+                ends = Node("cluster", cluster.id), Node("cluster", cluster.parent)
+                yield _derived(times, ends[0], SUBTOPIC_OF, ends[1])
+        for cluster, other, sim in self.clusters.siblings():
+            ends = Node("cluster", cluster.id), Node("cluster", other.id)
+            yield _derived(times, ends[0], SIBLING, ends[1], sim=sim)
+
+    def _with_similarity(self, edges: Sequence[Edge]) -> Iterator[ExportedEdge]:
+        ends = {node: self._stored_node(node) for e in edges for node in (e.source, e.target)}
+        vectors = self._vectors({number for number in ends.values() if number is not None})
+        for edge in edges:
+            sim = edge.components.get("sim")
+            if sim is None:
+                sim = _cosine(vectors, ends[edge.source], ends[edge.target])
+            places = [self._place_of(ends[end]) for end in (edge.source, edge.target)]
+            yield ExportedEdge(edge, sim, layer_bridge=self.clusters.is_bridge(*places))
+
+    # Reading
+
+    def _names(self) -> Iterator[list[str]]:
+        """Yield the names of topics at the moment, without summaries, which can be made again."""
+        list_topics, after = self._store.topics.list, ""
+        while page := list_topics(
+            self._space, TopicFilter(after=after or None, limit=PAGE), self._as_of
+        ):
+            yield [topic.name for topic in page if not self.topics[topic.name].is_summary]
+            after = page[-1].name
+
+    def _states(self) -> Iterator[list[State]]:
+        read = self._store.topics.state
+        for names in self._names():
+            yield [read(self._space, name, self._as_of) for name in names]
+
+    def _chunks(self, states: Iterable[State]) -> Iterator[tuple[int, Chunk]]:
+        for state in states:
+            yield from self._store.chunks.numbered(self._space, state.topic, state.version)
+
+    def _topic_node(self, state: State) -> ExportedNode:
+        node, row = Node("topic", state.topic), self.topics[state.topic]
+        first = self._first_chunks.get(row.id)
+        vectors = self._shown([] if first is None else [NodeKind.CHUNK.node(first)])
+        return ExportedNode(
+            *(self.id_of(node), node, row.kind, row.id),
+            state=state,
+            out_degree=self._out_degrees[node],
+            embedding=next(iter(vectors.values()), None),
+            place=self.clusters.placement(first),
+        )
+
+    def _entities(self) -> Iterator[ExportedNode]:
+        papers = {row.title for row in self.topics.values() if row.kind == PAPER}
+        after: tuple[str, int] | None = None
+        list_entities = self._store.entities.list
+        while page := list_entities(self._space, None, self._as_of, after, ENTITIES_PAGE):
+            numbers = [NodeKind.ENTITY.node(entity.id) for entity in page]
+            vectors = self._shown(numbers)
+            for entity, number in zip(page, numbers, strict=True):
+                if self._entity_numbers[entity.name] != entity.id:
+                    continue  # edges are by name, so the first entity of a name stands for all
+                node = Node("entity", entity.name)
+                kind = PAPER if entity.name in papers else entity.kind
+                yield ExportedNode(
+                    *(self.id_of(node), node, kind, entity.id),
+                    entity=entity,
+                    out_degree=self._out_degrees[node],
+                    embedding=vectors.get(number),
+                    place=self.clusters.placement(self._place_of(number)),
+                )
+            after = page[-1].name, page[-1].id
+
+    @cached_property
+    def _entity_numbers(self) -> dict[str, int]:
+        numbers: dict[str, int] = {}
+        for entity, name in self._store.graph_rows.entities(self._space, self._as_of):
+            if entity not in self._meant:
+                numbers.setdefault(name, entity)
+        return numbers
+
+    @cached_property
+    def _entity_names(self) -> dict[int, str]:
+        return {number: name for name, number in self._entity_numbers.items()}
+
+    @cached_property
+    def _entity_keys(self) -> dict[str, str]:
+        folded = {name: name_key(name).replace(" ", "_") for name in self._entity_numbers}
         shared = {key for key, count in Counter(folded.values()).items() if count > 1}
         for name, key in folded.items():
-            mark = blake2b(name.encode(), digest_size=_MARK_BYTES).hexdigest()
-            ids[Node("entity", name)] = f"{key}_{mark}" if key in shared else key
-        for edge in self.edges:
-            for end in (edge.source, edge.target):
-                # The topic of an end may be forgotten; the edge still needs a node.
-                ids.setdefault(end, f"{end.kind}:{end.name}")
-        return ids
+            if key in shared:
+                mark = blake2b(name.encode(), digest_size=_MARK_BYTES).hexdigest()
+                folded[name] = f"{key}_{mark}"
+        return folded
+
+    @cached_property
+    def _meant(self) -> dict[int, int]:
+        """The entity that each merged or explained entity stands for."""
+        identity = self._store.entities.identity(self._space, self._as_of)
+        roots = self._store.entities.roots(self._space, self._as_of)
+        return {**roots, **identity.explained(self._space)}
+
+    @cached_property
+    def _titled(self) -> dict[int, int]:
+        return self._store.graph_rows.titled(self._space, self._as_of)
+
+    @cached_property
+    def _first_chunks(self) -> dict[int, int]:
+        return self._store.graph_rows.first_chunks(self._space, self._as_of)
+
+    @cached_property
+    def _ends(self) -> tuple[Counter[Node], dict[Node, None]]:
+        """The out-degree of each node, and the ends of edges that are no topic and no entity."""
+        rows = self._store.graph_rows.ends(self._space, self._as_of)
+        ends = {end for row in rows for end in row[:2]}
+        meant = self._store.entities.meant(self._space, ends, self._as_of)
+        degrees: Counter[Node] = Counter()
+        for source, target, count in rows:
+            if meant[source] != meant[target]:
+                degrees[meant[source]] += count
+        held = {name for names in self._names() for name in names}
+        known = {"topic": held, "entity": self._entity_numbers, "chunk": held}
+        nodes = sorted(set(meant.values()), key=str)
+        others = {node: None for node in nodes if node.name not in known[node.kind]}
+        return degrees, others
+
+    @property
+    def _out_degrees(self) -> Counter[Node]:
+        return self._ends[0]
+
+    @property
+    def _others(self) -> Iterable[Node]:
+        return self._ends[1]
+
+    # Vectors
+
+    def _stored_node(self, node: Node) -> int | None:
+        """Return the number of a topic or entity as a node of the store."""
+        number = self.number_of(node)
+        kind = NodeKind.TOPIC if node.kind == "topic" else NodeKind.ENTITY
+        return None if number is None else kind.node(number)
+
+    def _vectors(self, nodes: Iterable[int]) -> dict[int, Floats32]:
+        """Return the vectors of nodes, where known.
+
+        An entity without a vector has that of the first passage with its title, a topic that of its
+        first passage.
+        """
+        if not self.dimensions:
+            return {}
+        wanted = list(nodes)
+        instead = {node: self._passage_of(node) for node in wanted}
+        stored = {*wanted, *(node for node in instead.values() if node is not None)}
+        packed = self._store.chunks.vectors(self._encoder, sorted(stored))
+        vectors = {
+            node: np.frombuffer(vector, np.float16, self.dimensions).astype(np.float32)
+            for node, vector in packed.items()
+        }
+        chosen = {node: node if node in vectors else instead[node] for node in wanted}
+        return {node: vectors[other] for node, other in chosen.items() if other in vectors}
+
+    def _passage_of(self, node: int) -> int | None:
+        """Return the chunk whose vector stands for a topic or an entity that has none, or None."""
+        if NodeKind.CHUNK.has(node):
+            return None
+        of = self._titled if NodeKind.ENTITY.has(node) else self._first_chunks
+        chunk = of.get(row_of(node))
+        return None if chunk is None else NodeKind.CHUNK.node(chunk)
+
+    def _place_of(self, node: int | None) -> int | None:
+        """Return the chunk whose cluster is that of a topic or entity: of its title, or the first
+        that mentions it."""
+        if node is None or NodeKind.CHUNK.has(node):
+            return None
+        chunk = self._passage_of(node)
+        if chunk is None and NodeKind.ENTITY.has(node):
+            return self.clusters.home_of(row_of(node))
+        return None if chunk is None else row_of(chunk)
+
+    def _shown(self, nodes: Sequence[int]) -> dict[int, list[float]]:
+        if not self.embeddings:
+            return {}
+        return {
+            node: np.round(vector.astype(float), _DECIMALS).tolist()
+            for node, vector in self._vectors(nodes).items()
+        }
+
+
+def _derived(
+    times: Times,
+    source: Node,
+    relation: str,
+    target: Node,
+    *,
+    sim: float | None = None,
+    weight: float = 1.0,
+    **facts: Any,
+) -> ExportedEdge:
+    """Return an edge that follows from texts."""
+    edge = Edge(0, source, relation, target, weight, *times)
+    return ExportedEdge(edge, sim, derived=True, facts=facts)
+
+
+def _times(state: State) -> Times:
+    return state.valid_from, state.valid_to, state.recorded_at
+
+
+def _cosine(vectors: Mapping[int, Floats32], one: int | None, other: int | None) -> float | None:
+    if one is None or other is None or one not in vectors or other not in vectors:
+        return None
+    return round(float(np.dot(vectors[one], vectors[other])), _DECIMALS)
+
+
+def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    rest = iter(items)
+    while batch := list(islice(rest, size)):
+        yield batch

@@ -9,6 +9,7 @@ a rebuild; a test compares them.
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,11 @@ def repair(
     previous, following, spoken = _in_order(tables, chunks, moment)
     where = (graph.first_entity, graph.first_topic, graph.n)
     stated = graph.stated
-    if changed.stated or _states_otherwise(graph, tables, chunks[moved], moment):
+    if (
+        changed.stated
+        or moment.shifts != graph.moment.shifts
+        or _states_otherwise(graph, tables, chunks[moved], moment)
+    ):
         stated = _stated(tables, chunks, entities, roots, moment, where)
     patch = _Patch(graph, len(chunks))
     patch.mentions(dirty, _counted(tables, names, roots, rows), names, len(entities))
@@ -344,7 +349,8 @@ def _stated(
 
     source = numbers(np.concatenate([edges["source"][held], links["source"][derived]]))
     target = numbers(np.concatenate([edges["target"][held], links["target"][derived]]))
-    weight = np.concatenate([edges["weight"][held], links["weight"][derived]]).astype(float)
+    learned = _shifted(links["weight"][derived], links["relation"][derived], moment.shifts)
+    weight = np.concatenate([edges["weight"][held], learned]).astype(float)
     by_topic = (source >= first_topic) | (target >= first_topic)
     weight *= np.where(by_topic, 1.0, WEIGHT_RELATION)
     topics = np.zeros(n - first_topic, np.bool_)
@@ -360,6 +366,18 @@ def _stated(
     use = (source >= 0) & (target >= 0) & (source != target) & (weight > 0)
     pairs, at = np.unique(_pair(source[use], target[use], n), return_inverse=True)
     return StatedArcs(pairs, np.bincount(at, weight[use], len(pairs)).astype(np.float64))
+
+
+def _shifted(weights: Any, relations: Any, shifts: Mapping[int, float]) -> Any:
+    """Return weights with their logits shifted by relation, as the weight snapshot says."""
+    if not shifts:
+        return weights
+    shift = np.zeros(int(relations.max(initial=0)) + 1)
+    known = {relation: value for relation, value in shifts.items() if relation < len(shift)}
+    shift[list(known)] = list(known.values())
+    share = np.clip(weights.astype(float), 1e-6, 1 - 1e-6)
+    logit = np.log(share / (1 - share)) + shift[relations]
+    return np.round(1 / (1 + np.exp(-logit)), 4)
 
 
 def _pair(a: Ints, b: Ints, n: int) -> Ints:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from hades.domain.times import FOREVER, AsOf
+from hades.domain.weights import SHIPPED, Weighting
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Flags, Ints
 from hades.index.array_store import UNREADABLE, Array, ArrayStore, locked
@@ -75,9 +76,11 @@ class GraphCache:
             return kept[0]
         chunks = indexes.chunks["id"]
         order = None if as_of.is_now else self._order(space, valid, known)
-        moment = GraphMoment(space, valid, known, visible, order)
+        weights = self._store.weights.in_force(space, as_of)
+        shifts = {} if weights is SHIPPED else self._shifts(weights)
+        moment = GraphMoment(space, valid, known, visible, order, shifts)
         if kept is None and as_of.is_now and self._is_saved:
-            kept = self._saved(space)
+            kept = self._saved(moment, weights)
         graph = None
         if kept is not None:
             graph = repair(kept[0], self.tables, chunks, moment, kept[2] or TableChanges())
@@ -89,7 +92,7 @@ class GraphCache:
             elif as_of.is_now and len(self.tables.mentions) >= SAVED_FROM_MENTIONS:
                 with locked(self._folder):
                     arrays = _arrays(graph)
-                    self._files(space).save(self._revision(), self.tables.change, arrays)
+                    self._files(space).save(self._revision(weights), self.tables.change, arrays)
         while len(self._kept) >= KEPT:
             self._kept.pop(next(iter(self._kept)))
         self._kept[key] = (graph, self._holds_until(valid), None)
@@ -108,24 +111,33 @@ class GraphCache:
         frequency[shared] = np.rint(frequency[shared] * np.maximum(1, counts / own[shared]))
         return replace(graph, frequency=frequency, whole=counted[1])
 
-    def _saved(self, space: int) -> tuple[GraphView, int, TableChanges] | None:
+    def _saved(
+        self, moment: GraphMoment, weights: Weighting
+    ) -> tuple[GraphView, int, TableChanges] | None:
         """Return the saved graph of the present with the changes since, or None if unusable."""
         with locked(self._folder):
-            saved = self._files(space).load(self._revision(), self.tables.change)
+            saved = self._files(moment.space).load(self._revision(weights), self.tables.change)
         # Changes are known only since the tables were read: an older graph cannot be repaired.
         if saved is None or saved[0] < self.tables.read_at:
             return None
         try:
             # The graph may already contain some of these changes.
-            return _read(saved[1], space), 0, replace(self._since_read, is_exact=False)
+            return _read(saved[1], moment), 0, replace(self._since_read, is_exact=False)
         except UNREADABLE:
             return None
 
     def _files(self, space: int) -> ArrayStore:
         return ArrayStore(self._folder, f"graph{space}")
 
-    def _revision(self) -> dict[str, Any]:
-        return {"format": FORMAT, "generation": self._store.changefeed.revision()[0]}
+    def _revision(self, weights: Weighting) -> dict[str, Any]:
+        learned = {"weights": weights.snapshot} if weights.snapshot else {}
+        generation = self._store.changefeed.revision()[0]
+        return {"format": FORMAT, "generation": generation, **learned}
+
+    def _shifts(self, weights: Weighting) -> dict[int, float]:
+        relations = self._store.edges.relations()
+        shifts = {number: round(weights.shift(name), 6) for number, name in relations.items()}
+        return {number: shift for number, shift in shifts.items() if shift}
 
     def _order(self, space: int, valid: int, known: int) -> tuple[Ints, Ints, Ints, Flags]:
         rows = self._store.changefeed.order(space, valid, known)
@@ -150,11 +162,11 @@ def _arrays(graph: GraphView) -> dict[str, Array]:
     }
 
 
-def _read(arrays: Mapping[str, Array], space: int) -> GraphView:
+def _read(arrays: Mapping[str, Array], now: GraphMoment) -> GraphView:
     """Restore a saved graph. Its times are 0, so that `repair` reads all stated edges again."""
     first_entity, first_topic, n = map(int, arrays["where"])
     return GraphView(
-        moment=GraphMoment(space, 0, 0, arrays["visible"], None),
+        moment=GraphMoment(now.space, 0, 0, arrays["visible"], None, now.shifts),
         first_entity=first_entity,
         first_topic=first_topic,
         n=n,

@@ -8,7 +8,7 @@ write (see `graph_build`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -53,6 +53,8 @@ class GraphMoment:
     order: tuple[Ints, Ints, Ints, Flags] | None
     """Chunk, topic, ordinal within the topic, and whether it is a turn of a conversation. None: the
     current order of the tables."""
+    shifts: Mapping[int, float] = field(default_factory=dict)
+    """By relation number: what learning adds to the logit of weights of derived edges."""
 
 
 class EntityNames(NamedTuple):

@@ -40,7 +40,7 @@ class IntroducedName(NamedTuple):
     text: str
     origin: Origin
     kind: str = "concept"
-    """concept, person, organisation, place, method, paper, code_symbol, url …"""
+    """concept, person, organisation, place, method, paper, code_symbol, repository, url …"""
 
 
 class Block(NamedTuple):

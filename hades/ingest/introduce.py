@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from hades.domain.graph import NodeKind
+from hades.domain.graph import RELATION_KINDS, NodeKind
 from hades.domain.weights import initial_weight
 from hades.ingest.document import IntroducedName, Introductions, Link, Origin
+from hades.language.english.entity_kinds import UNKNOWN, title_kind
 from hades.language.english.lexicon import STOP_WORDS
 from hades.language.english.proper_names import is_name
 from hades.language.names import is_identifier, name_key, paper_id, symbol_tail, without_parenthesis
@@ -51,16 +52,20 @@ class Introducer:
         """Write the names and links of one state; `texts` and `found` have an entry per chunk."""
         if not chunks:
             return
-        self._stated_names(write, stated, chunks)
+        self._stated_names(write, stated, chunks, texts[0])
         for chunk, text, names in zip(chunks, texts, found, strict=True):
             self._found_names(write, chunk, text, names)
         self.links(write, stated, chunks)
 
     # Names
 
-    def _stated_names(self, write: Write, stated: Introductions, chunks: Sequence[int]) -> None:
+    def _stated_names(
+        self, write: Write, stated: Introductions, chunks: Sequence[int], beginning: str
+    ) -> None:
         titled: int | None = None
         for name, ordinal in stated.names:
+            if name.origin == Origin.TITLE and name.kind == UNKNOWN and stated.kind != "code":
+                name = name._replace(kind=title_kind(name.text, beginning))
             where = chunks if ordinal is None else chunks[ordinal : ordinal + 1]
             if name.origin == Origin.ALIAS and titled is not None:
                 self._other_name(write, titled, name, chunks[0])
@@ -158,7 +163,11 @@ class Introducer:
         """Write the links of a state. With `nearness`, links that exist already get new weights."""
         for link in stated.links:
             at = min(link.block, len(chunks) - 1)
-            source, target = (self._end(write, end, stated) for end in (link.source, link.target))
+            kinds = RELATION_KINDS.get(link.relation, ("", ""))
+            source, target = (
+                self._end(write, end, stated, kind)
+                for end, kind in zip((link.source, link.target), kinds, strict=True)
+            )
             first = initial_weight(link.relation, certainty=link.weight)
             weight = initial_weight(
                 link.relation, certainty=link.weight, similarity=nearness(link, at)
@@ -175,11 +184,11 @@ class Introducer:
                 instead_of=None if weight == first else first.value,
             )
 
-    def _end(self, write: Write, name: str, stated: Introductions) -> int:
+    def _end(self, write: Write, name: str, stated: Introductions, implied: str) -> int:
         if name.startswith("topic:"):
             return self._store.mentions.topic_node(self._space, name.removeprefix("topic:"))
         symbol = stated.kind == "code"
-        kind = "code_symbol" if symbol else "concept"
+        kind = "code_symbol" if symbol else implied or UNKNOWN
         entity = self._store.mentions.entity(
             write, self._space, name, kind, Origin.EXTRACTED, symbol=symbol
         )

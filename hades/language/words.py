@@ -7,6 +7,7 @@ A word is a run of letters and digits, without accents. In a script without spac
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 from hades.language.patterns import lazy_pattern
 
@@ -69,8 +70,10 @@ PLACE_BITS_BELOW = 5
 
 def characters_at(text: str, packed: bytes) -> list[int]:
     """Return the character positions at which packed mentions begin, each once, sorted."""
-    if not packed:
-        return []
-    places = word_places(text)
+    return starts_at(word_places(text), packed) if packed else []
+
+
+def starts_at(places: Sequence[tuple[int, int]], packed: bytes) -> list[int]:
+    """Return the same as `characters_at` for a text whose `word_places` are known."""
     firsts = {place >> PLACE_BITS_BELOW for place in memoryview(packed).cast("I")}
     return [places[first][0] for first in sorted(firsts) if first < len(places)]

@@ -31,7 +31,7 @@ SIMILAR_NAMES_AT_MOST = 10_000
 steps, so this bounds a run to about a minute on one core."""
 FREQUENCY_AT_LEAST = 2
 """A name seen once gets no vector, unless it is a title."""
-_NOT_COMPARED = frozenset({"code_symbol", "url"})
+_NOT_COMPARED = frozenset({"code_symbol", "repository", "url"})
 _BATCH_NAMES = 256
 _BLOCK_ROWS = 1_024
 _DECIMALS = 4

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hades.breaker import breaker_of
 from hades.context.tokens import count
 from hades.domain.answer import Usage as Usage
 from hades.errors import Denied, HadesError, InvalidInput, Unavailable
@@ -173,6 +174,7 @@ class _Endpoint:
     def __init__(self, setting: ModelSetting) -> None:
         self._setting = setting
         self._key = setting.read_key()
+        self._breaker = breaker_of(setting.url)
         if self._key and not (self._key.isascii() and self._key.isprintable()):
             raise Denied(
                 f"The key of the model {setting.name} contains characters that a key cannot have."
@@ -208,19 +210,20 @@ class _Endpoint:
                     # Reasoning models accept neither max_tokens nor temperature.
                     return await send(**body, max_completion_tokens=max_tokens)
 
-        try:
-            done = run_async(answer)
-        except TimeoutError:
-            within = f"within {self._setting.timeout_s:g} seconds"
-            raise Unavailable(f"{self._address} did not answer {within}.") from None
-        # Errors of the client quote the server, and servers quote keys.
-        except openai.APIStatusError as error:
-            raise self._refused(error) from None
-        except openai.OpenAIError as error:
-            trouble = type(error.__cause__ or error).__name__
-            raise Unavailable(f"{self._address} did not answer: {trouble}.") from None
-        except (ValueError, RecursionError):
-            raise UnusableReply(f"{self._address} did not answer with JSON.") from None
+        with self._breaker.guard():
+            try:
+                done = run_async(answer)
+            except TimeoutError:
+                within = f"within {self._setting.timeout_s:g} seconds"
+                raise Unavailable(f"{self._address} did not answer {within}.") from None
+            # Errors of the client quote the server, and servers quote keys.
+            except openai.APIStatusError as error:
+                raise self._refused(error) from None
+            except openai.OpenAIError as error:
+                trouble = type(error.__cause__ or error).__name__
+                raise Unavailable(f"{self._address} did not answer: {trouble}.") from None
+            except (ValueError, RecursionError):
+                raise UnusableReply(f"{self._address} did not answer with JSON.") from None
         text = _text_of(done)[: max_tokens * TOKEN_CHARACTERS_AT_MOST]
         usage = self._used(done, [instructions, *texts], text, time.monotonic() - begun)
         if not text.strip():

@@ -1,7 +1,8 @@
 """Extractors, which find the names that texts introduce.
 
-The built-in one looks at the shape of words. A setting chooses spaCy's entity recogniser; nothing
-outside this module knows which one runs. The names of a text depend on that text alone.
+The built-in one looks at the shape of words, and tells kinds by rules. A setting chooses spaCy's
+entity recogniser; nothing outside this module knows which one runs. The names of a text depend on
+that text alone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from hades.errors import InvalidInput, Unavailable
+from hades.language.english.entity_kinds import UNKNOWN, entity_kinds
 from hades.language.english.proper_names import extract_names, is_name
 from hades.language.names import name_key
 
@@ -32,7 +34,7 @@ _KINDS = {
     "PRODUCT": "product",
     "EVENT": "event",
     "NORP": "concept",
-    "WORK_OF_ART": "concept",
+    "WORK_OF_ART": "work",
     "LAW": "concept",
     "LANGUAGE": "concept",
 }
@@ -61,7 +63,11 @@ def load_extractor(setting: str = DEFAULT_EXTRACTOR) -> Callable[[Sequence[str]]
 
 
 def _names_by_shape(texts: Sequence[str]) -> Names:
-    return [list(extract_names(text).items()) for text in texts]
+    return [list(_with_kinds(text, extract_names(text)).items()) for text in texts]
+
+
+def _with_kinds(text: str, names: dict[str, str]) -> dict[str, str]:
+    return names | entity_kinds(text, [name for name, kind in names.items() if kind == UNKNOWN])
 
 
 def _load_spacy() -> Callable[[Sequence[str]], Names]:

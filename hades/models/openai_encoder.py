@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import numpy as np
 
+from hades.breaker import breaker_of
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.models.event_loop import run_async
 
@@ -46,6 +47,7 @@ class OpenAIEncoder:
         self._url = url.rstrip("/") + "/embeddings"
         self._name = model
         self._sleep = sleep
+        self._breaker = breaker_of(self._url)
         self.model = f"openai:{url}#{model}"
         self.max_tokens = MAX_TOKENS
 
@@ -74,7 +76,8 @@ class OpenAIEncoder:
                 starts = range(0, len(texts), BATCH_TEXTS)
                 return [await self._ask(client, texts[at : at + BATCH_TEXTS]) for at in starts]
 
-        return np.concatenate(run_async(batches))
+        with self._breaker.guard():
+            return np.concatenate(run_async(batches))
 
     async def _ask(self, client: httpx.AsyncClient, texts: Sequence[str]) -> Vectors:
         # OpenAI refuses an empty text, but not a blank one.

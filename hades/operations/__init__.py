@@ -9,6 +9,7 @@ from hades.operations import context as context
 from hades.operations import edges as edges
 from hades.operations import entities as entities
 from hades.operations import extraction as extraction
+from hades.operations import feedback as feedback
 from hades.operations import graph as graph
 from hades.operations import hierarchy as hierarchy
 from hades.operations import maintenance as maintenance

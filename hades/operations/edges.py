@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.graph import Edge, FactChange, RelationChange
+from hades.domain.graph import RELATION_KINDS, Edge, FactChange, RelationChange
 from hades.domain.rules import (
     clean_content,
     clean_direction,
@@ -140,21 +140,24 @@ def relate(
     """Store a fact: source, relation, target.
 
     It holds from `valid_from` on, by default from now. A name that is neither topic nor entity
-    becomes an entity of that `kind`. The weight is 1 unless given. Storing it again updates weight
-    and evidence and extends its time. An `exclusive` relation has one target at a time: the new
-    fact ends the old one.
+    becomes an entity of that `kind`, or of the kind that the relation implies. The weight is 1
+    unless given. Storing it again updates weight and evidence and extends its time. An `exclusive`
+    relation has one target at a time: the new fact ends the old one.
     """
     for name, what in ((source, "topic"), (relation, "relation"), (target, "topic")):
         clean_name(name, what)
     clean_name(kind, "kind")
+    kinds = [kind, kind]
+    if kind == "concept":
+        kinds = [implied or kind for implied in RELATION_KINDS.get(relation, (kind, kind))]
     weight = clean_share(weight, "weight")
     starts, ends = memory._time(valid_from), memory._time(valid_to)
     store, space = memory._store, memory._space_id
     with memory._write("relate") as write:
         draft = EdgeDraft(
-            source=store.entities.ensure(write, space, source, kind),
+            source=store.entities.ensure(write, space, source, kinds[0]),
             relation=relation,
-            target=store.entities.ensure(write, space, target, kind),
+            target=store.entities.ensure(write, space, target, kinds[1]),
             valid_from=starts,
             valid_to=ends,
             weight=weight,

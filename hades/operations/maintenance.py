@@ -16,12 +16,12 @@ from hades.domain.times import FOREVER
 from hades.domain.topics import Change, Space
 from hades.errors import InvalidInput
 from hades.exchange import jsonl, node_link
-from hades.exchange.snapshot import GraphSnapshot
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import NUMBER_AT_MOST, Most
 from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
+    from hades.exchange.snapshot import GraphSnapshot
     from hades.memory import Memory, View
 
 _NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
@@ -154,26 +154,27 @@ def repair(memory: Memory, on_progress: Progress | None = None) -> list[Problem]
 # Files
 
 
-def export(view: View, path: str | Path | TextIO, format: str = "jsonl") -> None:
+def export(
+    view: View, path: str | Path | TextIO, format: str = "jsonl", *, embeddings: bool = False
+) -> None:
     """Write the memory to a file, a folder or an open text file.
 
     `jsonl` holds all spaces and times; `node-link`, `graphml`, `arango` and `neo4j` hold the graph
-    of this space as of the time of the view.
+    of this space as of the time of the view. `embeddings` adds the vectors of passages and names,
+    which `jsonl` always has and `graphml` cannot hold.
     """
     from hades.exchange import formats
 
-    if format not in formats.FORMATS:
-        raise InvalidInput(f"There is no format {format!r}: {', '.join(formats.FORMATS)}.")
+    formats.check(format, embeddings=embeddings)
     target = Path(path).expanduser() if isinstance(path, str | Path) else path
     if format in formats.GRAPH_FOLDERS:
         if not isinstance(target, Path):
             raise InvalidInput(f"The format {format} is a folder: give a path for it.")
-        graph = _graph(view)
-        with formats.new_folder(target) as folder:
-            formats.GRAPH_FOLDERS[format](graph, folder)
+        with formats.new_folder(target) as folder, view._store.snapshot():
+            formats.GRAPH_FOLDERS[format](_graph(view, embeddings), folder)
     else:
         with formats.text_file(target) as file:
-            _export_file(view, file, format)
+            _export_file(view, file, format, embeddings)
 
 
 def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dict[str, int]:
@@ -214,7 +215,7 @@ def restore(memory: Memory, path: str | Path, on_progress: Progress | None = Non
     memory._finish_owed()
 
 
-def _export_file(view: View, file: TextIO, format: str) -> None:
+def _export_file(view: View, file: TextIO, format: str, embeddings: bool) -> None:
     from hades.exchange.formats import GRAPH_FILES
 
     if format == "jsonl":
@@ -224,19 +225,16 @@ def _export_file(view: View, file: TextIO, format: str) -> None:
         with closing(view._store.dump()) as records:
             jsonl.write(records, file)
     else:
-        GRAPH_FILES[format](_graph(view), file)
+        with view._store.snapshot():
+            GRAPH_FILES[format](_graph(view, embeddings), file)
 
 
-def _graph(view: View) -> GraphSnapshot:
-    with view._store.snapshot():
-        current = (view.get(topic.name) for topic in view.topics())
-        states = [state for state in current if not state.level]  # summaries can be made again
-        return GraphSnapshot(
-            states=states,
-            chunks=[chunk for s in states for chunk in view.chunks(s.topic, s.version)],
-            entities=view.entities(),
-            edges=view.edges(),
-        )
+def _graph(view: View, embeddings: bool) -> GraphSnapshot:
+    from hades.exchange.snapshot import GraphSnapshot
+
+    view._require_space()
+    encoder = view._finder.encoder.model
+    return GraphSnapshot(view._store, view._space_id, view.as_of, encoder, embeddings=embeddings)
 
 
 def _import_graph(memory: Memory, graph: node_link.Read) -> dict[str, int]:

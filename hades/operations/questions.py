@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -110,7 +111,7 @@ def recall(
     """
     clean_number(budget, "budget", least=50)
     scope = view._scope(tag, kind, glob, since, until)
-    engine = view._engine
+    engine, change = view._engine, view._store.change()
     answered = engine.answers.answer(
         (scope, question, budget, mode, plan, *engine.answered_by),
         lambda: engine.recall(
@@ -121,7 +122,8 @@ def recall(
     )
     used = ((hit.chunk.topic, hit.chunk.version, hit.recorded_at) for hit in answered.passages)
     view._store.uses.add(view._space_id, used)
-    return answered
+    logged = view._store.query_log.add(view._space_id, change, view._actor, answered)
+    return replace(answered, id=logged) if logged else answered
 
 
 @operation("POST", "/ask", command="ask", asks=True)

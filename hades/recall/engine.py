@@ -150,7 +150,7 @@ class RecallEngine:
             return ()
         if read_time(f"What happened in {subject}?", from_micros(query.valid)):
             return ()  # a summary of March is of a time
-        return find_themes(run, found, subject)
+        return find_themes(run, found, subject, self.finder.encoder)
 
     def _open(
         self,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hades.domain.times import AsOf
+from hades.domain.weights import Weighting
 from hades.graph.arrays import Flags, Floats, Floats32
 from hades.index.columns import Columns
 from hades.index.graph_view import GraphView, is_at
@@ -49,6 +50,11 @@ class QueryContext:
     def valid(self) -> int:
         """The valid time of the question, in microseconds."""
         return self.indexes.moment(self.as_of)[0]
+
+    @property
+    def weights(self) -> Weighting:
+        """The parameters of edge weights at this moment."""
+        return self.store.weights.in_force(self.space, self.as_of)
 
     @property
     def barred(self) -> Flags:

@@ -76,6 +76,7 @@ class Executor:
         if writing is not None:
             # The reading memory cannot write its records of use: the writing one does it.
             reading._store.uses = writing._store.uses
+            reading._store.query_log = writing._store.query_log
         self._timeout_s = timeout_s
         self.pools = {
             "read": Pool("read", readers, waiting),
@@ -148,7 +149,9 @@ class Executor:
         caller.require(Role[load_settings().model_role.upper()] if model else role, space)
 
         def run(checked: bool) -> Result:
-            memory = self.memory if space is None else self.memory.in_space(space)
+            memory = self.memory
+            if space is not None:
+                memory = memory.in_space(space, actor=caller.name)
             if checked:
                 if memory._is_behind():
                     raise _NotIndexed

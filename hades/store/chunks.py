@@ -21,7 +21,7 @@ from hades.errors import Conflict, NotFound
 from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
 from hades.store.records import ChunkDraft, Pending, Phase, PlacedChunk, Write
-from hades.store.states import NEXT
+from hades.store.states import NEXT, USEFULNESS
 from hades.store.topics import Topics
 
 _DIGEST_BYTES = 16
@@ -46,7 +46,8 @@ WHERE c.topic = (SELECT topic FROM states WHERE id = ?) AND p.retired_at IS NULL
 """
 _PLACED = f"""
 SELECT s.chunk, s.state, s.ordinal, s.start, s."end", s.heading, s.tokens, s.name, s.version,
-       s.valid_from, s.recorded_at, {NEXT}, s.confidence, s.importance, u.count, u.last_used
+       s.valid_from, s.recorded_at, {NEXT}, s.confidence, s.importance, u.count, u.last_used,
+       {USEFULNESS}
 FROM (
   SELECT p.*, c.heading, c.tokens, t.name, s.topic, s.version, s.valid_from, s.recorded_at,
          s.confidence, s.importance,
@@ -59,7 +60,8 @@ FROM (
   JOIN topics t ON t.id = s.topic
   WHERE p.chunk = ANY(:chunks)
     AND s.valid_from <= :valid AND s.recorded_at <= :known
-) s LEFT JOIN uses u ON u.state = s.state WHERE s.choice = 1
+) s LEFT JOIN uses u ON u.state = s.state LEFT JOIN usefulness f ON f.state = s.state
+WHERE s.choice = 1
 """
 """For each chunk, the state that has it and began last, of those known at the moment."""
 
@@ -264,16 +266,20 @@ class Chunks:
 
     def chunks(self, space: int, topic: str, version: int) -> list[Chunk]:
         """Return the chunks of one state, with texts, in order."""
+        return [chunk for _, chunk in self.numbered(space, topic, version)]
+
+    def numbered(self, space: int, topic: str, version: int) -> list[tuple[int, Chunk]]:
+        """Return the chunks of one state, with texts, in order, each as (id, chunk)."""
         rows = self._database.rows(
-            'SELECT p.state, p.ordinal, p.start, p."end", c.heading, c.tokens '
+            'SELECT p.state, p.ordinal, p.start, p."end", c.heading, c.tokens, c.id '
             "FROM placements p JOIN chunks c ON c.id = p.chunk "
             "JOIN states s ON s.id = p.state JOIN topics t ON t.id = s.topic "
             "WHERE t.space = ? AND t.name = ? AND s.version = ? ORDER BY p.ordinal",
             *(space, topic, version),
         )
         return [
-            Chunk(topic, version, ordinal, content[start:end], start, end, heading or "", tokens)
-            for (_, ordinal, start, end, heading, tokens), content in self._with_contents(rows, 0)
+            (number, Chunk(topic, version, at, content[start:end], start, end, heading or "", size))
+            for (_, at, start, end, heading, size, number), content in self._with_contents(rows, 0)
         ]
 
     def find(self, chunks: Sequence[int], as_of: AsOf) -> dict[int, PlacedChunk]:
@@ -436,7 +442,7 @@ class Chunks:
 
 
 def _placed_chunk(row: Any, content: str) -> PlacedChunk:
-    _, _, ordinal, start, end, heading, tokens, topic, version, *times, uses, last_used = row
+    _, _, ordinal, start, end, heading, tokens, topic, version, *times, uses, last, useful = row
     return PlacedChunk(
         Chunk(topic, version, ordinal, content[start:end], start, end, heading or "", tokens),
         line=content.count("\n", 0, start) + 1,
@@ -447,7 +453,8 @@ def _placed_chunk(row: Any, content: str) -> PlacedChunk:
         confidence=times[3],
         importance=DEFAULT_IMPORTANCE if times[4] is None else times[4],
         access_count=uses or 0,
-        last_used=from_micros_or_none(last_used),
+        last_used=from_micros_or_none(last),
+        usefulness=useful or 0.0,
     )
 
 

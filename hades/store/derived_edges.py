@@ -10,17 +10,19 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hades.domain.graph import Edge, Node, NodeKind, Provenance
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, from_micros, from_micros_or_none
-from hades.domain.weights import aged_weight, initial_weight
+from hades.domain.weights import SHIPPED, initial_weight
 from hades.language.names import is_identifier, name_key, symbol_tail
 from hades.store.chunks import Chunks
 from hades.store.database import Database, believed, holds
 from hades.store.edges import touching
 from hades.store.entities import Entities
+from hades.store.feedback import Weights
 from hades.store.records import EdgeFilter, Write
 
 DOCUMENTS = "documents"
@@ -114,10 +116,13 @@ _DOCUMENTING = {
 class DerivedEdges:
     """Edges that texts state, and edges that follow from mentions."""
 
-    def __init__(self, database: Database, entities: Entities, chunks: Chunks) -> None:
+    def __init__(
+        self, database: Database, entities: Entities, chunks: Chunks, weights: Weights
+    ) -> None:
         self._database = database
         self._entities = entities
         self._chunks = chunks
+        self._weights = weights
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """Return the derived edges that pass a filter, as of a moment.
@@ -171,6 +176,20 @@ class DerivedEdges:
         rows = self._database.rows(f"{_SELECT}{_FROM} AND {ends} ORDER BY l.id", **values)
         return [edge for _, edge in self._edges(space, rows, as_of, any_time=False)]
 
+    def parts(self, space: int, ids: Sequence[int], at: datetime) -> dict[int, dict[str, float]]:
+        """Return the parts of stored edges' weights at a time, without the prior, by number."""
+        values = self._values(space, EdgeFilter(any_time=True), AsOf(at, None))
+        rows = self._database.rows(f"{_SELECT}{_FROM} AND l.id = ANY(:ids)", **values, ids=ids)
+        known: dict[int, dict[str, float]] = {}
+        for number, _, relation, _, weight, _, components, _, first, *_ in rows:
+            parts = json.loads(components) if components else {}
+            aged = SHIPPED.aged(
+                relation, weight, parts, (values["valid"] - first) / DAY_MICROSECONDS
+            )
+            names = ("sim", "evidence", "freshness")
+            known[number] = {name: aged.components[name] for name in names if name in parts}
+        return {number: parts for number, parts in known.items() if parts}
+
     def is_documented(self, chunk: int, entity: int) -> bool:
         """Return whether a chunk is prose and names an entity that is a symbol of code."""
         name = self._database.value(
@@ -217,7 +236,7 @@ class DerivedEdges:
         texts = self._chunks.texts(sorted({row[0] for row in rows}))
         labels = self._labels((row[0] for row in rows), as_of, any_time=wanted.any_time)
         edges: dict[tuple[int, int, _Times], Edge] = {}
-        meant = _meant(rows, texts)
+        meant, weights = _meant(rows, texts), self._weights.in_force(space, as_of)
         rivals = Counter((chunk, symbol_tail(name)) for chunk, name in meant)
         for chunk, symbol, name, *times in sorted(rows):
             span = meant.get((chunk, name))
@@ -229,7 +248,7 @@ class DerivedEdges:
             certainty = 1.0 if named == name else 1 / rivals[chunk, symbol_tail(name)]
             days = (values["valid"] - both.valid_from) / DAY_MICROSECONDS
             weight = initial_weight(DOCUMENTS, certainty=certainty)
-            weight = aged_weight(DOCUMENTS, weight.value, weight.components, days)
+            weight = weights.aged(DOCUMENTS, weight.value, weight.components, days)
             label = labels.get(chunk, f"(chunk {chunk})")
             edges[chunk, symbol, both] = _edge(
                 0,
@@ -281,14 +300,14 @@ class DerivedEdges:
         described = self._entities.meant(space, ends, as_of)
         labels = self._labels((row[7] for row in rows), as_of, any_time=any_time)
         texts, valid = self._chunks.texts(sorted(labels)), self._database.moment(as_of)[0]
-        edges = []
+        edges, weights = [], self._weights.in_force(space, as_of)
         for number, source, relation, target, weight, evidence, components, chunk, *times in rows:
             if relation == "coref" and described[source] == described[target]:
                 continue  # both ends are shown as one entity
             names = described[target].name, described[source].name
             span = _stating(texts.get(chunk, ""), relation, evidence or "", *names)
             parts = json.loads(components) if components else {}
-            aged = aged_weight(relation, weight, parts, (valid - times[0]) / DAY_MICROSECONDS)
+            aged = weights.aged(relation, weight, parts, (valid - times[0]) / DAY_MICROSECONDS)
             edge = _edge(
                 -number,
                 (described[source], relation, described[target]),

@@ -13,9 +13,11 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
+from hades.domain.feedback import read_judgement
 from hades.domain.graph import NodeKind
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_share, clean_tags
 from hades.domain.times import DAY_MICROSECONDS, from_micros, iso, to_micros
+from hades.domain.weights import read_weighting
 from hades.errors import Conflict, Corrupt, InvalidInput
 from hades.store import check
 from hades.store.archive import OWN_FACTS
@@ -52,6 +54,7 @@ _TABLES = {
     "states": _in_order("states", "topic", "version"),
     "pending": _in_order("pending", "state"),
     "uses": _in_order("uses", "state"),
+    "usefulness": _in_order("usefulness", "state"),
     "originals": _in_order("originals", "summary", "state"),
     "chunks": _in_order("chunks", "id"),
     "placements": _in_order("placements", "state", "ordinal"),
@@ -75,9 +78,13 @@ _TABLES = {
     "JOIN actors a ON a.id = p.actor LEFT JOIN actors d ON d.id = p.decided_by ORDER BY p.id",
     "idempotency": f"SELECT {_all_of('idempotency', 'n')}, a.name AS actor_name FROM idempotency n "
     "JOIN actors a ON a.id = n.actor ORDER BY n.space, a.name, n.key_digest",
+    "query_logs": _in_order("query_logs", "id"),
+    "weight_snapshots": _in_order("weight_snapshots", "id"),
+    "feedback": f"SELECT {_all_of('feedback', 'f')}, a.name AS actor_name FROM feedback f "
+    "JOIN actors a ON a.id = f.actor ORDER BY f.id",
 }
 _KNOWN_TIMES = frozenset(
-    ("recorded_at", "retired_at", "at", "decided_at", "created_at", "last_used")
+    ("recorded_at", "retired_at", "at", "decided_at", "created_at", "last_used", "adopted_at")
 )
 _TIMES = _KNOWN_TIMES | {"valid_from", "valid_to"}
 _BLOBS = frozenset(
@@ -100,7 +107,11 @@ _REFERENCES = {
     "hierarchy": "hierarchies",
     "cluster": "clusters",
     "parent": "clusters",
+    "snapshot": "weight_snapshots",
+    "started_from": "weight_snapshots",
 }
+_NEED_NUMBERS = ("changes", "purged", "idempotency", "query_logs")
+"""Tables with numbers inside texts or digests, which cannot be shifted."""
 _FORMER_PHASES = {2: Phase.EDGES}
 """Phases in exports of older versions, which made vectors before names."""
 _AT_ONCE = 1_000
@@ -190,12 +201,13 @@ class Loader:
             database.run("DELETE FROM inverses")
 
     def take(self, record: dict[str, Any]) -> None:
-        """Load one record. Skip changes, purges and stored answers unless all numbers stay."""
+        """Load one record. Skip changes, purges, stored answers and the query log unless all
+        numbers stay."""
         row = dict(record)
         table = row.pop("table")
         if table not in _TABLES:
             raise InvalidInput(f"There is no such kind of record as {table!r}.")
-        if table in ("changes", "purged", "idempotency") and not self._identical:
+        if table in _NEED_NUMBERS and not self._identical:
             return
         self._convert(table, row)
         put = {
@@ -203,6 +215,8 @@ class Loader:
             "states": self._state,
             "embeddings": self._embedding,
             "proposals": self._proposal,
+            "feedback": self._feedback,
+            "weight_snapshots": self._snapshot,
             "inverses": self._inverse,
             "meta": self._meta,
             "hierarchies": self._hierarchy,
@@ -323,6 +337,14 @@ class Loader:
     def _hierarchy(self, row: dict[str, Any]) -> None:
         checked_details(row["details"])
         self._insert("hierarchies", row)
+
+    def _feedback(self, row: dict[str, Any]) -> None:
+        read_judgement(row["verdicts"])
+        self._insert("feedback", row)
+
+    def _snapshot(self, row: dict[str, Any]) -> None:
+        read_weighting(row["config"])
+        self._insert("weight_snapshots", row)
 
     def _inverse(self, row: dict[str, Any]) -> None:
         self._database.run(

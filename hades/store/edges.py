@@ -119,6 +119,10 @@ class Edges:
         found: int | None = self._database.value("SELECT id FROM relations WHERE name = ?", name)
         return found
 
+    def relations(self) -> dict[int, str]:
+        """Return the names of all relations, by number."""
+        return dict(self._database.rows("SELECT id, name FROM relations ORDER BY id"))
+
     def there_are(self, space: int) -> bool:
         """Return whether a space has, or had, an edge."""
         return self._database.row("SELECT 1 FROM edges WHERE space = ? LIMIT 1", space) is not None

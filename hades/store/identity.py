@@ -75,6 +75,7 @@ class Identity:
         """Map each entity of a space that a text explains to the entity that it means."""
         targets = _targets(self._database.rows(_OF_SPACE, space, *self._moment))
         self._keep(targets, targets)
+        self.learn(target for group in targets.values() for target in group)
         meant = {entity: self.root_of(entity) for entity in targets}
         return {entity: other for entity, other in meant.items() if entity != other}
 

@@ -7,7 +7,7 @@ text goes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import AsOf
@@ -17,6 +17,8 @@ from hades.store.entities import USERS_WORD, Entities
 from hades.store.identity import PRESENT
 from hades.store.records import NamedEntity, Write
 
+TOLD_KINDS = ("person", "place", "organisation", "work", "event")
+"""Kinds that texts tell by words around a name, the surest first."""
 _THERE = f"WITH there AS (SELECT DISTINCT p.chunk FROM presences p WHERE {PRESENT})"
 """The chunks that hold at a moment."""
 _TOGETHER = f"""
@@ -106,8 +108,8 @@ class Mentions:
     ) -> int:
         """Return the entity of a name, made if there is none.
 
-        Its spelling and kind are the best of all given, in whichever order they come. A `symbol` of
-        code is identified by the exact letters of its full name.
+        Its spelling and kind are the best of all given, in whichever order they come; a kind that a
+        user set stays. A `symbol` of code is identified by the exact letters of its full name.
         """
         key = entity_key(name, symbol=symbol)
         row = self._database.row(
@@ -117,13 +119,22 @@ class Mentions:
             row = self._adopted(write, space, name, plain, key)
         if row is None:
             return self._entities.new(write, space, name, kind, origin, key)
-        entity, known, known_origin, known_kind = row
-        if _rank(origin, name, kind) < _rank(known_origin, known, known_kind):
+        entity, *described = row
+        best = _best(_Described(*described), _Described(name, origin, kind))
+        if [*best] != described:
+            if best.kind != described[2] and self._is_kind_of_user(entity):
+                best = best._replace(kind=described[2])
             self._database.run(
-                "UPDATE entities SET name = ?, kind = ?, origin = ?, change = ? WHERE id = ?",
-                *(name, kind, origin, write.change, entity),
+                "UPDATE entities SET name = ?, origin = ?, kind = ?, change = ? WHERE id = ?",
+                *(*best, write.change, entity),
             )
         return int(entity)
+
+    def _is_kind_of_user(self, entity: int) -> bool:
+        return None is not self._database.row(
+            "SELECT 1 FROM changes WHERE action = 'set_kind' AND subject = ? LIMIT 1",
+            NodeKind.ENTITY.node(entity),
+        )
 
     def _adopted(self, write: Write, space: int, name: str, plain: str, key: str) -> Any:
         """Give `key` to the entity that a user gave this very name. Return its row, or None."""
@@ -280,6 +291,28 @@ class Mentions:
         return topic_id << 3 | NodeKind.TOPIC
 
 
-def _rank(origin: int, name: str, kind: str) -> tuple[int, str, bool, str]:
-    """Return the rank of a spelling and kind: the lowest is used. "concept" says least."""
-    return origin, name, kind == "concept", kind
+class _Described(NamedTuple):
+    """The spelling of a name, its origin and its kind, as one text gives them."""
+
+    name: str
+    origin: int
+    kind: str
+
+    @property
+    def rank(self) -> tuple[int, str, bool, bool, str]:
+        """The order of descriptions: the lowest is used. "concept" says least."""
+        is_told = self.kind in TOLD_KINDS
+        return self.origin, self.name, self.kind == "concept", is_told, self.kind
+
+
+def _best(known: _Described, new: _Described) -> _Described:
+    """Return the better description; where it has no kind, the kind that the other one tells.
+
+    The result does not depend on the order. Of several kinds told by texts, the first of
+    TOLD_KINDS is used. An entity that a user named keeps its kind.
+    """
+    best, other = sorted((known, new), key=lambda described: described.rank)
+    if best.origin == USERS_WORD or best.kind not in ("concept", *TOLD_KINDS):
+        return best
+    told = [kind for kind in TOLD_KINDS if kind in (best.kind, other.kind)]
+    return best._replace(kind=told[0]) if told else best

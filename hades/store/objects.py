@@ -7,6 +7,7 @@ A folder needs only the standard library. `s3://`, `gs://` and `az://` need `obs
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import time
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from hades.breaker import RefusedByServer, breaker_of
 from hades.domain.rules import CONTENT_BYTES_AT_MOST
 from hades.errors import Corrupt, InvalidInput, Unavailable
 from hades.store.drafts import draft_of, sync_folder
@@ -31,6 +33,8 @@ _RETRIED_S = 30
 """A failed request is not repeated after this time."""
 _LISTED_S = 120
 """The longest time for a listing with all its pages; a store could send pages without end."""
+_REFUSED = re.compile(r"status code: 4(?!08|29)")
+"""In messages of obstore, which has one class for a bad request and for a server that is away."""
 
 
 def open_objects(place: str) -> Objects:
@@ -117,7 +121,9 @@ class _Bucket:
             raise Unavailable(
                 f"The archive {place} needs obstore: pip install 'hades-memory[archive]'."
             ) from error
-        self._obstore, self._missing, self._failed = obstore, NotFoundError, BaseError
+        self._obstore, self._failed = obstore, BaseError
+        # obstore 0.12 raises the built-in one.
+        self._missing = (NotFoundError, FileNotFoundError)
         limits: Any = {
             "timeout": timedelta(seconds=_ANSWER_S),
             "connect_timeout": timedelta(seconds=_CONNECT_S),
@@ -125,7 +131,8 @@ class _Bucket:
         if os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true":
             limits["allow_http"] = True
         retries: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=_RETRIED_S)}
-        with self._reached():
+        self._breaker = breaker_of("/".join(place.split("/")[:3]))  # s3://bucket
+        with self._translated():  # nothing is sent yet
             self._store: Any = from_url(place, client_options=limits, retry_config=retries)
 
     def put(self, name: str, data: bytes) -> None:
@@ -133,14 +140,14 @@ class _Bucket:
             self._obstore.put(self._store, name, data)
 
     def get(self, name: str) -> bytes | None:
-        with self._reached(), suppress(self._missing):
+        with self._reached(), suppress(*self._missing):
             reply = self._obstore.get(self._store, name)  # reads the headers only
             _accepted(self.place, name, reply.meta["size"])
             return bytes(reply.bytes())
         return None
 
     def remove(self, start: str) -> None:
-        with self._reached(), suppress(self._missing):
+        with self._reached(), suppress(*self._missing):
             if not start.endswith("/"):
                 self._obstore.delete(self._store, start)
                 return
@@ -160,13 +167,19 @@ class _Bucket:
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
+        with self._breaker.guard(), self._translated():
+            yield
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
         try:
             yield
         except self._missing:
             raise
         except (self._failed, OSError, ValueError) as error:
             said = str(error).partition("\n")[0]
-            raise Unavailable(f"The archive {self.place} cannot be used: {said}.") from error
+            kind = RefusedByServer if _REFUSED.search(said) else Unavailable
+            raise kind(f"The archive {self.place} cannot be used: {said}.") from error
 
 
 def _accepted(place: str, name: str, size: int) -> int:

@@ -40,7 +40,7 @@ LIMIT 1
 """
 _IN_A_SPACE = (
     *("edges", "merges", "matched", "proposals", "idempotency", "changes"),
-    "hierarchies",
+    *("query_logs", "feedback", "weight_snapshots", "hierarchies"),
 )
 MEMBERS_AT_LEAST = 5
 """The centroid of fewer chunks may reveal their texts, so a purge empties it."""
@@ -73,6 +73,8 @@ def erase(
     for entity in named:
         gone["edges"] += _erase_edges(database, write, entity << 3 | NodeKind.ENTITY)
         gone["entities"] += _erase_entity(database, write, entity)
+    # Questions and paths may contain any name, so the log is deleted whole.
+    database.run("DELETE FROM query_logs WHERE space = ?", space)
     owe(database, REWRITE, LOG, INDEXES, LEFTOVERS)
     return dict(gone)
 
@@ -211,7 +213,7 @@ def _erase_topic(database: Database, write: Write, topic: int) -> dict[str, int]
     archived = f"SELECT DISTINCT object FROM archived WHERE state IN ({states})"
     for folder in {name.rpartition("/")[0] for name in database.column(archived, topic)}:
         owe(database, f"{ARCHIVE}{folder}/")
-    for table in ("pending", "uses", "archived"):
+    for table in ("pending", "uses", "usefulness", "archived"):
         database.run(f"DELETE FROM {table} WHERE state IN ({states})", topic)
     database.run(f"DELETE FROM originals WHERE state IN ({states}) OR summary IN ({states})", topic)
     for table in ("heads", "sources"):

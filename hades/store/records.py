@@ -84,6 +84,7 @@ class PlacedChunk:
     importance: float = DEFAULT_IMPORTANCE
     access_count: int = 0
     last_used: datetime | None = None
+    usefulness: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

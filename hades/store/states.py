@@ -40,6 +40,7 @@ class StateRow(NamedTuple):
     uses: int | None = None
     last_used: int | None = None
     object: str | None = None
+    usefulness: float | None = None
     valid_to: int | None = None
     planned: int = 0
     head: bytes | None = None
@@ -49,11 +50,16 @@ class StateRow(NamedTuple):
         return self.encoding in (DELTA, DELTA_ZIPPED)
 
 
+USEFULNESS = "(f.useful - f.useless) / (f.useful + f.useless + 2)"
+"""The usefulness of a state, -1 to 1, of a row `f` of its counts."""
 _STATE = (
     ", ".join(f"s.{name}" for name in (*StateRow._fields[:14], "id"))
-    + ", u.count, u.last_used, a.object"
+    + f", u.count, u.last_used, a.object, {USEFULNESS}"
 )
-_BESIDE = "LEFT JOIN uses u ON u.state = s.id LEFT JOIN archived a ON a.state = s.id"
+_BESIDE = (
+    "LEFT JOIN uses u ON u.state = s.id LEFT JOIN archived a ON a.state = s.id "
+    "LEFT JOIN usefulness f ON f.state = s.id"
+)
 NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
     "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "
@@ -276,6 +282,7 @@ def to_state(topic: str, row: StateRow, content: bytes, originals: tuple[str, ..
             from_micros_or_none(row.last_used),
             "store" if row.object is None else "archive",
             originals,
+            row.usefulness or 0.0,
         )
 
 

@@ -20,12 +20,15 @@ from hades.store.derived_edges import DerivedEdges
 from hades.store.edges import Edges
 from hades.store.entities import Entities
 from hades.store.excerpt import ExcerptFeed
+from hades.store.feedback import FeedbackTable, Weights
+from hades.store.graph_rows import GraphRows
 from hades.store.hierarchies import Hierarchies
 from hades.store.idempotency import Idempotency
 from hades.store.links import Links
 from hades.store.mentions import Mentions
 from hades.store.opening import open_database
 from hades.store.proposals import Proposals
+from hades.store.query_log import QueryLog
 from hades.store.records import Problem, Progress, Write
 from hades.store.sources import Sources
 from hades.store.spaces import Spaces
@@ -65,7 +68,10 @@ class Store:
         self.chunks = Chunks(database, self.topics)
         self.waiting = Waiting(database)
         self.mentions = Mentions(database, self.entities)
-        self.derived_edges = DerivedEdges(database, self.entities, self.chunks)
+        self.weights = Weights(database)
+        self.feedback = FeedbackTable(database)
+        self.derived_edges = DerivedEdges(database, self.entities, self.chunks, self.weights)
+        self.graph_rows = GraphRows(database)
         self.sources = Sources(database, self.topics)
         self.links = Links(database)
         self.summaries = Summaries(database)
@@ -74,7 +80,8 @@ class Store:
         self.idempotency = Idempotency(database)
         self.changefeed = Changefeed(database)
         self.uses = Uses(database)
-        """A server sets the same object for the store it reads from and the one it writes to."""
+        self.query_log = QueryLog(database)
+        """A server sets the same `uses` and `query_log` for the stores it reads and writes."""
         # Members of the database that callers need.
         self.read_only = database.read_only
         self.write = database.write
@@ -90,8 +97,9 @@ class Store:
         self.set_meta = database.set_meta
 
     def close(self) -> None:
-        """Write the uses that wait, then close the connections of all threads."""
+        """Write the uses and log entries that wait, then close the connections of all threads."""
         self.uses.write(CLOSING_WAITS_S)
+        self.query_log.write(CLOSING_WAITS_S)
         self.database.close()
 
     @property
@@ -125,6 +133,7 @@ class Store:
         """Erase a topic or entity with all derived from it. Return the erased rows by kind."""
         self.chunks.kept.clear()
         self.topics.archive.kept.clear()
+        self.query_log.forget()
         return purge.erase(self.database, self.entities, write, space, name)
 
     def owed(self) -> list[str]:
@@ -201,6 +210,7 @@ class Store:
                 )
             copying.restore(database, given._file("restored"), actor, on_progress)
         self.uses.forget()
+        self.query_log.forget()
         self.chunks.kept.clear()
 
     def _bring_into(self, copied: SqliteDatabase) -> None:

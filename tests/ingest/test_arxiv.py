@@ -72,7 +72,7 @@ def test_a_paper_with_its_names_and_links(tmp_path: Path) -> None:
         IntroducedName("arXiv:0705.4676", Origin.ALIAS, "paper"),
         IntroducedName("Daniel Lemire", Origin.AUTHOR, "person"),
         IntroducedName("Owen Kaser", Origin.AUTHOR, "person"),
-        IntroducedName("lemire/rollinghashcpp", Origin.EXTRACTED, "code_symbol"),
+        IntroducedName("lemire/rollinghashcpp", Origin.EXTRACTED, "repository"),
         IntroducedName("1706.03762", Origin.EXTRACTED, "paper"),
     )
     assert [(link.source, link.relation, link.target, link.block) for link in document.links] == [

@@ -74,7 +74,7 @@ class Scripted:
 
 
 @contextmanager
-def scripted(*answers: Any) -> Iterator[Scripted]:
+def scripted(*answers: Any, port: int = 0) -> Iterator[Scripted]:
     """A server on a real socket that answers as told."""
     script = Scripted()
     script.say(*answers)
@@ -99,7 +99,7 @@ def scripted(*answers: Any) -> Iterator[Scripted]:
         def log_message(self, *args: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()

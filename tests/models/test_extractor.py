@@ -21,9 +21,9 @@ TEXT = "Marie Curie moved to Paris in 1891 and worked at the University of Paris
 def test_the_built_in_one_goes_by_shape() -> None:
     first, second = load_extractor("names")([TEXT, "nothing here"])
     assert first[:3] == [
-        ("Marie Curie", "concept"),
-        ("Paris", "concept"),
-        ("University of Paris", "concept"),
+        ("Marie Curie", "person"),
+        ("Paris", "place"),
+        ("University of Paris", "organisation"),
     ]
     assert second == []
 

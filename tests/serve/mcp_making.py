@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent.parent
 ANN = Caller("ann", Role.WRITER)
 EVE = Caller("eve", Role.READER)
 WRITING_TOOLS = {
+    "feedback",
     *("remember", "relate", "change_fact", "unrelate", "forget"),
     *("ingest_text", "propose", "promote", "graph_entity_update"),
 }

@@ -77,6 +77,7 @@ def test_a_server_that_drips_its_head_keeps_no_thread(
 ) -> None:
     """More callers than model threads are all answered, and the next one has its model."""
     stop = threading.Event()
+    monkeypatch.setenv("HADES_BREAKER_FAILURES", "1000")
     use(monkeypatch, model, timeout_s=0.5)
     model.say(SLOW["head"](stop))
     with told.by("http", told.key(Role.WRITER)) as writer:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import hades
+from hades import breaker
 from hades.store import schema
 from hades.store.postgres.database import PostgresDatabase
 
@@ -321,7 +322,9 @@ def test_a_server_restarted_in_the_middle_of_writes_loses_and_doubles_nothing(
         assert memory.check() == []
 
 
-def test_a_server_that_is_away_is_told_and_found_again(own: OwnServer) -> None:
+def test_a_server_that_is_away_is_told_and_found_again(
+    own: OwnServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with hades.open(f"{own.address}&schema=away", busy_timeout_s=1) as memory:
         memory.remember("a", "First.")
         own.stop()
@@ -329,12 +332,53 @@ def test_a_server_that_is_away_is_told_and_found_again(own: OwnServer) -> None:
             for call in (lambda: memory.get("a"), lambda: memory.remember("a", "Never.")):
                 with pytest.raises(hades.Unavailable, match="cannot be reached"):
                     call()
+            monkeypatch.setattr(breaker, "_breakers", {})
             with pytest.raises(hades.Unavailable, match="cannot be reached"):
                 hades.open(own.address)
         finally:
             own.start()
         memory.remember("a", "Second.")
         assert len(memory.history("a")) == 2
+
+
+def test_a_server_that_stays_away_is_not_asked_for_a_while(
+    own: OwnServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(breaker, "clock", lambda: now)
+    with hades.open(f"{own.address}&schema=asked", busy_timeout_s=1) as memory:
+        memory.remember("a", "First.")
+        own.stop()
+        try:
+            for _ in range(3):
+                with pytest.raises(hades.Unavailable, match="cannot be reached"):
+                    memory.get("a")
+            with pytest.raises(hades.Unavailable, match=r"PostgreSQL at .* tried again in 30 s"):
+                memory.remember("a", "Never.")
+            with pytest.raises(hades.Unavailable, match="tried again in 30 s"):
+                hades.open(own.address)  # another memory on the same server
+        finally:
+            own.start()
+        now = 30
+        memory.remember("a", "Second.")
+        assert [state.content for state in memory.history("a")] == ["First.", "Second."]
+
+
+def test_the_outcome_of_a_commit_is_looked_up_while_the_server_is_not_asked(
+    own: OwnServer,
+) -> None:
+    with hades.open(f"{own.address}&schema=outcome") as memory:
+        _slow_commit(own, "outcome")
+        thread, raised = _in_thread(lambda: memory.remember("a", "Never."))
+        _until(lambda: own.run("SELECT 1 FROM pg_stat_activity WHERE query LIKE '%COMMIT'"))
+        for _ in range(3):
+            with suppress(hades.Unavailable), _database(memory)._breaker.guard():
+                raise hades.Unavailable("Other calls failed.")
+        _until(lambda: cut(own.address, "query LIKE '%COMMIT' AND state = 'active'"))
+        thread.join()
+        assert "not stored" in str(raised[0])
+        with pytest.raises(hades.Unavailable, match="is not asked"):
+            memory.get("a")
 
 
 def test_a_full_disk_is_told_and_nothing_is_written(own: OwnServer, tmp_path: Path) -> None:

@@ -102,6 +102,8 @@ def context_text(found: Recall, at_most: int) -> str:
         return joined([line] if Reason.NOTHING_KNOWN in _reasons(found) else [line, *reasons])
     cites = ", ".join(f"{label} {cite}" for label, cite in sources(found).items())
     lines = [*_time(found), TextLine(f"Cite as: {cites}")]
+    if found.id:
+        lines.append(TextLine(f"Recall: {found.id}"))
     if not any(note.reason is Reason.FALLBACK and note.stage == "rank" for note in found.reasons):
         lines.append(TextLine(f"How likely the answer is among these: {found.belief.mean:.2f}"))
     end = f"\n\n{joined([*lines, *reasons])}"
@@ -216,7 +218,8 @@ def _recall_head(found: Recall, *, explain: bool) -> TextLine:
     tokens = f"{found.tokens:,} tokens" + (f" of {allowed:,}" if allowed else "")
     cost = (tokens, _belief(found.belief, explain=explain), f"{found.ms:.1f} ms")
     kind = (f"{found.intent.value} ({found.evidence}), {found.mode.value}",) if explain else ()
-    return TextLine("  ".join((*kind, *cost)))
+    logged = (f"recall {found.id}",) if found.id else ()
+    return TextLine("  ".join((*kind, *cost, *logged)))
 
 
 def _passage(number: int, passage: Passage, *, explain: bool) -> Iterator[TextLine]:

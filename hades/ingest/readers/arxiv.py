@@ -133,7 +133,7 @@ def _paper(record: Record) -> Document:
 
 def _named_in(content: str, own_id: str) -> Iterator[tuple[str, str, str, int]]:
     for repository, place in code_links(content):
-        yield repository, "implements", "code_symbol", place
+        yield repository, "implements", "repository", place
     for cited, place in cited_ids(content):
         if cited != own_id:
             yield cited, "cites", "paper", place

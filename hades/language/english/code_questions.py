@@ -35,6 +35,8 @@ cites out      <DOES> cit(?:e|ing)$ # What does 1706.03762 cite?
 cites out      \bcited (?:by|in) <X>$ # Papers cited by 1706.03762
 cites in       <WHO>cit(?:e|es|ing) <X>$ # Which papers cite 1706.03762?
 cites in       <IS> cited\b # Where is 1706.03762 cited?
+implements out <CODE>(?: (?:belongs? to|of|for|behind|from|accompan\w+|implements?))+ (?:the )?(?:paper |article |work )?<X>$ # Which code repository belongs to 1706.03762?
+implements out ^(?:the )?(?:paper |article )?<X>: .{0,40}?<CODE>\b.{0,40}$ # 1706.03762: is there an implementation on GitHub?
 calls out      <DOES> (?:call|invoke|use|(?:depend|rely) on)$ # Which functions does walk_many call?
 calls out      \b(?:callees of|(?:called|invoked|used) by) <X>$ # Functions called by walk_many
 calls in       <WHO>(?:call|invok)(?:e|s|es|ing)? <X>$ # What calls walk_many?
@@ -58,6 +60,7 @@ _PARTS = {
     "<WHO>": r"\b(?:who|what|which|where|any\w*|every\w*|all|list|find|show)\b.{0,60}?\b",
     "<IS>": r"\b(?:where|how|is|are)\b(?: else| all)?(?: is| are| does| do)? <X>(?: being| gets?)?",
     "<DOCS>": r"\b(?:docs?|documentation|readme|guide|manual)\b.{0,30}?\b",
+    "<CODE>": r"\b(?:code|repositor(?:y|ies)|repos?|implementations?|software|github)",
     "<X>": "(?P<x>.{1,200}?)",
 }
 

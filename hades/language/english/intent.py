@@ -27,7 +27,8 @@ _MORE = (
 _CORPUS = (
     r"(?:this|the|these|those|our|my|all(?: the| of the)?) (?:whole |entire )?(?:corpus|collection|"
     r"memory|library|archive|data ?set|knowledge base|notes|documents|docs|papers|texts|articles|"
-    r"literature|files|repository|repo|code ?base|sources)"
+    r"literature|files|repository|repo|code ?base|sources)(?: of (?:papers|notes|texts|documents|"
+    r"articles))?"
 )
 """Words for all that is remembered."""
 _ASKED = r"""
@@ -60,7 +61,9 @@ overview  \bgist\b # What is the gist of it?
 overview  \b(?:tell|teach) me (?:all|everything|more)? ?about\b # Tell me about the project
 overview  \bhigh[- ]level\b # What does it do at a high level?
 overview  \bmain (?:themes|topics|ideas|points|parts)\b # What are the main ideas?
-overview  \b(?:major|central|key|dominant|common) (?:themes|topics|subjects|trends)\b # Which key themes are there?
+overview  \b(?:major|big|central|key|dominant|common) (?:themes|topics|subjects|trends)\b # Which key themes are there?
+overview  \b(?:what|which) (?:[a-z]+ )?(?:themes|topics|subjects|areas) (?:(?:are|is) there|(?:do|does) <CORPUS> cover)\b # Which topics are there in cooking?
+overview  ^what (?:work |research )?(?:is|exists) there (?:on|about)\b # What work is there on bread?
 overview  \bmain (?:subjects|trends|areas)\b # What are the main areas of research?
 overview  \bwhat (?:do|does|can|is|are) <CORPUS> (?:say|tell (?:us|me)|teach us|know|report|cover|contain|about)\b # What does this corpus say about bread?
 overview  \boutline\b # An outline of the plan
@@ -169,8 +172,11 @@ SUMMARY_ASKED = lazy_pattern(
 )
 """The words of a question that ask for a summary, before its subject."""
 _THEMES = lazy_pattern(
-    r"\b(?:main|major|central|key|dominant|common) "
+    r"\b(?:main|major|big|central|key|dominant|common) "
     r"(?:themes|topics|subjects|trends|areas|ideas|points)(?: of (?:research|work|interest))?|"
+    r"\b(?:what|which) (?:[a-z]+ )?(?:themes|topics|subjects|areas) "
+    rf"(?:(?:are|is) there|(?:do|does) {_CORPUS} cover)\b|"
+    r"^what (?:work |research )?(?:is|exists) there (?=on |about )|"
     rf"\bwhat (?:do|does|can|is|are) {_CORPUS} "
     r"(?:say|tell (?:us|me)|teach us|know|report|cover|contain|about)\b|"
     r"\b(?:summar(?:y|ies|i[sz]e)|overview|outline|big picture)\b",
@@ -178,7 +184,8 @@ _THEMES = lazy_pattern(
 )
 _SUBJECT = lazy_pattern(r"\W*(?:(?:of|in|on|about|for|within|around|regarding)\W+)?(.*?)[\s?!.]*$")
 _EVERYTHING = lazy_pattern(
-    rf"(?:{_CORPUS}|(?:this|the|our|my) (?:whole |entire )?(?:project|work|field|content|contents)|"
+    rf"(?:(?:everything|all) in )?(?:{_CORPUS}|"
+    r"(?:this|the|our|my) (?:whole |entire )?(?:project|work|field|content|contents)|"
     r"everything|all|all of (?:it|this)|it|this|what)?"
     r"(?: ?\b(?:say|about|here|there|so far|covered|discussed|(?:we|i|you) know))*",
     re.IGNORECASE,

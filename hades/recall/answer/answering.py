@@ -16,7 +16,7 @@ from hades.recall.answer.conveyance import conveyed
 from hades.recall.answer.fact_search import find_facts
 from hades.recall.answer.history import earlier_passages
 from hades.recall.answer.passages import choose_passages, coverage_of
-from hades.recall.answer.relations import RelationAsked, related_facts
+from hades.recall.answer.relations import RelationAsked, related_facts, related_paths
 from hades.recall.find.results import Found
 from hades.recall.paths.pathways import find_paths
 from hades.recall.question.time_asked import TimeAsked
@@ -38,12 +38,15 @@ def answer(
 ) -> Recall:
     """Make the result of a recall; passages beyond the first `usual` must be likely answers.
 
-    With `related`, the facts are its edges; otherwise facts are searched. With `ends`, the paths
-    join these two nodes.
+    With `related`, facts and paths are its edges; otherwise both are searched. With `ends`, the
+    paths join these two nodes.
     """
     plan, search = run.plan, found.search
     offered, numbers, covered = choose_passages(run, found, ranking, usual)
-    paths = find_paths(run, found, ranking.numbers, list(numbers.values()), ends)
+    if related is not None and related.edges:
+        paths = related_paths(related, plan.paths)
+    else:
+        paths = find_paths(run, found, ranking.numbers, list(numbers.values()), ends)
     with run.stage("facts", plan.retriever.timeout_ms) as stage:
         if related is None:
             facts = find_facts(stage, search, encoder, plan.facts)

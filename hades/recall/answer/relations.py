@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hades.domain.answer import Fact
-from hades.domain.graph import Edge, Node, NodeKind, Provenance, Reason
+from hades.domain.answer import Fact, Path
+from hades.domain.graph import MENTIONED, Edge, Node, NodeKind, Provenance, Reason
 from hades.graph.arrays import Ints
 from hades.index.graph_view import is_at
 from hades.language.english.code_questions import relations_asked
@@ -21,6 +21,7 @@ from hades.language.names import name_key, paper_id, symbol_tail
 from hades.language.sentences import sentences
 from hades.recall.find.finder import Scope
 from hades.recall.find.results import Found
+from hades.recall.paths.path_text import path_of, step_along
 from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
 from hades.recall.rank.code_signs import is_log_of_changes, is_test
@@ -42,6 +43,8 @@ NAMING_AT_MOST = 500
 _USES = ("calls", "extends", "imports")
 _RELATIONS = {"tests": _USES, "uses": _USES}
 """Words for several relations; `tests` keeps only edges in tests."""
+IMPLEMENTS = "implements"
+_OF_PAPERS = ("cites", IMPLEMENTS)
 _INTRODUCES = ("def ", "async def ", "class ", "import ", "from ", "function ", "func ", "fn ")
 PlacedEdges = list[tuple[int | None, Edge]]
 """Edges, each with the chunk that states it, or None."""
@@ -82,12 +85,23 @@ def relation_asked(store: Store, scope: Scope, question: str) -> RelationAsked |
     """Return the relation and the known nodes that a question asks for, or None."""
     for rule, names in relations_asked(question):
         relation = rule.relation
-        for said in reversed(names) if relation == "cites" else names:
-            nodes = _meant(store, scope, said, names, paper=relation == "cites")
-            if nodes:
+        paper = relation in _OF_PAPERS
+        for said in reversed(names) if paper else names:
+            nodes = _meant(store, scope, said, names, paper=paper)
+            # "The code of X" may be an ordinary question about X.
+            if nodes and (relation != IMPLEMENTS or _has(store, scope, nodes, relation)):
                 relations = _RELATIONS.get(relation, (relation,))
                 return RelationAsked(relations, rule.direction, relation == "tests", nodes)
     return None
+
+
+def _has(store: Store, scope: Scope, nodes: Iterable[int], relation: str) -> bool:
+    """Return whether one of the nodes has an edge of a relation."""
+    first, *others = nodes
+    wanted = EdgeFilter(first, tuple(others), "out", relation, limit=1)
+    return any(
+        table.find(scope.space, wanted, scope.as_of) for table in (store.edges, store.derived_edges)
+    )
 
 
 def _meant(
@@ -249,6 +263,20 @@ def _named_at(text: str, symbol: str) -> tuple[int, int] | None:
             if not line.startswith(_INTRODUCES):
                 return found.span()
     return None
+
+
+def related_paths(related: RelationAsked, limit: int) -> list[Path]:
+    """Return the best `limit` edges as paths of one step."""
+    return [
+        path_of(
+            edge.source,
+            [step_along(edge, edge.target, forward=True)],
+            [edge.belief if edge.id > 0 else MENTIONED],
+            edge.weight,
+            f"the question asks for {related}",
+        )
+        for _, edge in related.edges[:limit]
+    ]
 
 
 def related_facts(related: RelationAsked, query: QueryContext, limit: int) -> list[Fact]:

@@ -1,13 +1,14 @@
 """Themes: clusters of the hierarchy that answer a question for an overview (HiRAG).
 
 “What are the main themes?” gets the largest clusters of level 2. “What does this corpus say about
-bread?” gets the clusters of level 1 that the best passages belong to. Each theme cites its most
-central passages, and `hades clusters` leads further down.
+bread?” gets the clusters of level 1 to which the best passages for “bread” belong. Each theme cites
+its most central passages, and `hades clusters` leads further down.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -15,12 +16,16 @@ from hades.domain.graph import Reason
 from hades.domain.hierarchy import HIGH, Theme, cluster_name
 from hades.graph.arrays import Flags, Floats, Ints
 from hades.index.hierarchy import NONE, ClusterArrays
+from hades.models.encoder import Encoder
 from hades.recall.find.results import Found
+from hades.recall.find.scores import best, scaled
+from hades.recall.find.seeds import Encoding, start_encoding
 from hades.recall.query_context import QueryContext
-from hades.recall.run import Run
+from hades.recall.run import Run, Stage
 
-VOTERS = 50
-"""The best passages by meaning and words that vote for their clusters."""
+VOTERS = 200
+"""The best passages by meaning and words that vote for their clusters. This and the next value were
+chosen on the even half of the overview questions over papers (evals/overview)."""
 VOTES_AT_LEAST = 0.1
 """The share of the votes that a theme needs."""
 THEMES_AT_MOST = 8
@@ -28,7 +33,7 @@ CITES = 3
 """The most central passages of a theme that are cited."""
 
 
-def find_themes(run: Run, found: Found, subject: str) -> tuple[Theme, ...]:
+def find_themes(run: Run, found: Found, subject: str, encoder: Encoder) -> tuple[Theme, ...]:
     """Return the themes of a subject, or of everything if it is "", best first.
 
     Without a hierarchy there are none, and a diagnostic says so.
@@ -40,7 +45,10 @@ def find_themes(run: Run, found: Found, subject: str) -> tuple[Theme, ...]:
             hint = "the passages are not organised into themes: `hades organise` does that"
             stage.note(Reason.NO_HIERARCHY, hint)
             return ()
-        shares = _votes(arrays, found) if subject else _sizes(arrays, found.seeds.mask)
+        if subject:
+            shares = _votes(arrays, query, subject, start_encoding(run, encoder, subject), stage)
+        else:
+            shares = _sizes(arrays, found.seeds.mask)
         order = np.lexsort((arrays.numbers, -shares))[:THEMES_AT_MOST]
         chosen = [int(at) for at in order if shares[at] >= (VOTES_AT_LEAST if subject else 1e-9)]
         themes = _described(query, arrays, shares, chosen)
@@ -48,13 +56,24 @@ def find_themes(run: Run, found: Found, subject: str) -> tuple[Theme, ...]:
         return themes
 
 
-def _votes(arrays: ClusterArrays, found: Found) -> Floats:
-    """Return, by cluster of level 1, its share of the votes of the best passages.
+def _votes(
+    arrays: ClusterArrays,
+    query: QueryContext,
+    subject: str,
+    encoding: Encoding | None,
+    stage: Stage,
+) -> Floats:
+    """Return, by cluster of level 1, its share of the votes of the best passages for a subject.
 
     A vote counts by the square of the prior, so that the rest of a small memory has no say.
     """
-    voters = found.seeds.top[:VOTERS]
-    return _shares(arrays, arrays.cluster_of[voters], found.seeds.prior[voters] ** 2)
+    prior = scaled(query.words(subject), query.mask)
+    with suppress(TimeoutError):  # then words alone decide
+        vector = encoding(stage.seconds_left)[0] if encoding else None
+        if vector is not None:
+            prior = scaled(prior + scaled(query.cosine(vector), query.mask), query.mask)
+    voters = best(prior, query.mask, VOTERS)
+    return _shares(arrays, arrays.cluster_of[voters], prior[voters] ** 2)
 
 
 def _sizes(arrays: ClusterArrays, mask: Flags) -> Floats:

@@ -55,7 +55,7 @@ def paths(
         barred=_barred(query, {*ends[0], *ends[1]}),
         deadline=deadline,
     )
-    writer = PathWriter(query)
+    writer, scoring = PathWriter(query), scoring.learned(query.weights)
     # A direct edge is written only once.
     pool: list[tuple[Path, Sequence[int]]] = [(path, ()) for path in direct(query, source, target)]
     pool += [(writer.path(way.nodes, 0.0), way.nodes[1:-1]) for way in found.paths]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hades.domain.answer import Path, Step, SubgraphEdge
-from hades.domain.graph import Belief, Edge, Node, NodeKind, row_of
+from hades.domain.graph import CERTAIN, MENTIONED, Belief, Edge, Node, NodeKind, row_of
 from hades.domain.hierarchy import are_distant
 from hades.domain.topics import Chunk
 from hades.domain.weights import initial_weight
@@ -26,9 +26,6 @@ SNIPPET_CHARACTERS = 90
 MENTION_WEIGHT = 0.5
 """The weight of a step between a text and a name or topic. Any stated relation weighs more (.7 to
 .95), so that paths prefer it to a mention."""
-MENTIONED = Belief(3.0, 1.0)
-"""A text that has a name does not always mean this entity."""
-CERTAIN = Belief(19.0, 1.0)
 _HEADING_MARKS = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
 _HEADINGS = re.compile(r"^#{1,6}[ \t].*$", re.MULTILINE)
 
@@ -67,6 +64,7 @@ class PathWriter:
         self._graph = query.graph
         self._named = named
         self._anything_told = query.store.edges.there_are(query.space)
+        self._weights = query.weights
         self._stated_steps: dict[tuple[int, int], tuple[Step, Belief]] = {}
         self._chunks: dict[int, Chunk] = {}
         self._names: dict[int, Node] = {}
@@ -81,11 +79,13 @@ class PathWriter:
             step, sure, used = self._step(numbers, at)
             is_bridge = self._is_bridge(numbers[at], numbers[at + used])
             steps.append(replace(step, layer_bridge=True) if is_bridge else step)
-            beliefs.append(sure)
+            beliefs.append(sure if step.edge > 0 else self._weights.belief(step.relation, sure))
             at += used
         rationale = self._rationale(numbers)
-        path = path_of(self.node(numbers[0]), steps, beliefs, reliability, rationale)
-        return replace(path, parts={**path.parts, "nodes": float(len(numbers))})
+        boost = self._weights.boost(step.relation for step in steps if not step.edge < 0)
+        path = path_of(self.node(numbers[0]), steps, beliefs, reliability * boost, rationale)
+        learned = {} if boost == 1 else {"boost": boost}
+        return replace(path, parts={**path.parts, "nodes": float(len(numbers)), **learned})
 
     def edges(self, one: int, two: int) -> list[SubgraphEdge]:
         """Return the told edges between two nodes, in both directions, or else one joining step."""
@@ -137,7 +137,9 @@ class PathWriter:
         relation, weight = "mentions", MENTION_WEIGHT
         entity = row_of(self._graph.node(said))
         if self._query.store.derived_edges.is_documented(int(self._graph.chunks[chunk]), entity):
-            relation, weight = DOCUMENTS, initial_weight(DOCUMENTS).value
+            first = initial_weight(DOCUMENTS)
+            aged = self._weights.aged(DOCUMENTS, first.value, first.components, 0.0)
+            relation, weight = DOCUMENTS, aged.value
         stating = self._chunk(chunk)
         words = snippet(stating.text, str(self.node(said)))
         return Step(relation, self.node(target), weight, forward, words, stating.id)
@@ -250,7 +252,7 @@ def step_along(edge: Edge, target: Node, *, forward: bool) -> Step:
     """Return an edge as a step to `target`, one of its ends; `forward` if along the edge."""
     chunk = edge.provenance.chunk if edge.provenance else ""
     snippet = _shortened(edge.evidence)
-    return Step(edge.relation, target, edge.weight, forward, snippet, chunk)
+    return Step(edge.relation, target, edge.weight, forward, snippet, chunk, edge=edge.id)
 
 
 def snippet(text: str, name: str) -> str:

@@ -129,7 +129,9 @@ class Pathways:
         for trim in flows.trims:
             if trim.reason == Reason.TIMEOUT:
                 self._stage.stop(Reason.TIMEOUT, f"without {trim.count} {trim.what}")
-        kept = self._differing(flows.paths, nodes, plan.paths)
+        # With learned boosts, the ledger chooses from more paths.
+        wider = 2 if query.weights.boosts else 1
+        kept = self._differing(flows.paths, nodes, plan.paths * wider)
         self._stage.found, self._stage.cut = len(kept), len(flows.paths) - len(kept)
         says = {int(self._graph.first_entity + name) for name in self._named}
         writer = PathWriter(query, {*says, *(asked if says else ())})

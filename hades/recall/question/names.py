@@ -19,7 +19,8 @@ from hades.index.longest import CAPITAL_SHARE, longest
 from hades.language.english.lexicon import STOP_WORDS
 from hades.language.words import words
 
-WORDS_AT_MOST = 8
+WORDS_AT_MOST = 15
+"""The longest name that is looked for, as in texts: titles of papers have up to 15 words."""
 QUESTION_WORDS_AT_MOST = 400
 CAPITAL_SHARE_ASKED_SMALL = 0.9
 """The share of capitalised uses that a one-word name needs in a question without capitals."""

@@ -9,6 +9,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from hades.context.text.layout import indented
+from hades.domain.feedback import Feedback
 from hades.domain.graph import Edge, FactChange
 from hades.domain.plain import one_line, plain
 from hades.domain.promotion import Promotion
@@ -135,6 +136,12 @@ def promote(call: AgentCall, done: Promotion) -> CallToolResult:
     waiting = f" {len(done.proposed)} changes wait for approval." if done.proposed else ""
     text = f"{news}{waiting}\n{indented(done.state.content)}"
     return answers.written(done.state, call.space, text)
+
+
+@operation_tool("recall", answer="Your answer, citing [1], [F2], (path 3).")
+def feedback(call: AgentCall, done: Feedback) -> CallToolResult:
+    """After you answered from a recall: teach the memory what your answer cites."""
+    return answers.reply(f"{done}.", counted=done.counted)
 
 
 @tool("space", writes=True)

@@ -10,6 +10,7 @@ from typing import IO, Annotated, Any, Literal, TextIO
 from fastapi import Query
 from starlette.responses import Response, StreamingResponse
 
+from hades.memory import View
 from hades.serve.rest.calls import Reads
 from hades.serve.rest.models import JSON
 from hades.serve.rest.routes import routes
@@ -37,10 +38,16 @@ _FILES = {"node-link": (JSON, "graph.json"), "graphml": ("application/xml", "gra
     },
 )
 async def export(
-    reads: Reads, format: Annotated[Format, Query(examples=["graphml"])] = "node-link"
+    reads: Reads,
+    format: Annotated[Format, Query(examples=["graphml"])] = "node-link",
+    embeddings: Annotated[bool, Query(description="Add the vectors; not for graphml.")] = False,
 ) -> Response:
     """Export this space's graph for NetworkX or Gephi."""
-    file = await reads(lambda view: written(lambda text: view.export(text, format)), patient=True)
+
+    def exported(view: View) -> IO[bytes]:
+        return written(lambda text: view.export(text, format, embeddings=embeddings))
+
+    file = await reads(exported, patient=True)
     return file_response(file, *_FILES[format])
 
 

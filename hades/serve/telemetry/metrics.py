@@ -28,6 +28,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 import hades
+from hades.breaker import all_breakers
 from hades.domain.answer import Recall
 from hades.errors import HadesError
 from hades.memory import Memory
@@ -278,10 +279,10 @@ class MemoryMetrics(Collector):
 
 
 class ModelMetrics(Collector):
-    """Use of language models by this process, read at each scrape."""
+    """Use of language models by this process, and servers that fail, read at each scrape."""
 
     def collect(self) -> Iterable[Metric]:
-        """Yield calls, failures, tokens and cost so far, by model."""
+        """Yield calls, failures, tokens and cost so far, by model; breakers by server."""
         descriptions = {
             "calls": "Replies of language models.",
             "failures": "Calls of language models without a usable reply.",
@@ -292,6 +293,9 @@ class ModelMetrics(Collector):
         for name, what in descriptions.items():
             used = {model: getattr(use, name) for model, use in totals().items()}
             yield _family(CounterMetricFamily, f"hades_model_{name}", what, "model", used)
+        is_open = {breaker.server: float(breaker.is_open) for breaker in all_breakers()}
+        what = "1 if a server failed too often and is left alone for a while."
+        yield _gauges("hades_breaker_open", what, "server", is_open)
 
 
 def _gauges(name: str, what: str, label: str, values: Mapping[str, float]) -> Metric:

@@ -46,6 +46,13 @@ class ServerAddress:
     """A mark of the role and its spaces, if it does not see all. It has indexes of its own."""
 
     @property
+    def server(self) -> str:
+        """The server in messages: host and port."""
+        given = conninfo_to_dict(self.conninfo)
+        host = given.get("hostaddr") or given.get("host") or "localhost"
+        return f"PostgreSQL at {host}:{given.get('port') or 5432}"
+
+    @property
     def files(self) -> Path:
         """The path beside which its indexes, uploads and keys are on this machine.
 

@@ -27,6 +27,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
+from hades.breaker import breaker_of
 from hades.domain.times import Clock
 from hades.errors import HadesError, Unavailable
 from hades.store.database import Database, Local, inserting
@@ -94,6 +95,8 @@ class _Thread(Local):
     connection: Connection[Any] | None = None
     pool: Pool
     """The pool of the connection."""
+    settling = False
+    """Whether it looks up the outcome of a COMMIT whose reply was lost."""
     wait_s: float | None = None
     within_s: float | None = None
     """The wanted time limit of a statement in this transaction."""
@@ -121,6 +124,7 @@ class PostgresDatabase(Database):
         super().__init__(read_only=read_only, busy_timeout_s=busy_timeout_s, clock=clock)
         self.address = address
         self.place = address.shown
+        self._breaker = breaker_of(address.server)
         if address.sees:
             self.embedded = f"{EMBEDDED}@{address.sees}:"
             self.owes = f"@{address.sees.partition(':')[0]}"
@@ -162,12 +166,20 @@ class PostgresDatabase(Database):
             self._begin_process()
 
     def _taken(self, pool: Pool) -> Connection[Any]:
+        # A standby has a rule of its own, and the outcome of a COMMIT is looked up in any case.
+        is_free = pool is not self._pool or self._local.settling
         try:
-            return pool.getconn()
+            with nullcontext() if is_free else self._breaker.guard():
+                return self._connection(pool)
         except PoolClosed as error:
             raise Unavailable(_CLOSED) from error
+
+    def _connection(self, pool: Pool) -> Connection[Any]:
+        try:
+            return pool.getconn()
         except PoolTimeout:
-            psycopg.connect(str(pool.conninfo)).close()  # raises the reason if connecting fails
+            with translated(self.place):
+                psycopg.connect(str(pool.conninfo)).close()  # raises the reason if this fails
             raise
 
     def _tried(
@@ -305,7 +317,7 @@ class PostgresDatabase(Database):
             return False
         try:
             connection, _ = self._tried(replica.pool, lambda standby: standby.execute(_SNAPSHOT))
-        except FAULTS:
+        except (*FAULTS, HadesError):
             replica.leave()
             return False
         self._local.take(connection, replica.pool)
@@ -354,7 +366,11 @@ class PostgresDatabase(Database):
         stored, or if that cannot be found out."""
         stored = None
         with suppress(HadesError):
-            self._begin(writing=True)  # waits until that transaction is over
+            self._local.settling = True
+            try:
+                self._begin(writing=True)  # waits until that transaction is over
+            finally:
+                self._local.settling = False
             has_mark = self.value("SELECT 1 FROM commits WHERE mark = ?", mark) is not None
             if has_mark or time.time() - sent_at < MARKS_KEPT_S:
                 stored = has_mark

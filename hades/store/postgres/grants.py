@@ -118,6 +118,7 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
     "heads": {_ALL: (_TOPIC, "")},
     "pending": {_ALL: (_STATE, "")},
     "uses": {_ALL: (_STATE, "")},
+    "usefulness": {_ALL: (_STATE, "")},
     "originals": {_ALL: (f"{_STATE} AND {_seen('states', 'summary')}", "")},
     # The name of an object contains a topic number. The state must belong to that topic.
     "archived": {_ALL: (_STATE, f"EXISTS (SELECT FROM states x WHERE x.id = state AND {_OBJECT})")},
@@ -168,6 +169,9 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
     },
     "proposals": {_ALL: (_SPACE, "")},
     "idempotency": {_ALL: (_SPACE, "")},
+    "query_logs": {_ALL: (_SPACE, "")},
+    "feedback": {_ALL: (_SPACE, "")},
+    "weight_snapshots": {_ALL: (_SPACE, "")},
     # A role with DELETE on a table may lock it, which every writer must do.
     "commits": {
         "SELECT": ("writer = current_user", ""),

@@ -8,6 +8,7 @@ from dataclasses import replace
 import psycopg
 from psycopg import Connection, sql
 
+from hades.breaker import breaker_of
 from hades.domain.times import Clock
 from hades.errors import NotFound, Unavailable
 from hades.store.postgres.address import ServerAddress, read_server_address
@@ -37,10 +38,7 @@ def open_server(
 ) -> PostgresDatabase:
     """Open the memory at an address; migrate an older one. With `create`, make it if missing."""
     address = read_server_address(place)
-    with (
-        translated(address.shown),
-        psycopg.connect(address.conninfo, autocommit=True) as connection,
-    ):
+    with translated(address.shown), _connected(address) as connection:
         migrations = _migrations(connection, address.schema)
         if not migrations and (read_only or not create):
             raise NotFound(
@@ -64,6 +62,11 @@ def open_server(
         busy_timeout_s=busy_timeout_s,
         clock=clock,
     )
+
+
+def _connected(address: ServerAddress) -> Connection[tuple[object, ...]]:
+    with breaker_of(address.server).guard(), translated(address.shown):
+        return psycopg.connect(address.conninfo, autocommit=True)
 
 
 def _migrations(

@@ -1,0 +1,161 @@
+"""Bridges from arXiv papers to their repositories: does a path of a recall join the two?
+
+996 papers of the harvest name their repository on GitHub. In the open variant these links stay in
+the texts. In the masked variant every link to such a repository, and its `owner/name`, is removed
+before ingestion, and the repository is a topic that consists of its `owner/name` alone. A question
+names the paper and never the repository. A pair counts as found if a path of the recall joins its
+two ends within HOPS_AT_MOST steps.
+
+Rules and limits were chosen on the pairs of half 0 (by the crc32 of the paper's id); the table is
+of half 1.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import hades
+from bench.arxiv import bench_folder, memory_of, papers_file
+from bench.table import note, show
+from hades.domain.answer import Path as GraphPath
+from hades.evals.ladder import plan_of
+from hades.evals.metrics import percentile
+from hades.store.schema import STEPS
+
+HOPS_AT_MOST = 4
+SMALL_PAPERS = 2_000
+LINK = re.compile(
+    r"(?:(?:https?://)?(?:www\.)?github\.com[/:]+)?(?P<name>[A-Za-z0-9][\w.-]*/[\w.-]+)(?:/[\w./-]*)?"
+)
+QUESTIONS = {
+    "asks for it": "Which code repository belongs to the paper {}?",
+    "other words": "{}: is there an implementation on GitHub?",
+    "neutral": "What is known about {}?",
+}
+
+
+class Pair(NamedTuple):
+    """A paper and its repository."""
+
+    paper: str
+    title: str
+    repository: str
+
+    @property
+    def half(self) -> int:
+        """0 for choosing, 1 for reporting."""
+        return zlib.crc32(self.paper.encode()) & 1
+
+
+def run(*, small: bool) -> None:
+    """Print the share of pairs that recall joins, for both variants and three phrasings."""
+    papers = papers_file()
+    if papers is None or not (pairs_file := papers.with_name("github_pairs.jsonl")).exists():
+        print("bridges: skipped, because arxiv/papers.jsonl and arxiv/github_pairs.jsonl of")
+        print("HADES_DATA are not there.\n")
+        return
+    titles = {row["arxiv_id"]: " ".join(row["title"].split()) for row in _rows(papers)}
+    pairs = [
+        Pair(row["arxiv_id"], titles[row["arxiv_id"]], row["repo"]) for row in _rows(pairs_file)
+    ]
+    rows = []
+    for variant, path in (
+        ("open", _some(papers, pairs) if small else memory_of(papers, len(titles))),
+        ("masked", _masked(papers, pairs, small=small)),
+    ):
+        with hades.open(path, read_only=True) as memory:
+            memory.recall(QUESTIONS["neutral"].format(pairs[0].title))  # loads the indexes
+            for phrasing, question in QUESTIONS.items():
+                asked = [pair for pair in pairs if pair.half == 1]
+                rows.append([variant, phrasing, *_measure(memory, asked, question)])
+    title = f"Papers and repositories joined by a path of recall, at most {HOPS_AT_MOST} steps"
+    head = ["variant", "question", "pairs", "joined %", "mean steps", "in the context %"]
+    show(title, [*head, "p50 ms", "p95 ms"], rows)
+
+
+def _measure(memory: hades.Memory, pairs: Sequence[Pair], question: str) -> list[object]:
+    steps, times, read = list[int](), list[float](), 0
+    for number, pair in enumerate(pairs):
+        start = time.perf_counter()
+        recall = memory.recall(question.format(pair.title), plan=plan_of("PathRAG"))
+        times.append(1000 * (time.perf_counter() - start))
+        read += pair.repository.casefold() in recall.context.casefold()
+        lengths = [length for path in recall.paths if (length := joined(path, pair)) is not None]
+        if lengths and min(lengths) <= HOPS_AT_MOST:
+            steps.append(min(lengths))
+        note(f"{number} of {len(pairs)}: {len(steps)} found")
+    mean = f"{statistics.fmean(steps):.2f}" if steps else "–"
+    joins, reads = (f"{100 * count / len(pairs):.1f}" for count in (len(steps), read))
+    quantiles = [round(percentile(times, at)) for at in (0.5, 0.95)]
+    return [len(pairs), joins, mean, reads, *quantiles]
+
+
+def joined(path: GraphPath, pair: Pair) -> int | None:
+    """The fewest steps on a path from the paper to its repository; None if it misses one."""
+    own = {pair.title.casefold(), f"arxiv/{pair.paper}", pair.paper}
+    names = [node.name.rpartition("@")[0] or node.name for node in path.nodes]
+    ends = [
+        [at for at, name in enumerate(names) if name.casefold() in wanted]
+        for wanted in (own, {pair.repository.casefold()})
+    ]
+    return min((abs(one - two) for one in ends[0] for two in ends[1]), default=None)
+
+
+def _rows(path: Path) -> Iterator[dict[str, str]]:
+    with path.open("rb") as lines:
+        yield from (json.loads(line) for line in lines)
+
+
+def _some(papers: Path, pairs: Sequence[Pair]) -> Path:
+    return _made("open-small", _first(papers, pairs), [])
+
+
+def _masked(papers: Path, pairs: Sequence[Pair], *, small: bool) -> Path:
+    repositories = sorted({pair.repository for pair in pairs})
+    gold = {repository.casefold() for repository in repositories}
+
+    def mask(row: dict[str, str]) -> dict[str, str]:
+        return {name: _without(gold, value) for name, value in row.items()}
+
+    rows = map(mask, _first(papers, pairs) if small else _rows(papers))
+    return _made("masked-small" if small else "masked", list(rows), repositories)
+
+
+def _without(gold: set[str], text: str | None) -> str:
+    """The text without these repositories, neither their addresses nor their names."""
+
+    def masked(link: re.Match[str]) -> str:
+        name = link["name"].casefold().rstrip(".-_").removesuffix(".git")
+        return "" if name in gold else link[0]
+
+    return LINK.sub(masked, text or "")
+
+
+def _first(papers: Path, pairs: Sequence[Pair]) -> list[dict[str, str]]:
+    """The papers of the pairs, and as many others as SMALL_PAPERS has room for."""
+    wanted = {pair.paper for pair in pairs}
+    rows = sorted(_rows(papers), key=lambda row: row["arxiv_id"] not in wanted)
+    return rows[:SMALL_PAPERS]
+
+
+def _made(name: str, rows: Sequence[dict[str, str]], repositories: Sequence[str]) -> Path:
+    """The memory of these papers and repositories, made now unless it is there."""
+    path = bench_folder() / f"bridges-{name}-{len(STEPS)}.hades"
+    if not (ready := path.with_suffix(".ready")).exists():
+        part = path.with_suffix(".jsonl")
+        part.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        with hades.open(path) as memory:
+            memory.ingest(part, on_progress=lambda what, done, of: note(f"{what}: {done}/{of}"))
+            with memory.batch():
+                for repository in repositories:
+                    memory.remember(repository, repository)
+            memory.index()
+        ready.touch()
+    return path

@@ -1,0 +1,255 @@
+"""Feedback: verdicts on what a recall showed, and the weight snapshots learned from them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from hades.errors import InvalidInput
+
+KINDS = ("passage", "path", "fact")
+PAIRS_AT_MOST = 25
+"""The most pairs of paths that one feedback may teach."""
+_TARGET = re.compile(r"(?:(passage|path|fact)\s*:\s*)?([1-9]\d{0,3})")
+_CITED = re.compile(r"[\[［【(]\s*(path\s+|[FP])?\s*(\d[\d\s,;–-]{0,80})[\]］】)]", re.IGNORECASE)
+"""A citation in an answer: `[1]`, `[2, 3]`, `[F1]`, `(P2)`, `(path 2)`."""
+_NUMBERS = re.compile(r"(\d{1,4})(?:\s*[–-]\s*(\d{1,4}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPath:
+    """A path in the query log: its text, its score without learned boosts, and its steps."""
+
+    text: str
+    score: float
+    steps: tuple[tuple[str, int], ...]
+    """The relation and the edge id of each step; 0 for a mention and the like."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedQuery:
+    """A question in the query log, and what it was shown. Feedback refers to it by `id`."""
+
+    id: str
+    at: datetime
+    asker: str
+    question: str
+    passages: tuple[str, ...]
+    paths: tuple[ShownPath, ...]
+    facts: tuple[int, ...]
+    """The ids of the edges."""
+    conveyance: float
+    ms: float
+
+    def count(self, kind: str) -> int:
+        """Return how many passages, paths or facts were shown."""
+        return len({"passage": self.passages, "path": self.paths, "fact": self.facts}[kind])
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a passage, path or fact of a recall was good; `sure` if somebody said so."""
+
+    good: bool
+    sure: bool = True
+
+
+Target = tuple[str, int]
+"""A kind and a number: ("path", 1)."""
+
+
+class JudgedStep(NamedTuple):
+    """A step of a judged path."""
+
+    relation: str
+    parts: Mapping[str, float] | None
+    """Similarity, evidence and freshness of an edge that a text states; None for other steps."""
+    told: float | None
+    """The belief of a told edge, which has one of its own; None for other steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPath:
+    """A path with its verdict, as it is learned from. It has relations and numbers, no names."""
+
+    number: int
+    verdict: Verdict
+    base: float
+    """The logarithm of its score, without what weights and boosts of its steps contribute."""
+    steps: tuple[JudgedStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The content of one feedback: all its verdicts, and the paths among them."""
+
+    verdicts: Mapping[Target, Verdict]
+    paths: tuple[JudgedPath, ...] = ()
+
+    def pairs(self) -> list[tuple[JudgedPath, JudgedPath]]:
+        """Return pairs of a used path and a rejected one, PAIRS_AT_MOST of them.
+
+        A path that was only passed over counts against the paths below it.
+        """
+        used = [path for path in self.paths if path.verdict.good]
+        others = [path for path in self.paths if not path.verdict.good]
+        return [
+            (good, bad)
+            for good in used
+            for bad in others
+            if bad.verdict.sure or bad.number < good.number
+        ][:PAIRS_AT_MOST]
+
+    def as_json(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(
+            {
+                "verdicts": [
+                    [*target, verdict.good, verdict.sure]
+                    for target, verdict in self.verdicts.items()
+                ],
+                "paths": [[path.number, path.base, path.steps] for path in self.paths],
+            }
+        )
+
+
+def read_judgement(text: str) -> Judgement:
+    """Return what `Judgement.as_json` wrote; raise ValueError or KeyError for anything else."""
+    read = json.loads(text)
+    verdicts = {
+        (str(kind), int(number)): Verdict(bool(good), bool(sure))
+        for kind, number, good, sure in read["verdicts"]
+    }
+    paths = []
+    for number, base, steps in read["paths"]:
+        judged = tuple(_step(*step) for step in steps)
+        if not math.isfinite(base) or not judged:
+            raise ValueError("a judged path has no score or no steps")
+        paths.append(JudgedPath(int(number), verdicts["path", number], float(base), judged))
+    return Judgement(verdicts, tuple(paths))
+
+
+def _step(relation: str, parts: Mapping[str, float] | None, told: float | None) -> JudgedStep:
+    if parts is not None:
+        parts = {str(name): float(value) for name, value in parts.items()}
+    if not all(0 <= value <= 1 for value in (*(parts or {}).values(), told or 0.0)):
+        raise ValueError("a part of a weight is not between 0 and 1")
+    return JudgedStep(str(relation), parts, told)
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """The result of `feedback`: what was counted, and what was learned from it."""
+
+    recall: str
+    counted: int
+    """Verdicts that were not known yet."""
+    held_out: bool
+    """Whether it tests snapshots instead of teaching (every 4th feedback of a space)."""
+    pairs: int
+    """Pairs of a used and a rejected path."""
+    snapshot: int
+    """The weight snapshot in force afterwards; 0: the shipped weights."""
+    adopted: bool
+    """Whether this feedback led to the adoption of that snapshot."""
+
+    def __str__(self) -> str:
+        use = (
+            "held out for tests" if self.held_out else f"{self.pairs} pairs of paths to learn from"
+        )
+        became = " adopted" if self.adopted else ""
+        return f"{self.counted} verdicts counted, {use}; weight snapshot {self.snapshot}{became}"
+
+
+@dataclass(frozen=True, slots=True)
+class WeightSnapshot:
+    """Parameters of edge weights that were learned, or that a rollback brought back."""
+
+    id: int
+    parent: int
+    """The snapshot it started from; 0: the shipped weights."""
+    at: datetime
+    adopted_at: datetime | None
+    updates: int
+    """The feedback that it learned from."""
+    tested: int
+    """Pairs of paths held out, on which it was tested last."""
+    accuracy: float | None
+    accuracy_before: float | None
+    """The share of these pairs that it, and the snapshot in force before, order as people did."""
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterChange:
+    """A parameter that differs between two weight snapshots; None if one lacks it."""
+
+    parameter: str
+    before: float | None
+    after: float | None
+
+
+def read_targets(kind: str, given: Iterable[str | int] | None) -> list[Target]:
+    """Return targets from `path:1`, `fact:2` or plain numbers, which are of this kind."""
+    targets = []
+    for text in given or ():
+        match = _TARGET.fullmatch(str(text).strip())
+        if match is None:
+            raise InvalidInput(f"{str(text)[:80]!r} is not a number, nor like path:1 or fact:2.")
+        targets.append((match[1] or kind, int(match[2])))
+    return targets
+
+
+def cited_in(answer: str) -> set[Target]:
+    """Return the passages, facts and paths that an answer cites.
+
+    >>> sorted(cited_in("It failed [1], [F2], because (path 3) and [4-5]."))
+    [('fact', 2), ('passage', 1), ('passage', 4), ('passage', 5), ('path', 3)]
+    """
+    cited: set[Target] = set()
+    for match in _CITED.finditer(answer):
+        mark = (match[1] or "").strip().casefold()
+        if not mark and match[0][0] == "(":
+            continue  # a number in brackets, such as a year
+        kind = {"": "passage", "f": "fact"}.get(mark, "path")
+        for first, last in _NUMBERS.findall(match[2]):
+            numbers = range(int(first), min(int(last or first), int(first) + 50) + 1)
+            cited |= {(kind, number) for number in numbers}
+    return cited
+
+
+def given_verdicts(
+    shown: LoggedQuery, good: Iterable[Target], bad: Iterable[Target], answer: str
+) -> dict[Target, Verdict]:
+    """Return the verdict on each target; raise InvalidInput if two contradict or one is missing.
+
+    Of what an answer cites, all is good. Of what was ranked above something cited, the rest was
+    passed over: bad, but not as sure as if somebody had said so.
+    """
+    verdicts: dict[Target, Verdict] = {}
+    for targets, is_good in ((good, True), (bad, False)):
+        for kind, number in targets:
+            if number > shown.count(kind):
+                most = shown.count(kind)
+                raise InvalidInput(f"The recall {shown.id} has no {kind} {number}: it has {most}.")
+            if verdicts.get((kind, number), Verdict(is_good)).good != is_good:
+                raise InvalidInput(f"{kind} {number} cannot be both good and bad.")
+            verdicts[kind, number] = Verdict(is_good)
+    cited = {target for target in cited_in(answer) if target[1] <= shown.count(target[0])}
+    for kind in KINDS:
+        numbers = [number for cited_kind, number in cited if cited_kind == kind]
+        for number in range(1, max(numbers, default=0) + 1):
+            verdicts.setdefault((kind, number), Verdict(number in numbers, number in numbers))
+    return verdicts
+
+
+def shown_as_json(query: LoggedQuery) -> dict[str, Any]:
+    """Return what a query was shown, as a JSON value."""
+    paths = [[path.text, path.score, path.steps] for path in query.paths]
+    shown = {"passages": query.passages, "paths": paths, "facts": query.facts}
+    return {**shown, "conveyance": query.conveyance}

@@ -1,0 +1,137 @@
+"""Clusters in an export: the hierarchy at one moment, and the places of chunks and names in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from hades.domain.hierarchy import Cluster, Hierarchy, are_distant, cluster_name
+from hades.domain.plain import plain
+from hades.domain.times import AsOf, from_micros, from_micros_or_none
+from hades.graph.arrays import Floats32
+from hades.store.graph_rows import MembershipRow
+from hades.store.store import Store
+
+_JOURNAL_PAGE = 5_000
+_DECIMALS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The cluster of a chunk, or of the passage that stands for an entity."""
+
+    cluster_id: str | None = None
+    prev_cluster_id: str | None = None
+    group: int | None = None
+    """The number of the cluster of level 2."""
+
+
+NOWHERE = Placement()
+
+
+class Clusters:
+    """The hierarchy of a space at one moment; empty if the space was not organised."""
+
+    def __init__(self, store: Store, space: int, as_of: AsOf) -> None:
+        self._store, self._space, self._as_of = store, space, as_of
+
+    @cached_property
+    def hierarchy(self) -> Hierarchy | None:
+        """The hierarchy that held at the moment, or None."""
+        return self._store.hierarchies.current(self._space, self._as_of)
+
+    @cached_property
+    def clusters(self) -> list[Cluster]:
+        """The clusters, by number."""
+        current = self.hierarchy
+        return self._store.hierarchies.clusters(current.id, self._as_of) if current else []
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """How the clusters were made: parameters, seed and versions."""
+        current = self.hierarchy
+        if current is None:
+            return {}
+        return {
+            **current.parameters,
+            "seed": current.seed,
+            "versions": dict(current.versions),
+            "encoder": current.encoder,
+        }
+
+    @cached_property
+    def centroids(self) -> dict[str, Floats32]:
+        """The centroids by name of the cluster; one that lost its members to a purge has none."""
+        current = self.hierarchy
+        rows = self._store.hierarchies.centroids(current.id) if current else []
+        return {
+            cluster_name(number): np.frombuffer(vector, np.float32)
+            for number, _, _, vector in rows
+            if vector
+        }
+
+    @cached_property
+    def members(self) -> dict[int, MembershipRow]:
+        """The membership of each chunk."""
+        current = self.hierarchy
+        rows = self._store.graph_rows.memberships(current.id, self._as_of) if current else []
+        return {row.chunk: row for row in rows}
+
+    @cached_property
+    def _homes(self) -> dict[int, int]:
+        return self._store.graph_rows.homes(self._space, self._as_of) if self.hierarchy else {}
+
+    def home_of(self, entity: int) -> int | None:
+        """Return the first chunk that mentions an entity, or None."""
+        return self._homes.get(entity)
+
+    def placement(self, chunk: int | None) -> Placement:
+        """Return where a chunk is in the hierarchy."""
+        row = self.members.get(chunk or 0)
+        if row is None:
+            return NOWHERE
+        previous = None if row.previous is None else cluster_name(row.previous)
+        return Placement(cluster_name(row.cluster), previous, row.parent)
+
+    def is_bridge(self, chunk: int | None, other: int | None) -> bool:
+        """Return whether two chunks are in distant clusters (see `are_distant`)."""
+        return are_distant(self.placement(chunk).group, self.placement(other).group)
+
+    def siblings(self) -> Iterator[tuple[Cluster, Cluster, float | None]]:
+        """Yield the pairs of clusters with the same parent, with the cosine of their centroids."""
+        of_parent: dict[str, list[Cluster]] = {}
+        for cluster in self.clusters:
+            if cluster.parent is not None:
+                of_parent.setdefault(cluster.parent, []).append(cluster)
+        for children in of_parent.values():
+            for cluster, other in combinations(children, 2):
+                ends = [self.centroids.get(end.id) for end in (cluster, other)]
+                sim = None
+                if ends[0] is not None and ends[1] is not None:
+                    sim = round(float(np.dot(ends[0], ends[1])), _DECIMALS)
+                yield cluster, other, sim
+
+    def journal(self) -> Iterator[dict[str, Any]]:
+        """Yield all memberships that were known by the moment, of earlier hierarchies too."""
+        valid, known = self._store.moment(self._as_of)
+        after, journal = 0, self._store.hierarchies.journal
+        while rows := journal(self._space, after, _JOURNAL_PAGE):
+            labels = self._store.chunks.labels({row.chunk for row in rows}, valid, known)
+            for row in rows:
+                if row.recorded_at <= known:
+                    left = row.retired_at if row.retired_at and row.retired_at <= known else None
+                    yield {
+                        "_key": f"j_{row.id}",
+                        "chunk": labels.get(row.chunk),
+                        "cluster_id": cluster_name(row.cluster),
+                        "prev_cluster_id": row.previous and cluster_name(row.previous),
+                        "sim": round(row.near, _DECIMALS),
+                        "joined": plain(from_micros(row.recorded_at)),
+                        "left": plain(from_micros_or_none(left)),
+                    }
+            after = rows[-1].id

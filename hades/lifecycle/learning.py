@@ -1,0 +1,257 @@
+"""Learning from feedback: weights of edges, beliefs of relations, usefulness of states.
+
+A used path should score above a rejected one. Each such pair moves the parameters of the snapshot
+that learns by one bounded step along the gradient of log σ(score of used − score of rejected).
+The snapshot is adopted if it orders more of the pairs held out as people did.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from hades.domain.feedback import (
+    JudgedPath,
+    JudgedStep,
+    Judgement,
+    LoggedQuery,
+    Target,
+    Verdict,
+)
+from hades.domain.graph import CERTAIN, MENTIONED, Belief
+from hades.domain.times import NOW
+from hades.domain.weights import SHIPPED, Weighting, weight_of
+from hades.store.records import Write
+from hades.store.store import Store
+
+RATE = 0.1
+STEP_AT_MOST = 0.05
+"""The most that one pair moves a parameter."""
+PRIOR_SHIFT_AT_MOST = 0.4
+"""How far a prior may move from its shipped value."""
+COEFFICIENT_SHARE_AT_MOST = 0.5
+"""How far a coefficient may move from its shipped value, as a share of it."""
+BOOST_AT_LEAST = 0.25
+BELIEF_STEP = 0.5
+"""What a verdict adds to a + b of an edge or relation."""
+BELIEF_TOTAL_AT_MOST = 40.0
+"""The most of a + b: then older verdicts fade, so that belief can still change."""
+TESTED_AT_LEAST = 3
+"""Pairs of paths held out that are needed to adopt anything."""
+PASSED_OVER = 0.5
+"""What a passage counts that was passed over by an answer, where one that is named counts 1."""
+CERTAIN_RELATIONS = frozenset(("title of", "next", "says"))
+"""Steps that follow from how a text is built: they are believed at CERTAIN."""
+
+
+Pair = tuple[JudgedPath, JudgedPath]
+"""A used path and a rejected one."""
+
+
+def score(weights: Weighting, path: JudgedPath) -> float:
+    """Return the logarithm of a path's score under these weights."""
+    steps = (math.log(_step_weight(weights, step)) for step in path.steps)
+    return path.base + sum(steps)
+
+
+def _step_weight(weights: Weighting, step: JudgedStep) -> float:
+    if step.parts is None:
+        return weights.boosts.get(step.relation, 1.0)
+    prior = {"type_prior": weights.prior(step.relation)}
+    return max(weight_of({**step.parts, **prior}, weights.coefficients), 1e-6)
+
+
+def learn(weights: Weighting, judgement: Judgement) -> Weighting:
+    """Return the weights after one feedback."""
+    for good, bad in judgement.pairs():
+        wrong = 1 / (1 + math.exp(min(score(weights, good) - score(weights, bad), 50.0)))
+        up, down = _gradient(weights, good), _gradient(weights, bad)
+        keys = sorted(up.keys() | down.keys())
+        steps = {key: RATE * wrong * (up.get(key, 0.0) - down.get(key, 0.0)) for key in keys}
+        weights = _moved(weights, steps)
+    beliefs = dict(weights.beliefs)
+    for path in judgement.paths:
+        whole = belief_of(replace(weights, beliefs=beliefs), path)
+        for relation in {step.relation for step in path.steps if step.told is None}:
+            now = Belief(*beliefs[relation]) if relation in beliefs else _otherwise(relation)
+            beliefs[relation] = believed_after(now, path.verdict, whole)
+    return replace(weights, beliefs=beliefs)
+
+
+def belief_of(weights: Weighting, path: JudgedPath) -> float:
+    """Return the belief that all steps of a path hold."""
+    return math.prod(
+        weights.belief(step.relation, _otherwise(step.relation)).mean
+        if step.told is None
+        else step.told
+        for step in path.steps
+    )
+
+
+def _gradient(weights: Weighting, path: JudgedPath) -> dict[tuple[str, str], float]:
+    """Return the derivative of `score` by each parameter: (group, name)."""
+    total: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for step in path.steps:
+        if step.parts is None:
+            total["boosts", step.relation] += 1  # by the logarithm of the boost
+            continue
+        slope = 1 - _step_weight(weights, step)
+        parts = {**step.parts, "type_prior": weights.prior(step.relation)}
+        total["priors", step.relation] += slope * weights.coefficients["type_prior"]
+        for name in weights.coefficients:
+            total["coefficients", name] += slope * parts.get(name, 0.0)
+    return total
+
+
+def _moved(weights: Weighting, steps: Mapping[tuple[str, str], float]) -> Weighting:
+    """Return the weights after a step, each parameter within its bounds."""
+    boosts, priors, of = dict(weights.boosts), dict(weights.priors), dict(weights.coefficients)
+    for (group, name), step in steps.items():
+        step = _within(step, -STEP_AT_MOST, STEP_AT_MOST)
+        if not step:
+            continue
+        if group == "boosts":
+            boosts[name] = _within(boosts.get(name, 1.0) * math.exp(step), BOOST_AT_LEAST, 1.0)
+        elif group == "priors":
+            middle = SHIPPED.prior(name)
+            reach = middle - PRIOR_SHIFT_AT_MOST, middle + PRIOR_SHIFT_AT_MOST
+            priors[name] = _within(weights.prior(name) + step, *reach)
+        else:
+            middle = SHIPPED.coefficients[name]
+            most = COEFFICIENT_SHARE_AT_MOST * middle
+            of[name] = _within(of[name] + step, middle - most, middle + most)
+    return replace(weights, boosts=boosts, priors=priors, coefficients=of)
+
+
+def _within(value: float, least: float, most: float) -> float:
+    return round(min(max(value, least), most), 6)
+
+
+def believed_after(belief: Belief, verdict: Verdict, whole: float) -> tuple[float, float]:
+    """Return a and b of a step after a verdict on its path, which was believed at `whole`.
+
+    All steps of a used path hold. In a rejected one at least one fails; a step is the one with the
+    probability that it fails, given that the path does.
+    """
+    failed = 0.0 if verdict.good else min(1.0, (1 - belief.mean) / max(1 - whole, 1e-6))
+    a, b = belief.a + BELIEF_STEP * (1 - failed), belief.b + BELIEF_STEP * failed
+    faded = min(1.0, BELIEF_TOTAL_AT_MOST / (a + b))
+    return round(a * faded, 4), round(b * faded, 4)
+
+
+def _otherwise(relation: str) -> Belief:
+    return CERTAIN if relation in CERTAIN_RELATIONS else MENTIONED
+
+
+def accuracy(weights: Weighting, pairs: Sequence[Pair]) -> float:
+    """Return the share of pairs that these weights order as people did; a tie counts half."""
+    margins = [round(score(weights, good) - score(weights, bad), 9) for good, bad in pairs]
+    right = sum(0.5 + 0.5 * ((margin > 0) - (margin < 0)) for margin in margins)
+    return round(right / max(1, len(pairs)), 6)
+
+
+class Learner:
+    """Takes feedback in one space, inside one write."""
+
+    def __init__(self, store: Store, write: Write, space: int) -> None:
+        self._store, self._write, self._space = store, write, space
+
+    def judge(self, shown: LoggedQuery, verdicts: Mapping[Target, Verdict]) -> Judgement:
+        """Return the verdicts with the paths as they are learned from."""
+        weights = self._store.weights.in_force(self._space, NOW)
+        numbers = [number for kind, number in verdicts if kind == "path"]
+        ids = {edge for number in numbers for _, edge in shown.paths[number - 1].steps if edge}
+        told = self._store.edges.read(self._space, [edge for edge in ids if edge > 0], NOW)
+        stated = self._store.derived_edges.parts(
+            self._space, [-edge for edge in ids if edge < 0], shown.at
+        )
+        paths = []
+        for number in sorted(numbers):
+            path = shown.paths[number - 1]
+            steps = tuple(
+                JudgedStep(
+                    relation,
+                    stated.get(-edge),
+                    round(told[edge].belief.mean, 4) if edge in told else None,
+                )
+                for relation, edge in path.steps
+            )
+            judged = JudgedPath(number, verdicts["path", number], 0.0, steps)
+            known = sum(
+                math.log(_step_weight(weights, step)) for step in steps if step.parts is not None
+            )
+            base = round(math.log(max(path.score, 1e-6)) - known, 6)
+            paths.append(replace(judged, base=base))
+        return Judgement(verdicts, tuple(paths))
+
+    def take(self, recall: str, by: str, judgement: Judgement) -> tuple[bool, bool]:
+        """Record a feedback and learn from it. Return whether it is held out, and whether a
+        snapshot was adopted."""
+        weights, table = self._store.weights, self._store.feedback
+        held_out, snapshot = table.is_next_held_out(self._space), None
+        if judgement.paths and not held_out:
+            snapshot = self._teach(judgement)
+        table.add(
+            *(self._write, self._space, recall, by, judgement),
+            held_out=held_out,
+            snapshot=snapshot,
+        )
+        learning = weights.learning(self._space)
+        if learning is None or not judgement.paths:
+            return held_out, False
+        pairs = [pair for test in table.held_out(self._space) for pair in test.pairs()]
+        before = accuracy(weights.in_force(self._space, NOW), pairs)
+        after = accuracy(weights.get(self._space, learning.id), pairs)
+        adopted = len(pairs) >= TESTED_AT_LEAST and after > before
+        weights.update(
+            *(self._write, learning.id),
+            tested=len(pairs),
+            accuracy=after if pairs else None,
+            accuracy_before=before if pairs else None,
+            adopted_at=self._write.at if adopted else None,
+        )
+        return held_out, adopted
+
+    def _teach(self, judgement: Judgement) -> int:
+        """Let the snapshot that learns take a feedback, and return its number."""
+        weights = self._store.weights
+        learning = weights.learning(self._space)
+        if learning is None:
+            current = weights.in_force(self._space, NOW)
+            parent = current.snapshot
+            number, updates = weights.add(self._write, self._space, current, parent=parent), 0
+        else:
+            number, updates = learning.id, learning.updates
+        learned = learn(weights.get(self._space, number), judgement)
+        weights.update(self._write, number, config=learned.as_json(), updates=updates + 1)
+        return number
+
+    def believe(self, shown: LoggedQuery, judgement: Judgement) -> None:
+        """Update the beliefs of told edges: of facts, and of the steps of paths."""
+        weights = self._store.weights.in_force(self._space, NOW)
+        edges: dict[int, list[tuple[Verdict, float | None]]] = {}
+        for (kind, number), verdict in judgement.verdicts.items():
+            if kind == "fact":
+                edges.setdefault(shown.facts[number - 1], []).append((verdict, None))
+        for path in judgement.paths:
+            for _, edge in shown.paths[path.number - 1].steps:
+                edges.setdefault(edge, []).append((path.verdict, belief_of(weights, path)))
+        told = sorted(edge for edge in edges if edge > 0)
+        for edge, known in self._store.edges.read(self._space, told, NOW).items():
+            belief = known.belief
+            for verdict, whole in edges[edge]:
+                whole = belief.mean if whole is None else whole
+                belief = Belief(*believed_after(belief, verdict, whole))
+            if belief != known.belief and known.retired_at is None:
+                self._store.edges.revise(self._write, edge, belief_a=belief.a, belief_b=belief.b)
+
+    def judge_states(self, shown: LoggedQuery, verdicts: Mapping[Target, Verdict]) -> None:
+        """Count the verdicts on passages for their states."""
+        for (kind, number), verdict in verdicts.items():
+            if kind == "passage":
+                topic, _, version = shown.passages[number - 1].rpartition("#")[0].rpartition("@")
+                amount = 1.0 if verdict.sure else PASSED_OVER
+                counts = (amount, 0.0) if verdict.good else (0.0, amount)
+                self._store.feedback.judge(self._space, topic, int(version), *counts)

@@ -1,0 +1,160 @@
+"""Feedback on recalls, the query log, and the weights that are learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+from hades.domain.feedback import (
+    Feedback,
+    LoggedQuery,
+    ParameterChange,
+    WeightSnapshot,
+    given_verdicts,
+    read_targets,
+)
+from hades.domain.rules import clean_number
+from hades.domain.times import NOW
+from hades.errors import Conflict, InvalidInput
+from hades.operations.declare import Param, Role, operation
+from hades.operations.parameters import NUMBER_AT_MOST, TEXT_CHARACTERS_AT_MOST, Limit
+
+if TYPE_CHECKING:
+    from hades.memory import Memory, View
+
+VERDICTS_AT_MOST = 100
+Snapshot = Annotated[
+    int, Param("The number of a weight snapshot; 0: the shipped weights.", most=NUMBER_AT_MOST)
+]
+
+
+@operation("POST", "/feedback/{recall}", role=Role.WRITER, command="feedback")
+def feedback(
+    memory: Memory,
+    recall: Annotated[
+        str,
+        Param("The id of a recall, as `query-log` lists it.", example="3f9a1c", characters=100),
+    ],
+    *,
+    used: Annotated[
+        Iterable[str] | None,
+        Param("A path or fact that was used: path:1, fact:2.", flag="--used", characters=20),
+    ] = None,
+    rejected: Annotated[
+        Iterable[str] | None,
+        Param("A path or fact that was wrong: path:2.", flag="--rejected", characters=20),
+    ] = None,
+    useful: Annotated[
+        Iterable[str] | None,
+        Param("The number of a useful passage.", flag="--useful", characters=20),
+    ] = None,
+    useless: Annotated[
+        Iterable[str] | None,
+        Param("The number of a useless passage.", flag="--useless", characters=20),
+    ] = None,
+    answer: Annotated[
+        str | None,
+        Param(
+            "A text that cites the recall: [1], [F2], (path 3).",
+            flag="--answer",
+            characters=TEXT_CHARACTERS_AT_MOST,
+        ),
+    ] = None,
+) -> Feedback:
+    """Say which paths, facts and passages of a recall were good.
+
+    Paths teach the weights of relations, paths and facts the belief in edges, passages the strength
+    of their states. What an `answer` cites is good; what was ranked above something cited, and is
+    not cited itself, was passed over. A verdict counts once. See `docs/learning.md`.
+    """
+    good = read_targets("path", used) + read_targets("passage", useful)
+    bad = read_targets("path", rejected) + read_targets("passage", useless)
+    if len(good) + len(bad) > VERDICTS_AT_MOST:
+        raise InvalidInput(f"One feedback has at most {VERDICTS_AT_MOST} verdicts.")
+    from hades.lifecycle.learning import Learner
+
+    store, space = memory._store, memory._space_id
+    with memory._write("feedback") as write:
+        shown = store.query_log.get(space, recall)
+        verdicts = given_verdicts(shown, good, bad, answer or "")
+        if not verdicts:
+            raise InvalidInput("Say what was good or bad: a path, a fact, a passage or an answer.")
+        before = store.feedback.verdicts(space, recall)
+        for (kind, number), verdict in verdicts.items():
+            known = before.get((kind, number), verdict)
+            if known.good != verdict.good and known.sure and verdict.sure:
+                said = "good" if known.good else "bad"
+                raise Conflict(f"{kind} {number} of recall {recall} was called {said} before.")
+        new = {target: verdict for target, verdict in verdicts.items() if target not in before}
+        held_out, adopted, pairs = False, False, 0
+        write.cancelled = not new
+        if new:
+            learner = Learner(store, write, space)
+            judgement = learner.judge(shown, new)
+            pairs = len(judgement.pairs())
+            learner.believe(shown, judgement)
+            learner.judge_states(shown, new)
+            held_out, adopted = learner.take(recall, memory._actor, judgement)
+        store.database.look_again()
+        current = store.weights.in_force(space, NOW).snapshot
+    return Feedback(recall, len(new), held_out, pairs, current, adopted)
+
+
+@operation("GET", "/query-log", command="query-log")
+def query_log(view: View, limit: Limit = 20) -> list[LoggedQuery]:
+    """List the last questions and what they were shown, newest first.
+
+    Those of another process may be missing for 30 seconds: they are written together.
+    """
+    clean_number(limit, "limit", least=1)
+    view._require_space()
+    return view._store.query_log.last(view._space_id, limit)
+
+
+@operation("GET", "/weights", command="weights show", timed=True)
+def weights(view: View) -> dict[str, float]:
+    """Show the parameters of edge weights in force."""
+    view._require_space()
+    return view._store.weights.in_force(view._space_id, view.as_of).parameters()
+
+
+@operation("GET", "/weights/snapshots", command="weights snapshots")
+def weight_snapshots(view: View) -> list[WeightSnapshot]:
+    """List the weight snapshots of the space, oldest first."""
+    view._require_space()
+    return view._store.weights.find(view._space_id)
+
+
+@operation("GET", "/weights/diff", command="weights diff")
+def weights_diff(
+    view: View,
+    before: Snapshot = 0,
+    after: Annotated[
+        int | None, Param("The other snapshot (default: the one in force).", most=NUMBER_AT_MOST)
+    ] = None,
+) -> list[ParameterChange]:
+    """Show which parameters two weight snapshots have differently."""
+    view._require_space()
+    table, space = view._store.weights, view._space_id
+    current = table.in_force(space, view.as_of).snapshot
+    old = table.get(space, before).parameters()
+    new = table.get(space, current if after is None else after).parameters()
+    return [
+        ParameterChange(name, old.get(name), new.get(name))
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
+
+
+@operation("POST", "/weights/rollback/{snapshot}", role=Role.WRITER, command="weights rollback")
+def weights_rollback(memory: Memory, snapshot: Snapshot) -> WeightSnapshot:
+    """Bring back the weights of a snapshot; 0 brings back the shipped ones.
+
+    They become a new snapshot, so that the past stays as it was. Learning starts again from it.
+    """
+    clean_number(snapshot, "snapshot")
+    with memory._write("rollback_weights") as write:
+        table, space = memory._store.weights, memory._space_id
+        chosen = table.get(space, snapshot)
+        number = table.add(write, space, chosen, parent=chosen.snapshot, adopted=True)
+    return next(row for row in table.find(space) if row.id == number)

@@ -1,0 +1,175 @@
+"""Feedback on recalls, and the weight snapshots that were learned from it.
+
+Everything here belongs to one space. The snapshot in force at a known time is the one that was
+adopted last before it; without any, the shipped weights hold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hades.domain.feedback import Judgement, Target, Verdict, WeightSnapshot, read_judgement
+from hades.domain.times import AsOf, from_micros, from_micros_or_none
+from hades.domain.weights import SHIPPED, Weighting, read_weighting
+from hades.errors import NotFound
+from hades.store.database import Database, intact
+from hades.store.records import Write
+
+HELD_OUT_EVERY = 4
+TESTED_AT_MOST = 500
+"""The most feedback held out, the latest, on which a snapshot is tested."""
+_IN_FORCE = """
+SELECT (SELECT id FROM weight_snapshots WHERE space = ?1 AND adopted_at <= ?2
+        ORDER BY adopted_at DESC, id DESC LIMIT 1)
+"""
+_SNAPSHOT = (
+    "SELECT id, started_from, recorded_at, adopted_at, updates, tested, accuracy, accuracy_before, "
+    "config FROM weight_snapshots WHERE space = ?"
+)
+_JUDGE = """
+INSERT INTO usefulness SELECT s.id, ?4, ?5 FROM topics t JOIN states s ON s.topic = t.id
+WHERE t.space = ?1 AND t.name = ?2 AND s.version = ?3
+ON CONFLICT (state) DO UPDATE SET useful = usefulness.useful + excluded.useful,
+  useless = usefulness.useless + excluded.useless
+"""
+
+
+class Weights:
+    """The weight snapshots of each space."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def in_force(self, space: int, as_of: AsOf) -> Weighting:
+        """Return the weighting of a space as of a moment."""
+        known = self._database.moment(as_of)[1]
+        snapshot = self._database.once(_IN_FORCE, space, known)[0]
+        if snapshot is None:
+            return SHIPPED
+        config = self._database.once("SELECT config FROM weight_snapshots WHERE id = ?", snapshot)
+        with intact(f"The weight snapshot {snapshot}"):
+            return read_weighting(config[0], snapshot)
+
+    def find(self, space: int) -> list[WeightSnapshot]:
+        """Return all snapshots of a space, oldest first."""
+        rows = self._database.rows(f"{_SNAPSHOT} ORDER BY id", space)
+        return [_snapshot(row) for row in rows]
+
+    def get(self, space: int, snapshot: int) -> Weighting:
+        """Return the weighting of a snapshot, 0 for the shipped one. Raise NotFound if missing."""
+        if snapshot == SHIPPED.snapshot:
+            return SHIPPED
+        config = self._database.value(
+            "SELECT config FROM weight_snapshots WHERE space = ? AND id = ?", space, snapshot
+        )
+        if config is None:
+            raise NotFound(f"There is no weight snapshot {snapshot} in this space.")
+        with intact(f"The weight snapshot {snapshot}"):
+            return read_weighting(config, snapshot)
+
+    def learning(self, space: int) -> WeightSnapshot | None:
+        """Return the snapshot that still learns: the newest, if it was not adopted."""
+        row = self._database.row(f"{_SNAPSHOT} ORDER BY id DESC LIMIT 1", space)
+        return None if row is None or row[3] is not None else _snapshot(row)
+
+    def add(
+        self, write: Write, space: int, weights: Weighting, *, parent: int, adopted: bool = False
+    ) -> int:
+        """Write a new snapshot that starts from `parent`, and return its number."""
+        return self._database.insert(
+            "weight_snapshots",
+            space=space,
+            started_from=parent or None,
+            config=weights.as_json(),
+            updates=0,
+            adopted_at=write.at if adopted else None,
+            **write.stamp,
+        )
+
+    def update(self, write: Write, snapshot: int, **changed: Any) -> None:
+        """Set columns of a snapshot that was not in force before."""
+        columns = ", ".join(f"{name} = ?" for name in changed)
+        self._database.run(
+            f"UPDATE weight_snapshots SET {columns}, change = ? WHERE id = ?",
+            *(*changed.values(), write.change, snapshot),
+        )
+
+
+class FeedbackTable:
+    """The verdicts on recalls, and the usefulness of states."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def verdicts(self, space: int, recall: str) -> dict[Target, Verdict]:
+        """Return the verdicts that were given on a recall before."""
+        given: dict[Target, Verdict] = {}
+        for text in self._database.column(
+            "SELECT verdicts FROM feedback WHERE space = ? AND recall = ? ORDER BY id",
+            *(space, recall),
+        ):
+            given |= _judgement(text).verdicts
+        return given
+
+    def add(
+        self,
+        write: Write,
+        space: int,
+        recall: str,
+        by: str,
+        judgement: Judgement,
+        *,
+        held_out: bool,
+        snapshot: int | None,
+    ) -> None:
+        """Write a feedback. `snapshot` learned from it."""
+        self._database.insert(
+            "feedback",
+            space=space,
+            recall=recall,
+            at=write.at,
+            actor=self._database.actor_id(by),
+            held_out=int(held_out),
+            verdicts=judgement.as_json(),
+            snapshot=snapshot,
+            change=write.change,
+        )
+
+    def is_next_held_out(self, space: int) -> bool:
+        """Return whether the next feedback of a space is held out."""
+        count: int = self._database.value("SELECT count(*) FROM feedback WHERE space = ?", space)
+        return (count + 1) % HELD_OUT_EVERY == 0
+
+    def held_out(self, space: int) -> list[Judgement]:
+        """Return the latest feedback that was held out."""
+        texts = self._database.column(
+            "SELECT verdicts FROM feedback WHERE space = ? AND held_out = 1 "
+            "ORDER BY id DESC LIMIT ?",
+            *(space, TESTED_AT_MOST),
+        )
+        return [_judgement(text) for text in texts]
+
+    def judge(self, space: int, topic: str, version: int, useful: float, useless: float) -> None:
+        """Count a verdict on a state. A state that is gone is skipped."""
+        self._database.run(_JUDGE, space, topic, version, useful, useless)
+
+
+def _judgement(text: str) -> Judgement:
+    with intact("A feedback"):
+        return read_judgement(text)
+
+
+def _snapshot(row: tuple[Any, ...]) -> WeightSnapshot:
+    number, parent, at, adopted_at, updates, tested, accuracy, before, config = row
+    with intact(f"The weight snapshot {number}"):
+        return WeightSnapshot(
+            number,
+            parent or 0,
+            from_micros(at),
+            from_micros_or_none(adopted_at),
+            updates,
+            tested,
+            accuracy,
+            before,
+            read_weighting(config, number).parameters(),
+        )
