@@ -14,6 +14,7 @@ from hades.context.text.layout import indented
 from hades.context.tokens import count, cut, cut_words
 from hades.domain.answer import Fact, Passage, Path
 from hades.domain.graph import Edge, Node, Reason
+from hades.domain.hierarchy import Cluster, Theme
 from hades.models.encoder import count_tokens
 
 
@@ -210,3 +211,14 @@ def test_the_built_in_tokenizer_never_looks_across_white_space(
     parts: list[str], space: str
 ) -> None:
     assert count([space.join(parts)])[0] == sum(count(parts))
+
+
+def test_every_theme_is_named_within_the_ledger() -> None:
+    themes = [
+        Theme(Cluster(f"c_{n}", 2, "bread, dough, flour, oven", "Bread needs flour. " * 9, 7), 0.1)
+        for n in range(8)
+    ]
+    packed = pack("?", [], [], budget=5_000, passages_at_most=5, paths_at_most=0, themes=themes)
+    assert packed.themes == tuple(themes)
+    assert packed.evidence_tokens <= 300
+    assert [cite.kind for cite in packed.citations] == ["theme"] * 8

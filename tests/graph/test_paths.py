@@ -98,3 +98,12 @@ def test_the_best_paths_are_those_of_brute_force(
     assert [path.nodes for path in found.paths] == [nodes for _, nodes in expected]
     assert [path.score for path in found.paths] == [score for score, _ in expected]
     assert not found.trims
+
+
+def test_after_the_deadline_only_short_paths_are_searched() -> None:
+    chain = Adjacency.undirected(4, [0, 1, 2], [1, 2, 3], [1.0, 1.0, 1.0])
+    near = between(chain, [0], [2], deadline=lambda: True)
+    assert [path.nodes for path in near.paths] == [(0, 1, 2)]
+    far = between(chain, [0], [3], deadline=lambda: True)
+    assert far.paths == ()
+    assert [trim.reason for trim in far.trims] == [Reason.TIMEOUT]

@@ -84,7 +84,7 @@ NO_PLANS: list[tuple[Any, str]] = [
     ({"retriever": {"retrievers": []}}, "retrievers"),
     ({"reranker": {"fusion": [2, 0, 0]}}, "fusion"),
     ({"reranker": {"fusion": [1, 0]}}, "fusion"),
-    ({"q": 2}, "no plan key 'q'"),
+    ({"queries": 2}, "no plan key 'queries'"),
     ({"retriever": {"retrievers": ["window"]}}, "retrievers"),
     ({"graph": {"damping": 1.5}}, "damping"),
     ({"budget": {"tokens": "many"}}, "tokens"),

@@ -55,9 +55,10 @@ def descend(
 ) -> CandidateGraph:
     """Descend by beams: clusters of level 2, children of each, passages of each child.
 
-    At most `topics` clusters of level 2 with a cosine of at least `least` are entered. The nodes
-    next to the members of the chosen clusters join, up to `cap` in all. A node's score is its
-    cosine, for a name that of its best passage, divided by 1 + demotion · degree.
+    At most `topics` clusters of level 2 with a cosine of at least `least` are entered. Names that
+    join members of the chosen clusters are added, those of entry passages first, up to `cap`. A
+    node's score is its cosine, for a name that of its best passage, divided by
+    1 + demotion · degree.
     """
     near, graph = arrays.nearness(question).astype(float), query.graph
     tops = _best(arrays.at_level(HIGH), near, min(topics, beams[0]), least)
@@ -78,8 +79,10 @@ def descend(
     entries.sort(key=lambda number: (-score[number], number))
     chunks = np.concatenate([*members, np.zeros(0, np.int64)]).astype(np.int64)
     scored = {number: float(score[number]) for number in chunks.tolist()}
-    scored |= _around(query, chunks, score, demotion)
-    first = set(entries)
+    names = _joining(query, chunks, score, demotion)
+    scored |= names
+    _, near_entries, _ = graph.adjacency.of(np.array(entries, np.int64))
+    first = {*entries, *(names.keys() & set(near_entries.tolist()))}
     order = sorted(scored, key=lambda number: (number not in first, -scored[number], number))
     kept = sorted(order[:cap], key=lambda number: (-scored[number], number))
     return CandidateGraph(
@@ -100,14 +103,19 @@ def best_paths(
     longest: int,
     deadline: Deadline | None = None,
 ) -> list[Path]:
-    """Return the best paths of 2 to `longest` edges between entry passages, best first."""
+    """Return the best paths of 2 to `longest` edges between entry passages of different topics."""
     graph = query.graph
     inside = graph.numbers(np.array([node for node, _ in candidates.nodes], np.int64))
     barred = np.ones(graph.n, np.bool_)
     barred[inside[inside >= 0]] = False
-    entries = [number for node in candidates.entries if (number := graph.number(node)) is not None]
     pool: dict[str, Path] = {}
     writer = PathWriter(query)
+    of_topic: dict[str, int] = {}
+    for node in candidates.entries:
+        number = graph.number(node)
+        if number is not None and graph.visible[number]:
+            of_topic.setdefault(writer.topic(number), number)
+    entries = list(of_topic.values())  # two passages of one topic are joined by its title anyway
     for place, source in enumerate(entries[:SOURCES]):
         if deadline and deadline():
             break
@@ -133,14 +141,14 @@ def _best(clusters: Ints, near: Floats, limit: int, least: float) -> Ints:
     return kept[np.lexsort((kept, -near[kept]))][:limit]
 
 
-def _around(query: QueryContext, chunks: Ints, score: Floats, demotion: float) -> dict[int, float]:
-    """Return the scores of the names and topics next to chunks, without hubs."""
+def _joining(query: QueryContext, chunks: Ints, score: Floats, demotion: float) -> dict[int, float]:
+    """Return the scores of the names and topics next to two chunks or more, without hubs."""
     graph = query.graph
     counts, targets, _ = graph.adjacency.of(chunks)
     lent = np.repeat(score[chunks], counts)
     own = (targets >= graph.first_entity) & ~graph.barred[targets]
     targets, lent = targets[own], lent[own]
     order = np.lexsort((-lent, targets))
-    nodes, first = np.unique(targets[order], return_index=True)
+    nodes, first, times = np.unique(targets[order], return_index=True, return_counts=True)
     best = lent[order][first] / (1 + demotion * graph.adjacency.degrees(nodes))
-    return dict(zip(nodes.tolist(), best.tolist(), strict=True))
+    return dict(zip(nodes[times > 1].tolist(), best[times > 1].tolist(), strict=True))
