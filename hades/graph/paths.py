@@ -25,6 +25,8 @@ from hades.graph.trims import Trim, Trims
 EPSILON = 1e-6
 STEPS = 200_000
 """Limit of prefixes for one search, about a second."""
+ARCS_ALWAYS = 2
+"""Paths of so few arcs are searched whatever the deadline, since that takes little."""
 _UNITS = 2**40
 
 
@@ -70,7 +72,7 @@ def between(
 
     No path passes another source or target, or a `barred` node. The graph must be undirected. Each
     arc multiplies the strength of a path by `decay`. At most `nodes` nodes are looked at. After the
-    `deadline`, the search ends with the paths found so far.
+    `deadline`, the search ends with the paths found so far, but not before paths of two arcs.
     """
     if longest < 1:
         raise InvalidInput("paths have 1 arc or more")
@@ -85,7 +87,7 @@ def between(
     best: list[BestPath] = []
     steps = [STEPS]
     for arcs in range(1, longest + 1):
-        if deadline and deadline():
+        if arcs > ARCS_ALWAYS and deadline and deadline():
             trims.add(Reason.TIMEOUT, "lengths", longest + 1 - arcs)
             break
         for units, path in _search(near, rest[: arcs + 1], keep, steps, trims):

@@ -31,7 +31,8 @@ ALGORITHM = "1"
 """Change it when the same input no longer gives the same clusters."""
 NOISE = -1
 _EXACT_IN_FLOAT32 = 1 << 24
-_BLOCK_BYTES = 64 << 20
+_BLOCK_PRODUCTS = 1 << 24
+_PART = 64
 _WEIGHT_UNIT = 1 << 10
 """Weights of edges are whole numbers of this part of 1."""
 _RESOLUTION_BITS = 30
@@ -113,11 +114,10 @@ def cluster(
 # Exact products
 
 
-def _products(codes: Codes, others: Codes) -> npt.NDArray[Any]:
-    """Return all products of two sets of int8 vectors, which are whole numbers in any order."""
-    if 127 * 127 * codes.shape[1] < _EXACT_IN_FLOAT32:
-        return codes.astype(np.float32) @ others.astype(np.float32).T
-    return codes.astype(np.float64) @ others.astype(np.float64).T
+def _numbers(codes: Codes) -> npt.NDArray[Any]:
+    """Return int8 vectors as floats whose products are whole numbers, exact in any order."""
+    exact = 127 * 127 * codes.shape[1] < _EXACT_IN_FLOAT32
+    return codes.astype(np.float32 if exact else np.float64)
 
 
 def _norms(codes: Codes) -> Floats:
@@ -142,7 +142,7 @@ def nearness(codes: Codes, centroids: Floats32, cluster_of: Ints) -> Floats:
 def nearest_centroid(codes: Codes, centroids: Floats32) -> Ints:
     """Return the nearest centroid of each vector; zeros are no centroid."""
     coded = quantise(centroids)[0]
-    near = _products(codes, coded) / _norms(coded)
+    near = (_numbers(codes) @ _numbers(coded).T) / _norms(coded)
     near[:, ~coded.any(axis=1)] = -np.inf
     nearest: Ints = np.argmax(near, axis=1)
     return nearest
@@ -164,14 +164,19 @@ def neighbours(codes: Codes, count: int, report: Report) -> tuple[Ints, Floats]:
     norms = _norms(codes)
     count = min(count, size - 1)
     near, cosine = np.zeros((size, count), np.int64), np.zeros((size, count))
-    step = max(1, _BLOCK_BYTES // (8 * size))
+    step = max(1, _BLOCK_PRODUCTS // size)
     inverse = (1 / norms).astype(np.float32)
+    numbers = _numbers(codes)
+    # The maxima of parts of a row give a bound below its nearest vectors, faster than the row.
+    part = max(1, min(_PART, size // (4 * count)))
+    width = size // part * part
     for first in range(0, size, step):
         rows = np.arange(first, min(first + step, size))
-        products = _products(codes[rows], codes)
+        products = numbers[rows] @ numbers.T
         likeness = products * inverse
         likeness[rows - first, rows] = -np.inf
-        at_least = np.partition(likeness, size - count, axis=1)[:, size - count, None]
+        best = likeness[:, :width].reshape(len(rows), -1, part).max(axis=2)
+        at_least = np.partition(best, best.shape[1] - count, axis=1)[:, -count, None]
         row, column = np.nonzero(likeness >= at_least)
         order = np.lexsort((column, -likeness[row, column], row))
         row, column = row[order], column[order]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -9,12 +10,14 @@ import numpy as np
 from hades.domain.graph import NodeKind, row_of
 from hades.domain.hierarchy import LOW, Hierarchy
 from hades.domain.times import NOW
+from hades.errors import Corrupt
 from hades.hierarchy.clustering import nearest_centroid, nearness
 from hades.index.hierarchy import read_centroids
 from hades.index.vectors import quantise
 from hades.store.records import Write
 from hades.store.store import Store
 
+_LOG = logging.getLogger(__name__)
 _AT_ONCE = 2_000
 
 
@@ -23,7 +26,8 @@ def join_new(
 ) -> None:
     """Make chunks members of their nearest clusters, by node and float16 vectors.
 
-    Nothing happens in a space without a hierarchy, or with one of another encoder.
+    Nothing happens in a space without a hierarchy, or with one of another encoder. A damaged
+    hierarchy is left out, because a batch may have chunks of several spaces.
     """
     if not store.hierarchies.is_any():
         return
@@ -32,7 +36,11 @@ def join_new(
     for chunk, space in store.hierarchies.spaces_of(list(of_chunk)).items():
         by_space.setdefault(space, []).append(chunk)
     for space, chunks in by_space.items():
-        hierarchy = store.hierarchies.current(space, NOW)
+        try:
+            hierarchy = store.hierarchies.current(space, NOW)
+        except Corrupt as error:
+            _LOG.warning("no passage joins a cluster: %s", error)
+            continue
         if hierarchy is not None and hierarchy.encoder == encoder:
             _join(store, write, hierarchy, {chunk: of_chunk[chunk] for chunk in chunks}, dims)
 

@@ -73,7 +73,7 @@ def _connecting(stage: Stage, found: Found, ends: tuple[int, int]) -> list[Path]
     )
     if stage.is_over():
         stage.stop(Reason.TIMEOUT, "without longer paths")
-    if not paths:
+    elif not paths:
         source, target = (query.store.entities.describe(end).name for end in ends)
         arcs = plan.graph.hops * ARCS_A_HOP
         stage.note(
