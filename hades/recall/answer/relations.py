@@ -146,11 +146,12 @@ def _find(query: QueryContext, asked: RelationAsked) -> RelationAsked:
     if len(files) == len(nodes) and "calls" in relations:
         relations = ("imports",)  # files are imported; only the symbols in them are called
     # A call on an object of an unknown class has an edge to the bare name only.
+    tails = {symbol_tail(name) for name in asked.nodes.values()} if way == "in" else set[str]()
     bare = [
         node
-        for tail in {symbol_tail(name) for name in asked.nodes.values()}
+        for tail in tails
         for node, name in store.called(query.space, tail).items()
-        if name == tail and way == "in"
+        if name == tail
     ]
     found = _edges(query, relations, way, [*nodes, *bare])
     if not found:
