@@ -16,7 +16,7 @@ KINDS = ("passage", "path", "fact")
 PAIRS_AT_MOST = 25
 """The most pairs of paths that one feedback may teach."""
 _TARGET = re.compile(r"(?:(passage|path|fact)\s*:\s*)?([1-9]\d{0,3})")
-_CITED = re.compile(r"[\[［【(]\s*(path\s+|[FP])?\s*(\d[\d\s,;–-]{0,80})[\]］】)]", re.IGNORECASE)
+_CITED = re.compile(r"[\[［【(] ?(path |[FP])?(\d[\d ,;–-]{0,80})[\]］】)]", re.IGNORECASE)
 """A citation in an answer: `[1]`, `[2, 3]`, `[F1]`, `(P2)`, `(path 2)`."""
 _NUMBERS = re.compile(r"(\d{1,4})(?:\s*[–-]\s*(\d{1,4}))?")
 

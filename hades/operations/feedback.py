@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 VERDICTS_AT_MOST = 100
 Snapshot = Annotated[
-    int, Param("The number of a weight snapshot; 0: the shipped weights.", most=NUMBER_AT_MOST)
+    int,
+    Param(
+        "The number of a weight snapshot; 0: the shipped weights.", example=1, most=NUMBER_AT_MOST
+    ),
 ]
 
 

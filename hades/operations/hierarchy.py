@@ -56,7 +56,7 @@ def organise(
     dry_run: DryRun = False,
     on_progress: Progress | None = None,
 ) -> Organisation:
-    """Organise the passages of a space into clusters of two levels.
+    """Organise the passages of a space into clusters.
 
     Clusters of level 1 have passages of similar meaning or with common names; clusters of level 2
     have such clusters. Each has a label and a summary: words and central sentences of its texts,
@@ -138,7 +138,7 @@ def clusters(
         bool, Param("List all memberships it ever had, newest first.", "--journal")
     ] = False,
 ) -> ClusterReport:
-    """Show a cluster: label, summary, parts, neighbours and members, the most central first.
+    """Show a cluster: label, summary, parts, neighbours, members.
 
     `limit` limits the members. With `journal` they are those of all times, with the clusters that
     they came from.

@@ -52,7 +52,7 @@ _FIRST_WORDS = (
     (PLACE, lazy_pattern(r"(?:Lake|Mount|Mt\.|Cape) [A-Z]|(?:Isle|Gulf|City|Republic|Bay) of ")),
     (
         EVENT,
-        lazy_pattern(r"(?:Battle|Siege) of |World War |Hurricane [A-Z]|\d{4} .*(?:Awards|Cup)$"),
+        lazy_pattern(r"(?:Battle|Siege) of |World War |Hurricane [A-Z]|^\d{4} .*(?:Awards|Cup)$"),
     ),
     (PERSON, lazy_pattern(r"Prime Minister [A-Z]")),
 )
