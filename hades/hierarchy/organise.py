@@ -66,7 +66,7 @@ class Organiser:
             raise InvalidInput("There is nothing to organise: no passage has a vector.")
         chunks = self.indexes.chunks["id"][numbers]
         links = self._links(chunks, self.indexes.chunks["topic"][numbers])
-        settings = clustering.ClusterSettings()
+        settings = clustering.ClusterSettings.of_size(len(codes))
         made = clustering.cluster(codes, links, self.seed, settings, self.report)
         details: dict[str, Any] = {
             "seed": self.seed,
