@@ -42,7 +42,7 @@ _FIXED = 1 << 15
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """Parameters of clustering, recorded with each hierarchy."""
+    """Parameters of clustering, recorded with each hierarchy. Small spaces get finer clusters."""
 
     neighbours: int = 15
     min_cluster_size: int = 5
@@ -53,6 +53,12 @@ class ClusterSettings:
     clusters_at_most: int = FAN_OUT * FAN_OUT
     resolution_tries: int = 12
     leiden_iterations: int = 4
+
+    @classmethod
+    def of_size(cls, size: int) -> ClusterSettings:
+        """Return the parameters for a number of vectors; from 225 on they are the defaults."""
+        root = math.isqrt(size)
+        return cls(neighbours=min(15, max(3, root)), min_cluster_size=min(5, max(3, root // 2)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +157,14 @@ def nearest_centroid(codes: Codes, centroids: Floats32) -> Ints:
 def _distinct(codes: Codes) -> tuple[Codes, Ints]:
     """Return the different vectors in the order of their first appearance, and which is where."""
     raw = np.ascontiguousarray(codes).view(np.dtype((np.void, codes.shape[1])))[:, 0]
-    _, first, place = np.unique(raw, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    return codes[first[order]], rank[place]
+    firsts, place = _by_first(raw)
+    return codes[firsts], place
+
+
+def _by_first(values: npt.NDArray[Any]) -> tuple[Ints, Ints]:
+    """Number the different values by first appearance: where each begins, and each one's number."""
+    _, firsts, place = np.unique(values, return_index=True, return_inverse=True)
+    return np.sort(firsts), np.argsort(np.argsort(firsts))[place]
 
 
 def neighbours(codes: Codes, count: int, report: Report) -> tuple[Ints, Floats]:
@@ -275,14 +284,14 @@ def _communities(cores: Ints, edges: Ints, aim: int, seed: int, settings: Cluste
         # Powers of the square root of two, as whole multiples of 2^-30.
         parts = round(math.sqrt(2.0**middle))
         igraph.set_random_number_generator(random.Random(seed))
-        found = graph.community_leiden(
+        communities = graph.community_leiden(
             objective_function="CPM",
             weights=units.tolist(),
             node_weights=weights.tolist(),
             resolution=parts * _WEIGHT_UNIT / (1 << _RESOLUTION_BITS),
             n_iterations=settings.leiden_iterations,
         )
-        member = np.array(found.membership, np.int64)
+        member = np.array(communities.membership, np.int64)
         large = int((np.bincount(member, weights) >= settings.min_cluster_size).sum())
         best = min(best, (abs(large - aim), member), key=lambda pair: pair[0])
         low, high = (middle, high) if large < aim else (low, middle)
@@ -305,10 +314,7 @@ def _settled(codes: Codes, communities: Ints, settings: ClusterSettings) -> Ints
         for first in range(0, len(lost), 8_192):
             rows = lost[first : first + 8_192]
             communities[rows] = names[nearest_centroid(codes[rows], centroids)]
-    _, firsts, place = np.unique(communities, return_index=True, return_inverse=True)
-    rank = np.empty(len(firsts), np.int64)
-    rank[np.argsort(firsts, kind="stable")] = np.arange(len(firsts))
-    return rank[place]
+    return _by_first(communities)[1]
 
 
 def _centroids(codes: Codes, cluster_of: Ints) -> Floats32:
@@ -340,26 +346,24 @@ def _groups(centroids: Floats32, sizes: Ints, fan_out: int) -> Ints:
     alive = np.ones(count, np.bool_)
     cost = np.full((count, count), np.inf)
 
-    def set_costs(one: int) -> None:
-        """Set the cost of joining a group with each other one."""
+    def set_costs(joined: int) -> None:
+        """Set the cost of merging a group with each of the others."""
         means = sums / weight[:, None]
-        apart = np.square(means - means[one]).sum(axis=1)
-        fits = alive & (children + children[one] <= fan_out)
-        fits[one] = False
-        own = np.where(
-            fits, (weight * weight[one] / (weight + weight[one]) * apart).round(), np.inf
-        )
-        cost[one, :], cost[:, one] = own, own
+        apart = np.square(means - means[joined]).sum(axis=1)
+        fits = alive & (children + children[joined] <= fan_out)
+        fits[joined] = False
+        ward = (weight * weight[joined] / (weight + weight[joined]) * apart).round()
+        cost[joined, :] = cost[:, joined] = np.where(fits, ward, np.inf)
 
-    for one in range(count):
-        set_costs(one)
+    for each in range(count):
+        set_costs(each)
     while alive.sum() > aim and np.isfinite(cost.min(initial=np.inf)):
-        one, other = divmod(int(np.argmin(cost)), count)
-        sums[one] += sums[other]
-        weight[one] += weight[other]
-        children[one] += children[other]
+        kept, other = divmod(int(np.argmin(cost)), count)
+        sums[kept] += sums[other]
+        weight[kept] += weight[other]
+        children[kept] += children[other]
         alive[other] = False
-        group[group == other] = one
-        cost[other, :], cost[:, other] = np.inf, np.inf
-        set_costs(one)
+        group[group == other] = kept
+        cost[other, :] = cost[:, other] = np.inf
+        set_costs(kept)
     return np.unique(group, return_inverse=True)[1]

@@ -52,12 +52,11 @@ class Organiser:
     report: Progress
     model: ChatModel | None = None
     usage: Usage | None = None
+    why: str = ""
+    """Why the model did not write the last summary."""
 
-    def run(self, *, dry_run: bool = False) -> tuple[Hierarchy, str]:
-        """Make a hierarchy and return it, and why a model wrote no summary (or "").
-
-        A dry run only counts the clusters.
-        """
+    def run(self, *, dry_run: bool = False) -> Hierarchy:
+        """Make a hierarchy. Return how it was made; a dry run only counts the clusters."""
         mask = self.indexes.visible(self.space, NOW)
         numbers, codes = self.indexes.coded(mask)
         usable = codes.any(axis=1)
@@ -66,7 +65,7 @@ class Organiser:
             raise InvalidInput("There is nothing to organise: no passage has a vector.")
         chunks = self.indexes.chunks["id"][numbers]
         links = self._links(chunks, self.indexes.chunks["topic"][numbers])
-        settings = clustering.ClusterSettings()
+        settings = clustering.ClusterSettings.of_size(len(codes))
         made = clustering.cluster(codes, links, self.seed, settings, self.report)
         details: dict[str, Any] = {
             "seed": self.seed,
@@ -80,18 +79,14 @@ class Organiser:
             # A sum of whole numbers does not depend on its order.
             "nearness": round(int(np.rint(made.near * 1e6).sum()) / len(chunks) / 1e6, 6),
         }
-        if dry_run:
-            now = from_micros(self.store.now())
-            return Hierarchy(0, now, None, self.indexes.encoder, **details), ""
-        by_model = ModelSummaries(self.model)
-        drafts = self._drafts(made, chunks, by_model)
-        if by_model.written and self.model is not None:
-            details["by"] = self.model.name
-        self.usage = by_model.usage
-        self._write(details, drafts, made, chunks)
-        hierarchy = self.store.hierarchies.current(self.space, NOW)
-        assert hierarchy is not None
-        return hierarchy, by_model.why
+        if not dry_run:
+            by_model = ModelSummaries(self.model)
+            drafts = self._drafts(made, chunks, by_model)
+            if by_model.written and self.model is not None:
+                details["by"] = self.model.name
+            self.usage, self.why = by_model.usage, by_model.why
+            self._write(details, drafts, made, chunks)
+        return Hierarchy(0, from_micros(self.store.now()), None, self.indexes.encoder, **details)
 
     def _links(self, chunks: Ints, topics: Ints) -> Ints:
         """Return the relations between chunks, by position: two positions and a weight."""
@@ -102,7 +97,8 @@ class Organiser:
         links = _pairs(named[:, 0], at)
         # The first chunk of a topic stands for the topic.
         topic_ids, firsts = np.unique(topics, return_index=True)
-        subjects = store.subjects(self.space)
+        rows = self.store.changefeed.since("subjects", 0)
+        subjects = {entity: topic for topic, entity in rows}
         place = dict(zip(topic_ids.tolist(), firsts.tolist(), strict=True))
         of_chunk = dict(zip(chunks.tolist(), range(len(chunks)), strict=True))
 
@@ -113,10 +109,10 @@ class Organiser:
             return place.get(row if NodeKind.TOPIC.has(node) else subjects.get(row, 0))
 
         ends = [
-            (one, other, EDGE_UNITS)
+            (source, target, EDGE_UNITS)
             for rows in store.stated_ends(self.space)
-            for one, other in ((position(source), position(target)) for source, target in rows)
-            if one is not None and other is not None and one != other
+            for source, target in ((position(node) for node in nodes) for nodes in rows)
+            if source is not None and target is not None and source != target
         ]
         return np.concatenate([links, np.array(ends, np.int64).reshape(-1, 3)])
 
@@ -177,7 +173,7 @@ class Organiser:
             _join_late(self.store, self.actor, self.space, self.indexes, late)
 
 
-def restore(store: Store, space: int, actor: str, indexes: Indexes, hierarchy: int) -> Hierarchy:
+def restore(store: Store, space: int, actor: str, indexes: Indexes, hierarchy: int) -> None:
     """Bring an earlier hierarchy back; chunks that it did not have join the nearest clusters."""
     numbers, _ = indexes.coded(indexes.visible(space, NOW))
     chunks = indexes.chunks["id"][numbers].tolist()
@@ -185,9 +181,6 @@ def restore(store: Store, space: int, actor: str, indexes: Indexes, hierarchy: i
         with store.write(actor, ACTION, space) as write:
             store.hierarchies.restore(write, space, hierarchy)
         _join_late(store, actor, space, indexes, chunks)
-    restored = store.hierarchies.current(space, NOW)
-    assert restored is not None
-    return restored
 
 
 def _join_late(

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hades.domain.hierarchy import HIGH, LOW, Hierarchy
+from hades.domain.hierarchy import Hierarchy
 from hades.domain.times import AsOf
-from hades.graph.arrays import Flags, Floats32, Ints
+from hades.graph.arrays import Floats32, Ints
 from hades.index.graph_view import are_known
 from hades.index.indexes import Indexes
+from hades.index.vectors import product
 from hades.store.store import Store
 
 NONE = -1
@@ -48,31 +49,17 @@ class ClusterArrays:
         return np.flatnonzero(self.parent == cluster)
 
     def members(self, cluster: int) -> Ints:
-        """Return the chunk numbers of a cluster of either level."""
-        if self.level[cluster] == LOW:
-            return np.flatnonzero(self.cluster_of == cluster)
-        return np.flatnonzero(self.group_of(np.arange(len(self.cluster_of))) == cluster)
+        """Return the chunk numbers of a cluster of level 1."""
+        return np.flatnonzero(self.cluster_of == cluster)
 
     def group_of(self, chunks: Ints) -> Ints:
         """Return the clusters of level 2 of chunk numbers; NONE for chunks without a cluster."""
-        low = self.cluster_of[chunks]
-        if not len(self.parent):
-            return low
-        return np.where(low == NONE, NONE, self.parent[low])
-
-    def are_distant(self, chunks: Ints, others: Ints) -> Flags:
-        """Return for pairs of chunk numbers whether a relation between them is a bridge.
-
-        It is one (`layer_bridge`) if both have a cluster and these have different parents.
-        """
-        group, other = self.group_of(chunks), self.group_of(others)
-        distant: Flags = (group != NONE) & (other != NONE) & (group != other)
-        return distant
+        # NONE is -1: it reads the last element.
+        return np.append(self.parent, NONE)[self.cluster_of[chunks]]
 
     def nearness(self, question: Floats32) -> Floats32:
         """Return the cosine of a question of length 1 and each centroid."""
-        near: Floats32 = np.einsum("ij,j->i", self.centroids, question)
-        return near
+        return product(self.centroids, question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +114,7 @@ class HierarchyCache:
         return ClusterArrays(
             hierarchy,
             numbers,
-            np.array([LOW if row[1] == LOW else HIGH for row in rows], np.int64),
+            np.array([row[1] for row in rows], np.int64),
             np.where(np.isin(parents, numbers), at, NONE),
             read_centroids([row[3] for row in rows], dims),
             np.zeros(0, np.int64),

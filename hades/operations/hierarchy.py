@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 SIBLINGS = 5
 SEED = 7
 SEED_AT_MOST = 2**31 - 1
-_NONE_YET = "the space has no hierarchy yet"
 ClusterName = Annotated[str, Param("The cluster, such as c_42.", example="c_42", characters=100)]
 
 
@@ -64,9 +63,8 @@ def organise(
     stays readable as of its time, and `restore` brings it back. The same passages and seed give
     the same clusters.
     """
+    from hades.hierarchy import organise as organising
     from hades.hierarchy.clustering import load_libraries
-    from hades.hierarchy.organise import Organiser
-    from hades.hierarchy.organise import restore as bring_back
     from hades.models.chat import open_chat_model
 
     begun = time.monotonic()
@@ -81,34 +79,34 @@ def organise(
     if memory._store.read_only:
         raise Denied("The memory is open for reading only: it cannot be organised.")
     chat = None if model is None else open_chat_model(model)
-    if restore is None:
-        load_libraries()
-    store, space = memory._store, memory._space_id
-    with store.snapshot():
+    of_space = memory._store, memory._space_id, memory._actor
+    with memory._store.snapshot():
         _check_restore(memory, restore)
     memory._index_pending(on_progress, for_question=False)
     current = _current(memory)
-    due = _NONE_YET if current is None else current.drift.due if current.drift else ""
+    due = "the space has no hierarchy yet"
+    if current is not None and current.drift is not None:
+        due = current.drift.due
     if if_due and not due:
         return Organisation(current, False, "the space has not changed much since")
     indexes = _indexes(memory, on_progress)
+    if if_due and not indexes.visible(memory._space_id, NOW).any():
+        return Organisation(current, False, "the space has no passages")
     if restore is not None:
-        hierarchy, why = bring_back(store, space, memory._actor, indexes, restore), ""
-        run = None
-    else:
-        report = on_progress or (lambda _what, _done, _total: None)
-        run = Organiser(store, space, memory._actor, indexes, seed, report, chat)
-        hierarchy, why = run.run(dry_run=dry_run)
-    if not dry_run:
-        hierarchy = _current(memory) or hierarchy
+        organising.restore(*of_space, indexes, restore)
+        return Organisation(_current(memory), True, f"hierarchy {restore} was restored")
+    load_libraries()
+    report = on_progress or (lambda _what, _done, _total: None)
+    run = organising.Organiser(*of_space, indexes, seed, report, chat)
+    planned = run.run(dry_run=dry_run)
     return Organisation(
-        hierarchy,
+        planned if dry_run else _current(memory),
         not dry_run,
-        why or due,
+        run.why or due,
         round(time.monotonic() - begun, 1),
         _peak_mb(),
         dry_run,
-        None if run is None else run.usage,
+        run.usage,
     )
 
 
@@ -176,15 +174,14 @@ def clusters(
 
 def _siblings(view: View, hierarchy: int, own: Cluster, every: Sequence[Cluster]) -> list[Cluster]:
     """Return the nearest clusters with the same parent, nearest first."""
-    import numpy as np
-
     from hades.index.hierarchy import read_centroids
+    from hades.index.vectors import product
 
     rows = view._store.hierarchies.centroids(hierarchy)
     names = [cluster_name(row[0]) for row in rows]
     dims = max(len(row[3]) for row in rows) // 4
     centroids = read_centroids([row[3] for row in rows], dims)
-    near = np.einsum("ij,j->i", centroids, centroids[names.index(own.id)]).round(6).tolist()
+    near = product(centroids, centroids[names.index(own.id)]).round(6).tolist()
     nearness = dict(zip(names, near, strict=True))
     others = [
         item
@@ -218,12 +215,9 @@ def _check_restore(memory: Memory, restore: int | None) -> None:
 
 
 def _indexes(memory: Memory, on_progress: Progress | None) -> Indexes:
-    finder = memory._finder
-    with (
-        ExitStack() as moment,
-        finder.caught_up(moment, memory._space_id, on_progress) as indexes,
-    ):
-        return indexes.snapshot()
+    with ExitStack() as moment:
+        with memory._finder.caught_up(moment, memory._space_id, on_progress) as indexes:
+            return indexes.snapshot()
 
 
 def _number(name: str) -> int:

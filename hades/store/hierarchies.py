@@ -23,27 +23,31 @@ from hades.store.database import Database, believed, holds, intact
 from hades.store.records import Write
 
 _HIERARCHY = "SELECT id, recorded_at, retired_at, encoder, details FROM hierarchies h WHERE "
+_MEMBER = believed("m", ":known")
+_PRESENT = f"""EXISTS (SELECT 1 FROM presences p WHERE p.chunk = m.chunk
+AND {believed("p", ":known")} AND {holds("p", ":valid")})"""
 _CLUSTERS = f"""
 SELECT c.id, c.level, c.parent, c.label, c.text, (
-  SELECT count(*) FROM memberships m WHERE m.cluster = c.id AND {believed("m", ":known")}
-  AND EXISTS (SELECT 1 FROM presences p WHERE p.chunk = m.chunk
-              AND {believed("p", ":known")} AND {holds("p", ":valid")}))
+  SELECT count(*) FROM memberships m WHERE m.cluster = c.id AND {_MEMBER} AND {_PRESENT})
 FROM clusters c WHERE c.hierarchy = :hierarchy ORDER BY c.id
 """
-_BEFORE = (
-    "(SELECT b.cluster FROM memberships b WHERE b.chunk = m.chunk AND b.id < m.id "
-    "ORDER BY b.id DESC LIMIT 1)"
-)
+_MEMBERSHIPS = """
+SELECT m.id, m.chunk, m.cluster, m.near, m.recorded_at, m.retired_at, (
+  SELECT b.cluster FROM memberships b WHERE b.chunk = m.chunk AND b.id < m.id
+  ORDER BY b.id DESC LIMIT 1)
+FROM memberships m JOIN clusters c ON c.id = m.cluster
+"""
+_DRIFT = f"""
+SELECT sum(CASE WHEN m.recorded_at > h.recorded_at THEN 1 ELSE 0 END),
+  avg(CASE WHEN m.recorded_at > h.recorded_at THEN m.near END),
+  sum(CASE WHEN {_PRESENT} THEN 0 ELSE 1 END)
+FROM memberships m JOIN clusters c ON c.id = m.cluster JOIN hierarchies h ON h.id = c.hierarchy
+WHERE h.id = :hierarchy AND {_MEMBER}
+"""
 _OF_HIERARCHY = "m.cluster IN (SELECT id FROM clusters WHERE hierarchy = ?1)"
 _RETIRE = "UPDATE {} SET retired_at = ?2, change = ?3 WHERE retired_at IS NULL AND {}"
-_DETAILS = {item.name for item in fields(Hierarchy)} - {
-    "id",
-    "made_at",
-    "until",
-    "encoder",
-    "drift",
-}
-_LABEL_LOST = "a text that clusters were labelled from was purged"
+_COLUMNS = {"id", "made_at", "until", "encoder", "drift"}
+_DETAILS = {item.name for item in fields(Hierarchy)} - _COLUMNS
 
 
 class StoredMember(NamedTuple):
@@ -140,15 +144,9 @@ class Hierarchies:
         With `journal`, return all memberships that it had up to then, the newest first.
         """
         valid, known = self._database.moment(as_of)
-        present = (
-            f"{believed('m', ':known')} AND EXISTS (SELECT 1 FROM presences p WHERE "
-            f"p.chunk = m.chunk AND {believed('p', ':known')} AND {holds('p', ':valid')})"
-        )
         rows = self._database.rows(
-            f"SELECT m.id, m.chunk, m.cluster, m.near, m.recorded_at, m.retired_at, {_BEFORE} "
-            "FROM memberships m WHERE m.cluster IN (SELECT id FROM clusters "
-            "WHERE id = :cluster OR parent = :cluster) AND m.recorded_at <= :known "
-            f"AND ({present} OR :journal = 1) ORDER BY "
+            f"{_MEMBERSHIPS} WHERE (c.id = :cluster OR c.parent = :cluster) "
+            f"AND m.recorded_at <= :known AND (:journal = 1 OR {_MEMBER} AND {_PRESENT}) ORDER BY "
             "CASE WHEN :journal = 1 THEN -m.id ELSE 0 END, m.near DESC, m.chunk LIMIT :most",
             cluster=cluster,
             valid=valid,
@@ -161,10 +159,8 @@ class Hierarchies:
     def journal(self, space: int, after: int, limit: int) -> list[StoredMember]:
         """Return the memberships of a space with numbers above `after`, in order."""
         rows = self._database.rows(
-            f"SELECT m.id, m.chunk, m.cluster, m.near, m.recorded_at, m.retired_at, {_BEFORE} "
-            "FROM memberships m JOIN clusters c ON c.id = m.cluster "
-            "JOIN hierarchies h ON h.id = c.hierarchy WHERE h.space = ?1 AND m.id > ?2 "
-            "ORDER BY m.id LIMIT ?3",
+            f"{_MEMBERSHIPS} JOIN hierarchies h ON h.id = c.hierarchy "
+            "WHERE h.space = ?1 AND m.id > ?2 ORDER BY m.id LIMIT ?3",
             *(space, after, limit),
         )
         return [StoredMember._make(row) for row in rows]
@@ -202,33 +198,22 @@ class Hierarchies:
     def drift(self, hierarchy: Hierarchy, encoder: str, as_of: AsOf) -> Drift:
         """Measure how far a space has moved from its hierarchy; `encoder` is the one in use."""
         valid, known = self._database.moment(as_of)
-        made = hierarchy.made_at
-        joined, near = self._database.row(
-            "SELECT count(*), avg(m.near) FROM memberships m "
-            f"WHERE {_OF_HIERARCHY} AND {believed('m', '?2')} "
-            "AND m.recorded_at > (SELECT recorded_at FROM hierarchies WHERE id = ?1)",
-            *(hierarchy.id, known),
-        )
-        gone = self._database.value(
-            f"SELECT count(*) FROM memberships m WHERE {_OF_HIERARCHY} AND {believed('m', '?2')} "
-            "AND NOT EXISTS (SELECT 1 FROM presences p WHERE p.chunk = m.chunk "
-            f"AND {believed('p', '?2')} AND {holds('p', '?3')})",
-            *(hierarchy.id, known, valid),
-        )
+        counts = self._database.row(_DRIFT, hierarchy=hierarchy.id, valid=valid, known=known)
+        joined, near, gone = (count or 0 for count in counts)
         blank = self._database.value(
             "SELECT count(*) FROM clusters WHERE hierarchy = ? AND label = ''", hierarchy.id
         )
-        share, lost = (joined + gone) / max(1, hierarchy.chunks), hierarchy.nearness - (near or 0)
+        share, lost = (joined + gone) / max(1, hierarchy.chunks), hierarchy.nearness - near
         due = ""
         if encoder != hierarchy.encoder:
             due = f"its vectors are of the encoder {hierarchy.encoder}, not {encoder}"
         elif share > JOINED_AT_MOST:
-            due = f"{joined + gone:,} chunks came or went since {made:%Y-%m-%d}"
+            due = f"{joined + gone:,} passages came or went since {hierarchy.made_at:%Y-%m-%d}"
         elif joined >= JOINED_AT_LEAST and lost > NEARNESS_LOST_AT_MOST:
-            due = f"the {joined:,} chunks that joined fit worse"
+            due = f"the {joined:,} passages that joined fit worse"
         elif blank:
-            due = _LABEL_LOST
-        return Drift(joined, gone, round(near or 0.0, 4), due)
+            due = "a text that clusters were labelled from was purged"
+        return Drift(joined, gone, round(near, 4), due)
 
     # What a hierarchy is made of
 
@@ -251,15 +236,6 @@ class Hierarchies:
             "UNION SELECT d.source, d.target FROM derived_edges d JOIN chunks c ON c.id = d.chunk "
             "JOIN topics t ON t.id = c.topic WHERE t.space = ?1 ORDER BY source, target",
             space,
-        )
-
-    def subjects(self, space: int) -> dict[int, int]:
-        """Return the topic of each entity that is the subject of one."""
-        return dict(
-            self._database.rows(
-                "SELECT entity, id FROM topics WHERE space = ? AND entity IS NOT NULL ORDER BY id",
-                space,
-            )
         )
 
     def is_any(self) -> bool:

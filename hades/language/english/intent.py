@@ -31,6 +31,16 @@ _CORPUS = (
     r"articles))?"
 )
 """Words for all that is remembered."""
+_THEMES = (
+    r"\b(?:main|major|big|central|key|dominant|common) "
+    r"(?:themes|topics|subjects|trends|areas|ideas|points)(?: of (?:research|work|interest))?\b|"
+    r"\b(?:what|which) (?:[a-z]+ )?(?:themes|topics|subjects|areas) "
+    rf"(?:(?:are|is) there|(?:do|does) {_CORPUS} cover)\b|"
+    r"^what (?:work |research )?(?:is|exists) there(?= (?:on|about)\b)|"
+    rf"\bwhat (?:do|does|can|is|are) {_CORPUS} "
+    r"(?:say|tell (?:us|me)|teach us|know|report|cover|contain|about)\b"
+)
+"""Words that ask for the themes of all that is remembered, or of a subject that follows."""
 _ASKED = r"""
 compare   \b(?:compar(?:e|ed|ing|ison)|versus|vs\.?|differences?\s+between|differ(?:s|ent)?\s+from|pros and cons)(?!\w) # Compare Redis and Postgres
 compare   ^(?:(?:in|of|on|to|for|between)\s+)?(?:which|what|who|whose|where)\b<ANY>\b<MORE>\b<ANY>\bor\b # Which is faster, Redis or Postgres?
@@ -60,12 +70,8 @@ overview  \brecap\b # A recap of the meeting
 overview  \bgist\b # What is the gist of it?
 overview  \b(?:tell|teach) me (?:all|everything|more)? ?about\b # Tell me about the project
 overview  \bhigh[- ]level\b # What does it do at a high level?
-overview  \bmain (?:themes|topics|ideas|points|parts)\b # What are the main ideas?
-overview  \b(?:major|big|central|key|dominant|common) (?:themes|topics|subjects|trends)\b # Which key themes are there?
-overview  \b(?:what|which) (?:[a-z]+ )?(?:themes|topics|subjects|areas) (?:(?:are|is) there|(?:do|does) <CORPUS> cover)\b # Which topics are there in cooking?
-overview  ^what (?:work |research )?(?:is|exists) there (?:on|about)\b # What work is there on bread?
-overview  \bmain (?:subjects|trends|areas)\b # What are the main areas of research?
-overview  \bwhat (?:do|does|can|is|are) <CORPUS> (?:say|tell (?:us|me)|teach us|know|report|cover|contain|about)\b # What does this corpus say about bread?
+overview  \bmain parts\b # What are the main parts?
+overview  <THEMES> # What does this corpus say about bread?
 overview  \boutline\b # An outline of the plan
 overview  \bintroduction to\b # An introduction to the code
 overview  \bwhat (?:do|did) (?:we|i|you) know about\b # What do we know about Acme?
@@ -95,7 +101,7 @@ recent    \bwhat(?:'s| has| have)? (?:changed|happened)\b # What happened to Atl
 def _rule(line: str) -> tuple[Intent, str, str]:
     row, example = line.split(" # ")
     kind, pattern = row.split(maxsplit=1)
-    pattern = pattern.replace("<ANY>", _ANY).replace("<MORE>", _MORE).replace("<CORPUS>", _CORPUS)
+    pattern = pattern.replace("<ANY>", _ANY).replace("<MORE>", _MORE).replace("<THEMES>", _THEMES)
     return Intent(kind), pattern.replace("<N>", f"{{0,{CHARACTERS_READ}}}"), example
 
 
@@ -171,16 +177,8 @@ SUMMARY_ASKED = lazy_pattern(
     re.IGNORECASE,
 )
 """The words of a question that ask for a summary, before its subject."""
-_THEMES = lazy_pattern(
-    r"\b(?:main|major|big|central|key|dominant|common) "
-    r"(?:themes|topics|subjects|trends|areas|ideas|points)(?: of (?:research|work|interest))?|"
-    r"\b(?:what|which) (?:[a-z]+ )?(?:themes|topics|subjects|areas) "
-    rf"(?:(?:are|is) there|(?:do|does) {_CORPUS} cover)\b|"
-    r"^what (?:work |research )?(?:is|exists) there (?=on |about )|"
-    rf"\bwhat (?:do|does|can|is|are) {_CORPUS} "
-    r"(?:say|tell (?:us|me)|teach us|know|report|cover|contain|about)\b|"
-    r"\b(?:summar(?:y|ies|i[sz]e)|overview|outline|big picture)\b",
-    re.IGNORECASE,
+_THEMES_ASKED = lazy_pattern(
+    rf"{_THEMES}|\b(?:summar(?:y|ies|i[sz]e)|overview|outline|big picture)\b", re.IGNORECASE
 )
 _SUBJECT = lazy_pattern(r"\W*(?:(?:of|in|on|about|for|within|around|regarding)\W+)?(.*?)[\s?!.]*$")
 _EVERYTHING = lazy_pattern(
@@ -193,7 +191,7 @@ _EVERYTHING = lazy_pattern(
 
 
 def theme_subject(question: str) -> str | None:
-    """Return the subject of which a question wants the themes, "" for all; None if it wants none.
+    """Return the subject whose themes a question asks for; "" for all subjects, None for no themes.
 
     >>> theme_subject("What are the main themes in this corpus?"), theme_subject("Who is Ann?")
     ('', None)
@@ -201,10 +199,10 @@ def theme_subject(question: str) -> str | None:
     'sourdough bread'
     """
     asked = _read(question)
-    found = _THEMES.search(asked) if is_english_question(asked) else None
-    if found is None:
+    match = _THEMES_ASKED.search(asked) if is_english_question(asked) else None
+    if match is None:
         return None
-    rest = _SUBJECT.match(asked, found.end())
+    rest = _SUBJECT.match(asked, match.end())
     subject = rest.group(1) if rest else ""
     return "" if _EVERYTHING.fullmatch(subject) else subject
 

@@ -17,7 +17,14 @@ from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
 from hades.language.english.proper_names import NAME_PHRASE
 from hades.language.english.small_talk import opens_with_talk
 from hades.language.english.stems import stem
-from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
+from hades.language.english.terms import (
+    QuestionTerms,
+    said,
+    terms_of,
+    text_around,
+    topical_stems,
+    unsaid_names,
+)
 from hades.language.names import without_parenthesis
 from hades.language.sentences import plain_sentence, sentences
 from hades.language.words import words
@@ -27,8 +34,6 @@ if TYPE_CHECKING:
     from hades.models.encoder import Encoder
 
 SENTENCES_AT_MOST = 3
-THEME_SENTENCES = 1
-"""The sentences of a theme's summary that an answer quotes; the context has more."""
 SENTENCES_READ = 200
 """The most sentences of all passages together, in the order of rank."""
 SENTENCES_ENCODED = 8
@@ -143,13 +148,23 @@ def _from_paths(recall: Recall) -> Answer:
 
 
 def _from_themes(recall: Recall) -> Answer:
-    """Answer a question for an overview with each theme and the first sentences about it."""
-    sentences = []
+    """Answer a question for an overview with each theme and sentences about it.
+
+    They are those with the most words of the question, from the summary and from the passages that
+    the theme cites; else the first of the summary.
+    """
+    told, topical = [], topical_stems(recall.question)
+    each = max(1, SENTENCES_AT_MOST // len(recall.themes))
     for number, theme in enumerate(recall.themes, start=1):
-        lines = " ".join(theme.cluster.summary.splitlines()[:THEME_SENTENCES])
-        text = f"{theme.cluster.label}: {lines}" if lines else theme.cluster.label
-        sentences.append(Sentence(text, theme.score, number, "theme"))
-    return Answer(recall.question, tuple(sentences), recall)
+        lines = theme.cluster.summary.splitlines()
+        for passage in recall.passages:
+            if passage.id in theme.cites:
+                plain = map(plain_sentence, sentences(passage.chunk.text))
+                lines += [f"{text} [{passage.id}]" for text in plain if text.endswith(".")]
+        best = sorted(dict.fromkeys(lines), key=lambda line: -len(topical & said(line)))[:each]
+        text = ": ".join((theme.cluster.label, *([" ".join(best)] if best else [])))
+        told.append(Sentence(text, theme.score, number, "theme"))
+    return Answer(recall.question, tuple(told), recall)
 
 
 def _read(passage: Passage, number: int, terms: QuestionTerms) -> Iterator[_Read]:

@@ -1,8 +1,9 @@
 """Themes: clusters of the hierarchy that answer a question for an overview (HiRAG).
 
-“What are the main themes?” gets the largest clusters of level 2. “What does this corpus say about
-bread?” gets the clusters of level 1 to which the best passages for “bread” belong. Each theme cites
-its most central passages, and `hades clusters` leads further down.
+“What are the main themes?” gets the clusters of level 1 if there are few, else the largest of
+level 2. “What does this corpus say about bread?” gets the clusters of level 1 to which the best
+passages for “bread” belong. Each theme cites its passages that fit the subject best, or its most
+central ones, and `hades clusters` leads further down.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from contextlib import suppress
 import numpy as np
 
 from hades.domain.graph import Reason
-from hades.domain.hierarchy import HIGH, Theme, cluster_name
+from hades.domain.hierarchy import LOW, Theme, cluster_name
 from hades.graph.arrays import Flags, Floats, Ints
 from hades.index.hierarchy import NONE, ClusterArrays
 from hades.models.encoder import Encoder
@@ -27,10 +28,10 @@ VOTERS = 200
 """The best passages by meaning and words that vote for their clusters. This and the next value were
 chosen on the even half of the overview questions over papers (evals/overview)."""
 VOTES_AT_LEAST = 0.1
-"""The share of the votes that a theme needs."""
+"""The share of the votes that a theme needs; among few clusters, an even share."""
 THEMES_AT_MOST = 8
 CITES = 3
-"""The most central passages of a theme that are cited."""
+"""The passages of a theme that are cited."""
 
 
 def find_themes(run: Run, found: Found, subject: str, encoder: Encoder) -> tuple[Theme, ...]:
@@ -46,42 +47,37 @@ def find_themes(run: Run, found: Found, subject: str, encoder: Encoder) -> tuple
             stage.note(Reason.NO_HIERARCHY, hint)
             return ()
         if subject:
-            shares = _votes(arrays, query, subject, start_encoding(run, encoder, subject), stage)
+            prior = _prior(query, subject, start_encoding(run, encoder, subject), stage)
+            voters = best(prior, query.mask, VOTERS)
+            # By the square of the prior, so that the rest of a small memory has no say.
+            shares = _shares(arrays, arrays.cluster_of[voters], prior[voters] ** 2)
         else:
+            voters = np.zeros(0, np.int64)
             shares = _sizes(arrays, found.seeds.mask)
         order = np.lexsort((arrays.numbers, -shares))[:THEMES_AT_MOST]
-        chosen = [int(at) for at in order if shares[at] >= (VOTES_AT_LEAST if subject else 1e-9)]
-        themes = _described(query, arrays, shares, chosen)
+        least = max(VOTES_AT_LEAST, 1 / max(1, len(arrays.at_level(LOW)))) if subject else 1e-9
+        chosen = [int(at) for at in order if shares[at] >= least]
+        themes = _described(query, arrays, shares, chosen, voters)
         stage.found = len(themes)
         return themes
 
 
-def _votes(
-    arrays: ClusterArrays,
-    query: QueryContext,
-    subject: str,
-    encoding: Encoding | None,
-    stage: Stage,
-) -> Floats:
-    """Return, by cluster of level 1, its share of the votes of the best passages for a subject.
-
-    A vote counts by the square of the prior, so that the rest of a small memory has no say.
-    """
+def _prior(query: QueryContext, subject: str, encoding: Encoding | None, stage: Stage) -> Floats:
+    """Return how well each passage fits a subject by words and meaning, from 0 to 1."""
     prior = scaled(query.words(subject), query.mask)
     with suppress(TimeoutError):  # then words alone decide
         vector = encoding(stage.seconds_left)[0] if encoding else None
         if vector is not None:
             prior = scaled(prior + scaled(query.cosine(vector), query.mask), query.mask)
-    voters = best(prior, query.mask, VOTERS)
-    return _shares(arrays, arrays.cluster_of[voters], prior[voters] ** 2)
+    return prior
 
 
 def _sizes(arrays: ClusterArrays, mask: Flags) -> Floats:
-    """Return, by cluster of level 2, or 1 if there is one at most, its share of the passages."""
+    """Return the share of the passages that each cluster has; of level 1 if there are few."""
     seen = np.flatnonzero(mask)
-    several = len(arrays.at_level(HIGH)) > 1
-    of = arrays.group_of(seen) if several else arrays.cluster_of[seen]
-    return _shares(arrays, of, np.ones(len(seen)))
+    are_few = len(arrays.at_level(LOW)) <= THEMES_AT_MOST
+    clusters = arrays.cluster_of[seen] if are_few else arrays.group_of(seen)
+    return _shares(arrays, clusters, np.ones(len(seen)))
 
 
 def _shares(arrays: ClusterArrays, clusters: Ints, weights: Floats) -> Floats:
@@ -91,36 +87,19 @@ def _shares(arrays: ClusterArrays, clusters: Ints, weights: Floats) -> Floats:
 
 
 def _described(
-    query: QueryContext, arrays: ClusterArrays, shares: Floats, chosen: Sequence[int]
+    query: QueryContext, arrays: ClusterArrays, shares: Floats, chosen: Sequence[int], voters: Ints
 ) -> tuple[Theme, ...]:
-    """Return the chosen clusters with their labels, summaries and central passages."""
-    if not chosen:
-        return ()
+    """Return the chosen clusters, citing their best voters or else their central passages."""
     store = query.store.hierarchies
     known = {cluster.id: cluster for cluster in store.clusters(arrays.hierarchy.id, query.as_of)}
-    central = {at: _central(query, arrays, at) for at in chosen}
-    chunks = [chunk for found in central.values() for chunk in found]
-    cites = query.store.chunks.labels(chunks, *query.indexes.moment(query.as_of))
-    return tuple(
-        Theme(
-            known[cluster_name(int(arrays.numbers[at]))],
-            round(float(shares[at]), 4),
-            tuple(cites[chunk] for chunk in central[at] if chunk in cites),
-        )
-        for at in chosen
-    )
-
-
-def _central(query: QueryContext, arrays: ClusterArrays, cluster: int) -> list[int]:
-    """Return the most central chunks of a cluster; of level 2, one of each of its children."""
-    store = query.store.hierarchies
-    parts, each = np.array([cluster]), CITES
-    if arrays.level[cluster] == HIGH:
-        parts, each = arrays.children(cluster), 1
-        sizes = [np.count_nonzero(arrays.cluster_of == part) for part in parts]
-        parts = parts[np.lexsort((parts, -np.array(sizes)))][:CITES]
-    return [
-        member.chunk
-        for part in parts
-        for member in store.members(int(arrays.numbers[part]), query.as_of, each)
-    ]
+    themes = []
+    for at in chosen:
+        number = int(arrays.numbers[at])
+        own = voters[arrays.cluster_of[voters] == at][:CITES]
+        chunks = query.indexes.chunks["id"][own].tolist() or [
+            member.chunk for member in store.members(number, query.as_of, CITES)
+        ]
+        cites = query.store.chunks.labels(chunks, *query.indexes.moment(query.as_of))
+        cited = tuple(cites[chunk] for chunk in chunks if chunk in cites)
+        themes.append(Theme(known[cluster_name(number)], round(float(shares[at]), 4), cited))
+    return tuple(themes)
