@@ -208,7 +208,7 @@ def read_targets(kind: str, given: Iterable[str | int] | None) -> list[Target]:
     for text in given or ():
         match = _TARGET.fullmatch(str(text).strip())
         if match is None:
-            raise InvalidInput(f"{str(text)[:80]!r} is not a number, nor like path:1 or fact:2.")
+            raise InvalidInput(f"{str(text)[:80]!r} is not a number from 1 on, nor like path:1.")
         mark = (match[1] or kind).casefold()
         targets.append((_MARKS.get(mark, mark), int(match[2])))
     return targets

@@ -220,10 +220,10 @@ class Learner:
             if kind == "fact":
                 verdicts[shown.facts[number - 1]].append((verdict, None))
         for path in judgement.paths:
-            for _, edge in shown.paths[path.number - 1].steps:
-                verdicts[edge].append((path.verdict, belief_of(weights, path)))
-        stored = self._store.edges.read(self._space, sorted(e for e in verdicts if e > 0), NOW)
-        for number, edge in stored.items():
+            for _, number in shown.paths[path.number - 1].steps:
+                verdicts[number].append((path.verdict, belief_of(weights, path)))
+        told = sorted(number for number in verdicts if number > 0)
+        for number, edge in self._store.edges.read(self._space, told, NOW).items():
             belief = edge.belief
             for verdict, whole in verdicts[number]:
                 whole = belief.mean if whole is None else whole
