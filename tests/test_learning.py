@@ -114,6 +114,17 @@ def test_pairs_of_paths_teach_a_snapshot_that_is_adopted_when_it_wins(
     ]
 
 
+def test_every_fourth_feedback_with_pairs_is_held_out(memory: hades.Memory) -> None:
+    tell(memory)
+    held_out = []
+    for _ in range(8):  # verdicts on passages or a single path order nothing, so they cannot test
+        assert not memory.feedback(memory.recall(QUESTION).id, useful=["1"]).held_out
+        assert not memory.feedback(memory.recall(QUESTION).id, used=["path:1"]).held_out
+        (done,) = prefer_second_path(memory, 1)
+        held_out.append(done.held_out)
+    assert held_out == [False, False, False, True] * 2
+
+
 def test_a_rollback_brings_back_any_snapshot(memory: hades.Memory, clock: HeldClock) -> None:
     tell(memory)
     before = memory.recall(QUESTION)

@@ -151,7 +151,7 @@ class Feedback:
     counted: int
     """The number of verdicts, without those that were counted before."""
     held_out: bool
-    """Whether this feedback tests snapshots instead of teaching (every 4th of a space)."""
+    """Whether this feedback tests snapshots instead of teaching (every fourth with pairs)."""
     pairs: int
     """The number of pairs of a used and a rejected path."""
     snapshot: int
@@ -162,11 +162,11 @@ class Feedback:
     def __str__(self) -> str:
         if not self.counted:
             return "nothing new: these verdicts were counted before"
-        pairs = f"{_number(self.pairs, 'pair')} of paths to learn from"
-        use = "held out to test weights" if self.held_out else pairs
+        use = "held out to test weights" if self.held_out else "to learn from"
+        pairs = f", {_number(self.pairs, 'pair')} of paths {use}" if self.pairs else ""
         weights = f"weight snapshot {self.snapshot} is" if self.snapshot else "shipped weights are"
         now = " now" if self.adopted else ""
-        return f"{_number(self.counted, 'verdict')} counted, {use}; {weights}{now} in force"
+        return f"{_number(self.counted, 'verdict')} counted{pairs}; {weights}{now} in force"
 
 
 def _number(count: int, noun: str) -> str:

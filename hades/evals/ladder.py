@@ -165,8 +165,9 @@ def measure_ladder(
     why = _organise(eval_set, opened, on_progress)
     skipped = {name: why for name in RUNGS if why and name not in PLANS}
     asked: dict[str, list[RungResult]] = {name: [] for name in RUNGS if name not in skipped}
-    for name in asked:
-        ask(name, opened.view(eval_set.questions[0]), eval_set.questions[0].text)  # a warm-up
+    first = eval_set.questions[0]
+    for name in asked:  # A warm-up, with a text whose cached answer no question can use.
+        ask(name, opened.view(first), f"{first.text} {first.text}")
     for question in eval_set.in_turn("asking every rung", on_progress):
         for name, results in asked.items():
             reply, ms = metrics.timed(partial(ask, name, opened.view(question), question.text))

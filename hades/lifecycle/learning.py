@@ -178,7 +178,7 @@ class Learner:
         Return whether the feedback is held out, and whether the snapshot was adopted.
         """
         weights, table = self._store.weights, self._store.feedback
-        held_out = table.is_next_held_out(self._space)
+        held_out = bool(judgement.pairs()) and table.is_next_held_out(self._space)
         snapshot = self._teach(judgement) if judgement.paths and not held_out else None
         table.add(self._write, self._space, recall, by, judgement, held_out, snapshot)
         learning = weights.learning(self._space)

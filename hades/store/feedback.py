@@ -16,8 +16,9 @@ from hades.store.database import Database, intact
 from hades.store.records import Write
 
 HELD_OUT_EVERY = 4
-TESTED_AT_MOST = 500
-"""The most feedback held out, the latest, on which a snapshot is tested."""
+"""The share of feedback with pairs of paths that tests snapshots: every fourth."""
+READ_AT_MOST = 500
+"""The number of feedbacks, the latest, that are read back."""
 _IN_FORCE = """
 SELECT (SELECT id FROM weight_snapshots WHERE space = ?1 AND adopted_at <= ?2
         ORDER BY adopted_at DESC, id DESC LIMIT 1)
@@ -129,17 +130,22 @@ class FeedbackTable:
         )
 
     def is_next_held_out(self, space: int) -> bool:
-        """Return whether the next feedback of a space is held out."""
-        count: int = self._database.value("SELECT count(*) FROM feedback WHERE space = ?", space)
-        return (count + 1) % HELD_OUT_EVERY == 0
+        """Return whether the next feedback with pairs is held out."""
+        since = (
+            "SELECT verdicts FROM feedback WHERE space = ?1 AND snapshot IS NOT NULL AND id > "
+            "(SELECT coalesce(max(id), 0) FROM feedback WHERE space = ?1 AND held_out = 1)"
+        )
+        taught = sum(bool(judgement.pairs()) for judgement in self._latest(since, space))
+        return taught >= HELD_OUT_EVERY - 1
 
     def held_out(self, space: int) -> list[Judgement]:
         """Return the latest feedback that was held out."""
-        texts = self._database.column(
-            "SELECT verdicts FROM feedback WHERE space = ? AND held_out = 1 "
-            "ORDER BY id DESC LIMIT ?",
-            *(space, TESTED_AT_MOST),
+        return self._latest(
+            "SELECT verdicts FROM feedback WHERE space = ?1 AND held_out = 1", space
         )
+
+    def _latest(self, sql: str, space: int) -> list[Judgement]:
+        texts = self._database.column(f"{sql} ORDER BY id DESC LIMIT ?2", space, READ_AT_MOST)
         return [_judgement(text) for text in texts]
 
     def judge(self, space: int, topic: str, version: int, useful: float, useless: float) -> None:
