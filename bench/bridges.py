@@ -25,7 +25,7 @@ import hades
 from bench.arxiv import bench_folder, memory_of, papers_file
 from bench.table import note, show
 from hades.domain.answer import Path as GraphPath
-from hades.evals.ladder import plan_of
+from hades.evals.ladder import UNHURRIED
 from hades.evals.metrics import percentile
 from hades.store.schema import STEPS
 
@@ -67,7 +67,12 @@ def run(*, small: bool) -> None:
     ]
     rows = []
     for variant, path in (
-        ("open", _some(papers, pairs) if small else memory_of(papers, len(titles))),
+        (
+            "open",
+            _made("open-small", _first(papers, pairs), [])
+            if small
+            else memory_of(papers, len(titles)),
+        ),
         ("masked", _masked(papers, pairs, small=small)),
     ):
         with hades.open(path, read_only=True) as memory:
@@ -84,7 +89,7 @@ def _measure(memory: hades.Memory, pairs: Sequence[Pair], question: str) -> list
     steps, times, read = list[int](), list[float](), 0
     for number, pair in enumerate(pairs):
         start = time.perf_counter()
-        recall = memory.recall(question.format(pair.title), plan=plan_of("PathRAG"))
+        recall = memory.recall(question.format(pair.title), plan=UNHURRIED)
         times.append(1000 * (time.perf_counter() - start))
         read += pair.repository.casefold() in recall.context.casefold()
         lengths = [length for path in recall.paths if (length := joined(path, pair)) is not None]
@@ -98,23 +103,19 @@ def _measure(memory: hades.Memory, pairs: Sequence[Pair], question: str) -> list
 
 
 def joined(path: GraphPath, pair: Pair) -> int | None:
-    """The fewest steps on a path from the paper to its repository; None if it misses one."""
+    """Return the fewest steps between a paper and its repository; None if the path misses one."""
     own = {pair.title.casefold(), f"arxiv/{pair.paper}", pair.paper}
     names = [node.name.rpartition("@")[0] or node.name for node in path.nodes]
     ends = [
         [at for at, name in enumerate(names) if name.casefold() in wanted]
         for wanted in (own, {pair.repository.casefold()})
     ]
-    return min((abs(one - two) for one in ends[0] for two in ends[1]), default=None)
+    return min((abs(start - end) for start in ends[0] for end in ends[1]), default=None)
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     with path.open("rb") as lines:
         yield from (json.loads(line) for line in lines)
-
-
-def _some(papers: Path, pairs: Sequence[Pair]) -> Path:
-    return _made("open-small", _first(papers, pairs), [])
 
 
 def _masked(papers: Path, pairs: Sequence[Pair], *, small: bool) -> Path:
@@ -129,7 +130,7 @@ def _masked(papers: Path, pairs: Sequence[Pair], *, small: bool) -> Path:
 
 
 def _without(gold: set[str], text: str | None) -> str:
-    """The text without these repositories, neither their addresses nor their names."""
+    """Return the text without the addresses and names of these repositories."""
 
     def masked(link: re.Match[str]) -> str:
         name = link["name"].casefold().rstrip(".-_").removesuffix(".git")
@@ -139,14 +140,14 @@ def _without(gold: set[str], text: str | None) -> str:
 
 
 def _first(papers: Path, pairs: Sequence[Pair]) -> list[dict[str, str]]:
-    """The papers of the pairs, and as many others as SMALL_PAPERS has room for."""
+    """Return SMALL_PAPERS papers, those of the pairs first."""
     wanted = {pair.paper for pair in pairs}
     rows = sorted(_rows(papers), key=lambda row: row["arxiv_id"] not in wanted)
     return rows[:SMALL_PAPERS]
 
 
 def _made(name: str, rows: Sequence[dict[str, str]], repositories: Sequence[str]) -> Path:
-    """The memory of these papers and repositories, made now unless it is there."""
+    """Return the path of a memory of these papers and repositories; make it if it is missing."""
     path = bench_folder() / f"bridges-{name}-{len(STEPS)}.hades"
     if not (ready := path.with_suffix(".ready")).exists():
         part = path.with_suffix(".jsonl")

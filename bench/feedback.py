@@ -4,9 +4,9 @@
 
 FOLDER is a set of `hades eval` with passages. Gold gives the verdicts on every second question: a
 passage is useful if it is gold; a path is used if its passages are gold and its other nodes are
-named in gold passages. Three rows are measured on the remaining questions: before any feedback,
-after it, and after it with the shipped weights brought back, so that the difference of the last
-two is what the weight snapshot does. Stages have generous limits of time.
+named in gold passages. The other questions are measured three times: before any feedback, after it,
+and after it with the shipped weights brought back. The difference of the last two rows is the
+effect of the weight snapshot. Stages have generous limits of time.
 """
 
 from __future__ import annotations
@@ -19,15 +19,11 @@ from pathlib import Path as FilePath
 
 import hades
 from bench.table import show
+from hades.evals.ladder import UNHURRIED
 from hades.evals.memories import PREFIX, open_set
+from hades.evals.metrics import expected_calibration_error
 from hades.evals.sets import EvalSet, Question, load_set, read_rows
 from hades.settings import load_settings
-
-BINS = 10
-PLAN = {
-    **{stage: {"timeout_ms": 60_000} for stage in ("retriever", "graph", "reranker")},
-    "budget": {"latency_ms": 60_000},
-}
 
 
 class Simulation:
@@ -42,7 +38,7 @@ class Simulation:
 
     def ask(self, question: Question) -> tuple[hades.Recall, list[bool], list[bool]]:
         """Return a recall, and the verdicts on its passages and paths."""
-        found = self._memory.recall(question.text, plan=PLAN)
+        found = self._memory.recall(question.text, plan=UNHURRIED)
         gold = set(question.gold)
         passages = [_id(passage.chunk.topic) in gold for passage in found.passages]
         return found, passages, [self._is_used(path, gold) for path in found.paths]
@@ -68,7 +64,8 @@ class Simulation:
             firsts += paths[:1]
             judged += zip((path.belief.mean for path in found.paths), paths, strict=True)
         first, good = sum(firsts) / max(1, len(firsts)), sum(used for _, used in judged)
-        shares = (recall / len(questions), first, good / max(1, len(judged)), _error(judged))
+        error = expected_calibration_error(judged) or 0.0
+        shares = (recall / len(questions), first, good / max(1, len(judged)), error)
         return (label, *(f"{100 * share:.1f}" for share in shares), len(judged))
 
     def _is_used(self, path: hades.Path, gold: set[str]) -> bool:
@@ -85,14 +82,6 @@ class Simulation:
 
 def _id(topic: str) -> str:
     return topic.removeprefix(f"{PREFIX}/")
-
-
-def _error(judged: Sequence[tuple[float, bool]]) -> float:
-    """Return the expected calibration error: |belief - share used|, by bins of belief."""
-    bins = [0.0] * BINS
-    for belief, used in judged:
-        bins[min(BINS - 1, int(belief * BINS))] += belief - used
-    return sum(map(abs, bins)) / max(1, len(judged))
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class RefusedByServer(Unavailable):
-    """The server answered, but not with what was asked for, so it works."""
+    """The server works, but refused the request. This does not count as a failure."""
 
 
 class Breaker:
@@ -47,9 +47,9 @@ class Breaker:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Run the block as a call of the server, or raise Unavailable at once while it is open.
+        """Run the block as a call of the server; raise Unavailable at once while it is open.
 
-        Only Unavailable is a failure, and not if the server answered with a refusal.
+        Only an Unavailable that is not a RefusedByServer counts as a failure.
         """
         is_trial = self._admit()
         try:
@@ -67,9 +67,7 @@ class Breaker:
                 self._is_trying = False
 
     def _admit(self) -> bool:
-        """Return whether this call is the trial of an open breaker."""
-        if self._open_until is None:
-            return False
+        """Return whether this call is the trial of an open breaker, or raise Unavailable."""
         with self._lock:
             if self._open_until is None:
                 return False
@@ -93,11 +91,10 @@ class Breaker:
             self._open_until = clock() + self._seconds
 
     def _succeed(self) -> None:
-        if self._failures:
-            with self._lock:
-                if self._open_until is not None:
-                    _log.warning("%s answers again.", self.server)
-                self._failures, self._open_until = 0, None
+        with self._lock:
+            if self._open_until is not None:
+                _log.warning("%s answers again.", self.server)
+            self._failures, self._open_until = 0, None
 
 
 _breakers: dict[str, Breaker] = {}

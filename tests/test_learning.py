@@ -114,6 +114,17 @@ def test_pairs_of_paths_teach_a_snapshot_that_is_adopted_when_it_wins(
     ]
 
 
+def test_every_fourth_feedback_with_pairs_is_held_out(memory: hades.Memory) -> None:
+    tell(memory)
+    held_out = []
+    for _ in range(8):  # verdicts on passages or a single path order nothing, so they cannot test
+        assert not memory.feedback(memory.recall(QUESTION).id, useful=["1"]).held_out
+        assert not memory.feedback(memory.recall(QUESTION).id, used=["path:1"]).held_out
+        (done,) = prefer_second_path(memory, 1)
+        held_out.append(done.held_out)
+    assert held_out == [False, False, False, True] * 2
+
+
 def test_a_rollback_brings_back_any_snapshot(memory: hades.Memory, clock: HeldClock) -> None:
     tell(memory)
     before = memory.recall(QUESTION)
@@ -248,7 +259,7 @@ def test_learned_priors_act_in_edges_walks_and_saved_graphs(
         clock.tick(60)
         with memory._write("test") as write:
             learned = Weighting(priors={**SHIPPED.priors, "calls": 1.1})
-            memory._store.weights.add(write, memory._space_id, learned, parent=0, adopted=True)
+            memory._store.weights.add(write, memory._space_id, learned, adopted=True)
         changed = weights(memory)
         assert changed[0] > shipped[0]
         assert changed[1] > shipped[1]
@@ -304,9 +315,14 @@ def test_by_command(path: Path) -> None:
         tell(memory)
     found = shell.json("recall", QUESTION)
     assert found["id"] in shell("query-log")
-    counted = shell("feedback", found["id"], "--used", "path:1", "--useless", "3")
-    assert "2 verdicts counted" in counted
-    assert "prior cites" in shell("weights", "show")
+    counted = shell(
+        "feedback", found["id"], "--used", "P1", "--rejected", "(P2)", "--useless", "[3]"
+    )
+    assert "3 verdicts counted, 1 pair of paths to learn from; shipped weights" in counted
+    assert "nothing new" in shell("feedback", found["id"], "--used", "path:1")
+    assert {"prior refers_to", "tau_days cites"} <= set(shell.json("weights", "show"))
+    assert "prior refers_to" in shell("weights", "show")
+    assert "seconds" not in shell("weights", "show")
     assert shell("weights", "diff").strip() == "no difference"
     number = shell.json("weights", "rollback", "0")["id"]
     assert shell.json("weights", "snapshots")[-1]["id"] == number

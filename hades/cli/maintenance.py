@@ -201,4 +201,5 @@ def warm(invocation: Invocation) -> None:
     except NotFound:
         # After an installation there is no memory yet, but there are kernels to compile.
         seconds = timed({"kernels": load_kernels}, None)
-    invocation.show_result(seconds, dict[str, float])
+    times = ", ".join(f"{name} {spent:.2f} s" for name, spent in seconds.items())
+    invocation.show(seconds, lambda out: out.print(times))

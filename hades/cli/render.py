@@ -204,9 +204,10 @@ TABLES: dict[Any, Show] = {
     ),
     WeightSnapshot: _listed(
         "nothing is learned yet: the shipped weights hold",
-        *("snapshot=id", "from=parent", "adopted=adopted_at", "feedback=updates", "pairs=tested"),
+        *("snapshot=id", "started from=parent", "adopted=adopted_at"),
+        *("feedbacks=updates", "pairs tested=tested"),
         ("right", lambda snapshot: _percent(snapshot.accuracy)),
-        ("before", lambda snapshot: _percent(snapshot.accuracy_before)),
+        ("right before", lambda snapshot: _percent(snapshot.accuracy_before)),
     ),
     ParameterChange: _listed("no difference", "parameter", "before", "after"),
     Suggestion: _listed(
@@ -238,13 +239,18 @@ def summary_lines(done: Summary, *, verbose: bool = True) -> PlainText:
     yield TextLine(skipped, style="warning")
 
 
-def _numbers(console: Console, found: Mapping[str, float]) -> None:
-    """Print named numbers, one in a line; floats are seconds."""
-    is_seconds = any(isinstance(number, float) for number in found.values())
-    rows = table("", "seconds" if is_seconds else "")
-    for name, number in found.items():
-        rows.add_row(name.replace("_", " "), f"{number:{'.2f' if is_seconds else ','}}")
+def _counts(console: Console, counts: Mapping[str, int]) -> None:
+    """Print named counts, one in a line."""
+    rows = table("", "")
+    for name, count in counts.items():
+        rows.add_row(name.replace("_", " "), f"{count:,}")
     console.print(rows)
+
+
+@writes(dict[str, float])
+def _parameters(values: Mapping[str, float]) -> PlainText:
+    """Return a line `name = value` for each parameter."""
+    return [TextLine(f"{name} = {value:g}") for name, value in values.items()]
 
 
 @writes(dict[str, str])
@@ -260,8 +266,8 @@ def render(console: Console, value: Any, kind: Any) -> None:
     several = value if isinstance(value, list) else [value]
     if kind in WRITERS:
         show_lines(console, WRITERS[kind](value))
-    elif kind in (dict[str, int], dict[str, float]):
-        _numbers(console, value)
+    elif kind == dict[str, int]:
+        _counts(console, value)
     elif GenericAlias(list, item) in WRITERS:
         show_lines(console, WRITERS[GenericAlias(list, item)](several))
     elif item in TABLES:

@@ -8,15 +8,22 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hades.errors import InvalidInput
 
 KINDS = ("passage", "path", "fact")
+_MARKS = {"p": "path", "f": "fact"}
 PAIRS_AT_MOST = 25
 """The most pairs of paths that one feedback may teach."""
+<<<<<<< HEAD
 _TARGET = re.compile(r"(?:(passage|path|fact)\s*:\s*)?([1-9]\d{0,3})")
 _CITED = re.compile(r"[\[［【(] ?(path |[FP])?(\d[\d ,;–-]{0,80})[\]］】)]", re.IGNORECASE)
+=======
+_TARGET = re.compile(r"[\[(]?(?:(passage|path|p|fact|f)[:\s]*)?([1-9]\d{0,3})[\])]?", re.IGNORECASE)
+"""A passage, path or fact as it is named in a verdict: `path:1`, or as a recall shows it: `P1`."""
+_CITED = re.compile(r"[\[［【(]\s*(path\s+|[FP])?\s*(\d[\d\s,;–-]{0,80})[\]］】)]", re.IGNORECASE)
+>>>>>>> t3
 """A citation in an answer: `[1]`, `[2, 3]`, `[F1]`, `(P2)`, `(path 2)`."""
 _NUMBERS = re.compile(r"(\d{1,4})(?:\s*[–-]\s*(\d{1,4}))?")
 
@@ -69,8 +76,8 @@ class JudgedStep(NamedTuple):
     relation: str
     parts: Mapping[str, float] | None
     """Similarity, evidence and freshness of an edge that a text states; None for other steps."""
-    told: float | None
-    """The belief of a told edge, which has one of its own; None for other steps."""
+    belief: float | None
+    """The belief of a told edge; None for other steps, which have no belief of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +93,15 @@ class JudgedPath:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The content of one feedback: all its verdicts, and the paths among them."""
+    """All verdicts of one feedback, and the paths among them."""
 
     verdicts: Mapping[Target, Verdict]
     paths: tuple[JudgedPath, ...] = ()
 
     def pairs(self) -> list[tuple[JudgedPath, JudgedPath]]:
-        """Return pairs of a used path and a rejected one, PAIRS_AT_MOST of them.
+        """Return up to PAIRS_AT_MOST pairs of a used path and a rejected one.
 
-        A path that was only passed over counts against the paths below it.
+        A path that was only passed over is paired with the used paths below it.
         """
         used = [path for path in self.paths if path.verdict.good]
         others = [path for path in self.paths if not path.verdict.good]
@@ -106,7 +113,7 @@ class Judgement:
         ][:PAIRS_AT_MOST]
 
     def as_json(self) -> str:
-        """Return it as JSON."""
+        """Return the judgement as JSON, as the store keeps it."""
         return json.dumps(
             {
                 "verdicts": [
@@ -134,41 +141,46 @@ def read_judgement(text: str) -> Judgement:
     return Judgement(verdicts, tuple(paths))
 
 
-def _step(relation: str, parts: Mapping[str, float] | None, told: float | None) -> JudgedStep:
-    if parts is not None:
-        parts = {str(name): float(value) for name, value in parts.items()}
-    if not all(0 <= value <= 1 for value in (*(parts or {}).values(), told or 0.0)):
+def _step(relation: str, parts: Mapping[str, float] | None, belief: float | None) -> JudgedStep:
+    parts = None if parts is None else dict(parts)
+    if not all(0 <= value <= 1 for value in (*(parts or {}).values(), belief or 0.0)):
         raise ValueError("a part of a weight is not between 0 and 1")
-    return JudgedStep(str(relation), parts, told)
+    return JudgedStep(str(relation), parts, belief)
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """The result of `feedback`: what was counted, and what was learned from it."""
+    """The result of `feedback`."""
 
     recall: str
     counted: int
-    """Verdicts that were not known yet."""
+    """The number of verdicts, without those that were counted before."""
     held_out: bool
-    """Whether it tests snapshots instead of teaching (every 4th feedback of a space)."""
+    """Whether this feedback tests snapshots instead of teaching (every fourth with pairs)."""
     pairs: int
-    """Pairs of a used and a rejected path."""
+    """The number of pairs of a used and a rejected path."""
     snapshot: int
     """The weight snapshot in force afterwards; 0: the shipped weights."""
     adopted: bool
     """Whether this feedback led to the adoption of that snapshot."""
 
     def __str__(self) -> str:
-        use = (
-            "held out for tests" if self.held_out else f"{self.pairs} pairs of paths to learn from"
-        )
-        became = " adopted" if self.adopted else ""
-        return f"{self.counted} verdicts counted, {use}; weight snapshot {self.snapshot}{became}"
+        if not self.counted:
+            return "nothing new: these verdicts were counted before"
+        use = "held out to test weights" if self.held_out else "to learn from"
+        pairs = f", {_number(self.pairs, 'pair')} of paths {use}" if self.pairs else ""
+        weights = f"weight snapshot {self.snapshot} is" if self.snapshot else "shipped weights are"
+        now = " now" if self.adopted else ""
+        return f"{_number(self.counted, 'verdict')} counted{pairs}; {weights}{now} in force"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)
 class WeightSnapshot:
-    """Parameters of edge weights that were learned, or that a rollback brought back."""
+    """A numbered configuration of edge weights, from feedback or from a rollback."""
 
     id: int
     parent: int
@@ -176,12 +188,13 @@ class WeightSnapshot:
     at: datetime
     adopted_at: datetime | None
     updates: int
-    """The feedback that it learned from."""
+    """The number of feedbacks that it learned from."""
     tested: int
-    """Pairs of paths held out, on which it was tested last."""
+    """The number of held-out pairs of paths in its last test."""
     accuracy: float | None
+    """The share of these pairs that it orders as people did; None before the first test."""
     accuracy_before: float | None
-    """The share of these pairs that it, and the snapshot in force before, order as people did."""
+    """The share that the weights in force before order as people did."""
     parameters: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -195,13 +208,14 @@ class ParameterChange:
 
 
 def read_targets(kind: str, given: Iterable[str | int] | None) -> list[Target]:
-    """Return targets from `path:1`, `fact:2` or plain numbers, which are of this kind."""
+    """Return the targets of texts such as `path:1`, `P1` or `[F2]`; a plain number is of `kind`."""
     targets = []
     for text in given or ():
         match = _TARGET.fullmatch(str(text).strip())
         if match is None:
-            raise InvalidInput(f"{str(text)[:80]!r} is not a number, nor like path:1 or fact:2.")
-        targets.append((match[1] or kind, int(match[2])))
+            raise InvalidInput(f"{str(text)[:80]!r} is not a number from 1 on, nor like path:1.")
+        mark = (match[1] or kind).casefold()
+        targets.append((_MARKS.get(mark, mark), int(match[2])))
     return targets
 
 
@@ -213,10 +227,10 @@ def cited_in(answer: str) -> set[Target]:
     """
     cited: set[Target] = set()
     for match in _CITED.finditer(answer):
-        mark = (match[1] or "").strip().casefold()
-        if not mark and match[0][0] == "(":
+        mark = (match[1] or "passage").strip().casefold()
+        if mark == "passage" and match[0][0] == "(":
             continue  # a number in brackets, such as a year
-        kind = {"": "passage", "f": "fact"}.get(mark, "path")
+        kind = _MARKS.get(mark, mark)
         for first, last in _NUMBERS.findall(match[2]):
             numbers = range(int(first), min(int(last or first), int(first) + 50) + 1)
             cited |= {(kind, number) for number in numbers}
@@ -226,10 +240,10 @@ def cited_in(answer: str) -> set[Target]:
 def given_verdicts(
     shown: LoggedQuery, good: Iterable[Target], bad: Iterable[Target], answer: str
 ) -> dict[Target, Verdict]:
-    """Return the verdict on each target; raise InvalidInput if two contradict or one is missing.
+    """Return the verdict on each target; raise InvalidInput if one is missing or contradictory.
 
-    Of what an answer cites, all is good. Of what was ranked above something cited, the rest was
-    passed over: bad, but not as sure as if somebody had said so.
+    Everything that the answer cites is good. Something that was ranked above a citation and is not
+    cited itself was passed over: it is bad, but not as sure as if somebody had said so.
     """
     verdicts: dict[Target, Verdict] = {}
     for targets, is_good in ((good, True), (bad, False)):
@@ -246,10 +260,3 @@ def given_verdicts(
         for number in range(1, max(numbers, default=0) + 1):
             verdicts.setdefault((kind, number), Verdict(number in numbers, number in numbers))
     return verdicts
-
-
-def shown_as_json(query: LoggedQuery) -> dict[str, Any]:
-    """Return what a query was shown, as a JSON value."""
-    paths = [[path.text, path.score, path.steps] for path in query.paths]
-    shown = {"passages": query.passages, "paths": paths, "facts": query.facts}
-    return {**shown, "conveyance": query.conveyance}

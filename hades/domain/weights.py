@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
+from itertools import chain
 
 from hades.domain.graph import Belief
 from hades.errors import InvalidInput
@@ -127,9 +128,9 @@ class Weighting:
         return Weight(weight_of(parts, self.coefficients), parts)
 
     def shift(self, relation: str) -> float:
-        """Return what learning adds to the logit of a new edge's weight, apart from its own parts.
+        """Return the change of a new edge's logit by the learned prior and freshness coefficient.
 
-        Walks follow stored weights, whose similarity and evidence are not known there.
+        Walks read stored weights without their parts, so they use this shift.
         """
         old, new = SHIPPED.coefficients, self.coefficients
         prior = new["type_prior"] * self.prior(relation)
@@ -168,29 +169,27 @@ class Weighting:
 
 
 SHIPPED = Weighting()
-_SHIFT_AT_MOST = 20.0
-"""A parameter of a stored configuration that is further from 0 is refused; learning stays within
-bounds that are much narrower (see `hades.lifecycle.learning`)."""
+_SIZE_AT_MOST = 20.0
+"""The largest coefficient or prior of a stored configuration. Learning stays within much narrower
+bounds (see `hades.lifecycle.learning`)."""
 
 
 @lru_cache(maxsize=64)
 def read_weighting(text: str, snapshot: int = 0) -> Weighting:
     """Return the configuration of `Weighting.as_json`; raise ValueError if it cannot be used."""
     config = json.loads(text)
-    groups = {name: dict(config[name]) for name in ("coefficients", "priors", "boosts")}
-    taus, pairs = dict(config["tau_days"]), dict(config["beliefs"])
-    beliefs = {relation: (float(a), float(b)) for relation, (a, b) in pairs.items()}
-    numbers = [float(value) for values in groups.values() for value in values.values()]
-    positive = [*map(float, taus.values()), *(value for pair in beliefs.values() for value in pair)]
-    shares = [float(value) for value in groups["boosts"].values()]
+    factors, priors = dict(config["coefficients"]), dict(config["priors"])
+    taus, boosts = dict(config["tau_days"]), dict(config["boosts"])
+    beliefs = {relation: (a, b) for relation, (a, b) in dict(config["beliefs"]).items()}
+    positive = [*taus.values(), *chain.from_iterable(beliefs.values())]
     if (
-        set(groups["coefficients"]) != set(COEFFICIENTS)
-        or not all(abs(number) <= _SHIFT_AT_MOST for number in numbers)
+        set(factors) != set(COEFFICIENTS)
+        or not all(abs(number) <= _SIZE_AT_MOST for number in (*factors.values(), *priors.values()))
         or not all(0 < number < math.inf for number in positive)
-        or not all(0 < share <= 1 for share in shares)
+        or not all(0 < boost <= 1 for boost in boosts.values())
     ):
         raise ValueError("a parameter of the weights is out of range")
-    return Weighting(**groups, tau_days=taus, beliefs=beliefs, snapshot=snapshot)
+    return Weighting(factors, priors, taus, boosts, beliefs, snapshot)
 
 
 @dataclass(frozen=True, slots=True)

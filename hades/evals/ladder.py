@@ -15,9 +15,12 @@ from functools import lru_cache, partial
 from itertools import combinations, pairwise
 from typing import Any
 
+import numpy as np
+
 from hades.context.tokens import count
 from hades.domain.answer import Conveyance, Path
 from hades.domain.graph import row_of
+from hades.domain.plain import plain
 from hades.domain.topics import Chunk
 from hades.errors import InvalidInput, Unavailable
 from hades.evals import metrics
@@ -28,33 +31,35 @@ from hades.models.onnx_encoder import Vectors
 from hades.operations.hirag import HiRAG, format_path_prompt
 from hades.store.records import Progress
 
-_UNHURRIED = {
-    **{stage: {"timeout_ms": 60_000} for stage in ("retriever", "graph", "reranker")},
+_STAGE = {"timeout_ms": 60_000}
+UNHURRIED = {
+    **dict.fromkeys(("retriever", "graph", "reranker"), _STAGE),
     "budget": {"latency_ms": 60_000},
 }
-"""Limits of time that a busy machine does not reach, so that scores do not depend on it."""
-_NO_PATHS = {"paths": 0}
+"""A plan with limits of time that a busy machine does not reach, so that scores do not depend on
+it."""
 PLANS: Mapping[str, Mapping[str, Any]] = {
     "flat": {
-        "retriever": {"retrievers": ["meaning", "words"], "read_on": 0},
-        "graph": {"walk": False, "beam_search": False, "flow": False},
+        "retriever": {"retrievers": ["meaning", "words"], "read_on": 0, **_STAGE},
+        "graph": {"walk": False, "beam_search": False, "flow": False, **_STAGE},
         "reranker": {"on": False},
-        **_NO_PATHS,
+        "budget": UNHURRIED["budget"],
+        "paths": 0,
     },
-    "graph": _NO_PATHS,
-    "PathRAG": {},
+    "graph": {**UNHURRIED, "paths": 0},
+    "PathRAG": UNHURRIED,
 }
-"""The plans of the rungs that are recalls, as they differ from the default plan."""
+"""The plans of the rungs that are recalls."""
 RUNGS = ("flat", "graph", "HiRAG", "PathRAG", "HiRAG×PathRAG")
 PASSAGES = 5
 """k of precision: as many passages as a recall packs by default."""
 STEPS_AT_MOST = 4
 """The longest path that counts as a bridge."""
 NOT_ALLOWED = frozenset({"next", "says", "same as"})
-"""Relations that only follow the form of a document. All others, which texts or people state, are
-in the allowlist of path purity."""
+"""Relations that only follow the form of a document. Path purity allows all others, which texts or
+people state."""
 VECTORS_KEPT = 2_000
-"""Vectors of passages that are kept while a ladder is measured: rungs return the same ones."""
+"""The size of the cache of passage vectors. The rungs often return the same passages."""
 SAME_FACTOR = math.log(1.1)
 """α is estimated from pairs of recalls whose H differs by at most 10 %."""
 COLUMNS = {
@@ -75,25 +80,33 @@ COLUMNS = {
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a rung returned for a question."""
+    """The reply of a rung to a question."""
 
     chunks: Sequence[Chunk]
     paths: Sequence[Path]
     tokens: int
-    conveyance: Conveyance | None
+    conveyance: Conveyance | None = None
     """None for a rung that is not a recall."""
 
 
 @dataclass(frozen=True, slots=True)
 class RungResult:
-    """The result of one rung for one question. None means that the metric is not defined here."""
+    """The result of one rung for one question."""
 
     values: Mapping[str, float | None]
+    """The metrics; None where a metric is not defined."""
     ms: float
-    factors: tuple[float, float, float] | None
-    """recall@5, W·R and Ctx, for the estimate of α."""
-    how: float
-    """H, the mean belief."""
+    conveyance: Conveyance | None
+
+
+@dataclass(frozen=True, slots=True)
+class Alpha:
+    """The estimate of α from pairs of recalls."""
+
+    value: float
+    error: float
+    """The standard error."""
+    pairs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,36 +118,23 @@ class Ladder:
     rungs: Mapping[str, Mapping[str, float | None]]
     skipped: Mapping[str, str]
     """The rungs that could not be measured, with the reason."""
-    alpha: tuple[float, float, int] | None
-    """α, its standard error and the number of pairs; None if there is nothing to compare."""
+    alpha: Alpha | None
+    """None if there is nothing to compare."""
 
     def plain(self) -> dict[str, Any]:
         """Return the result as JSON values."""
-        rungs = {
-            name: {key: None if value is None else round(value, 4) for key, value in values.items()}
-            for name, values in self.rungs.items()
-        }
-        alpha = None
-        if self.alpha is not None:
-            value, error, pairs = self.alpha
-            alpha = {"value": round(value, 3), "error": round(error, 3), "pairs": pairs}
-        return {
-            "dataset": self.dataset,
-            "questions": self.questions,
-            "rungs": rungs,
-            "skipped": dict(self.skipped),
-            "alpha": alpha,
-        }
+        values: dict[str, Any] = plain(self)
+        return values
 
     def sentences(self) -> list[str]:
-        """Return what was measured and what could not be, in sentences."""
+        """Return sentences on the questions, the rungs that were left out, and α."""
         said = [f"{self.questions:,} questions, asked of every rung in turn"]
         said += [f"{name} was not measured: {why}." for name, why in self.skipped.items()]
         if self.alpha is None:
             said.append("α cannot be estimated: no two recalls differ in Ctx alone.")
         else:
-            value, error, pairs = self.alpha
-            said.append(f"α = {value:.2f} ± {error:.2f}, from {pairs:,} pairs of recalls.")
+            estimate = f"α = {self.alpha.value:.2f} ± {self.alpha.error:.2f}"
+            said.append(f"{estimate}, from {self.alpha.pairs:,} pairs of recalls.")
         return said
 
     def table(self) -> list[list[str]]:
@@ -160,13 +160,14 @@ def shown(metric: str, value: float | None) -> str:
 def measure_ladder(
     eval_set: EvalSet, opened: OpenSet, on_progress: Progress | None = None
 ) -> Ladder:
-    """Ask every question of every rung, and score what each recall returns."""
+    """Ask every question of every rung, and score the replies."""
     score = _scorer(eval_set, opened)
     why = _organise(eval_set, opened, on_progress)
     skipped = {name: why for name in RUNGS if why and name not in PLANS}
     asked: dict[str, list[RungResult]] = {name: [] for name in RUNGS if name not in skipped}
-    for name in asked:
-        ask(name, opened.view(eval_set.questions[0]), eval_set.questions[0].text)  # a warm-up
+    first = eval_set.questions[0]
+    for name in asked:  # A warm-up, with a text whose cached answer no question can use.
+        ask(name, opened.view(first), f"{first.text} {first.text}")
     for question in eval_set.in_turn("asking every rung", on_progress):
         for name, results in asked.items():
             reply, ms = metrics.timed(partial(ask, name, opened.view(question), question.text))
@@ -176,32 +177,28 @@ def measure_ladder(
     return Ladder(eval_set.name, len(eval_set.questions), rungs, skipped, alpha)
 
 
-def plan_of(rung: str) -> dict[str, Any]:
-    """Return the plan of a rung, with generous limits of time."""
-    plan = {part: dict(limits) for part, limits in _UNHURRIED.items()}
-    for part, value in PLANS[rung].items():
-        plan[part] = {**plan[part], **value} if part in plan else value
-    return plan
-
-
 def ask(rung: str, view: View, question: str) -> Reply:
     """Ask a question of one rung."""
     if rung in PLANS:
-        recall = view.recall(question, plan=plan_of(rung))
+        recall = view.recall(question, plan=PLANS[rung])
         chunks = [passage.chunk for passage in recall.passages]
         return Reply(chunks, recall.paths, recall.tokens, recall.conveyance)
+    return _ask_hirag(view, question, with_paths=rung == "HiRAG×PathRAG")
+
+
+def _ask_hirag(view: View, question: str, *, with_paths: bool) -> Reply:
     hirag = HiRAG(view)
     view._ready(question, None)
     candidates = hirag.get_hierarchy_candidates(view._finder.encoder.encode([question])[0])
-    paths = hirag.get_best_paths(candidates) if rung == "HiRAG×PathRAG" else []
+    paths = hirag.get_best_paths(candidates) if with_paths else []
     prompt = format_path_prompt(paths, hirag.hierarchy_summary(candidates))
     rows = [row_of(node) for node in candidates.entries]
     placed = view._store.chunks.find(rows, view.as_of)
-    found = {placed[row].chunk.id: placed[row].chunk for row in rows if row in placed}
+    entries = {placed[row].chunk.id: placed[row].chunk for row in rows if row in placed}
     # Passages that a path joins come first, then the other entry passages.
-    on_paths = [node.name for path in paths for node in path.nodes if node.name in found]
-    chunks = [found[name] for name in dict.fromkeys([*on_paths, *found])][:PASSAGES]
-    return Reply(chunks, paths, sum(count([prompt, *(chunk.text for chunk in chunks)])), None)
+    on_paths = [node.name for path in paths for node in path.nodes if node.name in entries]
+    chunks = [entries[name] for name in dict.fromkeys([*on_paths, *entries])][:PASSAGES]
+    return Reply(chunks, paths, sum(count([prompt, *(chunk.text for chunk in chunks)])))
 
 
 def _organise(eval_set: EvalSet, opened: OpenSet, on_progress: Progress | None) -> str:
@@ -223,9 +220,9 @@ def _means(results: Sequence[RungResult]) -> dict[str, float | None]:
     for metric in results[0].values:
         defined = [value for row in results if (value := row.values[metric]) is not None]
         means[metric] = statistics.fmean(defined) if defined else None
-    means["p50_ms"] = metrics.percentile(times, 0.5)
-    means["p95_ms"] = metrics.percentile(times, 0.95)
-    return means
+    for metric, share in (("p50_ms", 0.5), ("p95_ms", 0.95)):
+        means[metric] = metrics.percentile(times, share)
+    return {metric: None if mean is None else round(mean, 4) for metric, mean in means.items()}
 
 
 def _scorer(eval_set: EvalSet, opened: OpenSet) -> Callable[[Question, Reply, float], RungResult]:
@@ -244,26 +241,22 @@ def _scorer(eval_set: EvalSet, opened: OpenSet) -> Callable[[Question, Reply, fl
         ranking = list(dict.fromkeys(ids.values()))
         steps = [step.relation for path in reply.paths for step in path.steps]
         allowed = sum(step not in NOT_ALLOWED for step in steps)
-        conveyed, gold = reply.conveyance, question.gold
-        found = metrics.recall_at(PASSAGES, ranking, gold)
+        gold = question.gold
         values: dict[str, float | None] = {
             "recall@2": metrics.recall_at(2, ranking, gold),
-            "recall@5": found,
+            "recall@5": metrics.recall_at(5, ranking, gold),
             "precision": len(set(ranking[:PASSAGES]) & gold) / PASSAGES,
             "bridges": None,
             "purity": allowed / len(steps) if steps else None,
             "coherence": coherence([vector(chunk.text) for chunk in reply.chunks]),
             "path_length": len(steps) / len(reply.paths) if reply.paths else None,
             "tokens": float(reply.tokens),
-            "conveyance": None if conveyed is None else conveyed.value,
+            "conveyance": None if reply.conveyance is None else reply.conveyance.value,
         }
         if len(gold) > 1:
             passed = (_passages(path, ids, titles, eval_set.kind) for path in reply.paths)
             values["bridges"] = float(any(is_bridge(nodes, gold) for nodes in passed))
-        if conveyed is None:
-            return RungResult(values, ms, None, 0.0)
-        factors = (found, conveyed.what * conveyed.where, conveyed.context)
-        return RungResult(values, ms, factors, conveyed.how)
+        return RungResult(values, ms, reply.conveyance)
 
     return score
 
@@ -287,12 +280,11 @@ def is_bridge(nodes: Sequence[set[str]], gold: frozenset[str]) -> bool:
 
     `nodes` has the passages that each node of the path stands for.
     """
+    joined = combinations(enumerate(passages & gold for passages in nodes), 2)
     return any(
-        len((nodes[one] & gold) | (nodes[two] & gold)) > 1
-        and nodes[one] & gold
-        and nodes[two] & gold
-        for one, two in combinations(range(len(nodes)), 2)
-        if two - one <= STEPS_AT_MOST
+        bool(first and second) and len(first | second) > 1
+        for (start, first), (end, second) in joined
+        if end - start <= STEPS_AT_MOST
     )
 
 
@@ -300,32 +292,37 @@ def coherence(vectors: Sequence[Vectors]) -> float | None:
     """Return the mean cosine of all pairs of unit vectors; None for fewer than two."""
     if len(vectors) < 2:
         return None
-    return statistics.fmean(float(one @ two) for one, two in combinations(vectors, 2))
+    return statistics.fmean(float(first @ second) for first, second in combinations(vectors, 2))
 
 
-def estimate_alpha(rungs: Sequence[Sequence[RungResult]]) -> tuple[float, float, int] | None:
+def estimate_alpha(rungs: Sequence[Sequence[RungResult]]) -> Alpha | None:
     """Estimate α of C = (W·R·H/T)·Ctx^α from log ratios between neighbouring recalls.
 
-    What a recall really conveyed is taken as recall@5 / T. Where H is the same on both rungs,
+    recall@5 / T is taken as the true C. Where H is the same on both rungs,
     α·Δlog Ctx = Δlog recall@5 - Δlog(W·R), since T cancels out. Least squares through the origin
     over all questions give α and its standard error.
     """
     points = []
     for lower, upper in pairwise(rungs):
-        for one, two in zip(lower, upper, strict=True):
-            if one.factors is None or two.factors is None:
+        for before, after in zip(map(_logs, lower), map(_logs, upper), strict=True):
+            if before is None or after is None:
                 continue
-            if min(*one.factors, *two.factors, one.how, two.how) <= 0:
-                continue
-            if abs(math.log(two.how / one.how)) > SAME_FACTOR:
-                continue
-            found, joined, context = (
-                math.log(b / a) for a, b in zip(one.factors, two.factors, strict=True)
-            )
-            points.append((context, found - joined))
+            found, joined, how, context = np.subtract(after, before).tolist()
+            if abs(how) <= SAME_FACTOR:
+                points.append((context, found - joined))
     square = sum(x * x for x, _ in points)
     if len(points) < 2 or square < 1e-9:
         return None
     alpha = sum(x * y for x, y in points) / square
     residual = sum((y - alpha * x) ** 2 for x, y in points) / (len(points) - 1)
-    return alpha, math.sqrt(residual / square), len(points)
+    return Alpha(round(alpha, 3), round(math.sqrt(residual / square), 3), len(points))
+
+
+def _logs(result: RungResult) -> list[float] | None:
+    """Return the logarithms of recall@5, W·R, H and Ctx; None if one of them is 0 or unknown."""
+    conveyed = result.conveyance
+    if conveyed is None:
+        return None
+    joined = conveyed.what * conveyed.where
+    factors = (result.values["recall@5"] or 0.0, joined, conveyed.how, conveyed.context)
+    return list(map(math.log, factors)) if min(factors) > 0 else None

@@ -12,14 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hades.domain.feedback import (
-    JudgedPath,
-    JudgedStep,
-    Judgement,
-    LoggedQuery,
-    Target,
-    Verdict,
-)
+from hades.domain.feedback import JudgedPath, JudgedStep, Judgement, LoggedQuery, Target, Verdict
 from hades.domain.graph import CERTAIN, MENTIONED, Belief
 from hades.domain.times import NOW
 from hades.domain.weights import SHIPPED, Weighting, weight_of
@@ -35,19 +28,15 @@ COEFFICIENT_SHARE_AT_MOST = 0.5
 """How far a coefficient may move from its shipped value, as a share of it."""
 BOOST_AT_LEAST = 0.25
 BELIEF_STEP = 0.5
-"""What a verdict adds to a + b of an edge or relation."""
+"""The amount that a verdict adds to a + b of an edge or relation."""
 BELIEF_TOTAL_AT_MOST = 40.0
-"""The most of a + b: then older verdicts fade, so that belief can still change."""
+"""The limit of a + b. Beyond it older verdicts fade, so that belief can still change."""
 TESTED_AT_LEAST = 3
-"""Pairs of paths held out that are needed to adopt anything."""
+"""The number of held-out pairs of paths that are needed to adopt a snapshot."""
 PASSED_OVER = 0.5
-"""What a passage counts that was passed over by an answer, where one that is named counts 1."""
+"""The count of a passage that an answer passed over; a passage that was judged counts 1."""
 CERTAIN_RELATIONS = frozenset(("title of", "next", "says"))
-"""Steps that follow from how a text is built: they are believed at CERTAIN."""
-
-
-Pair = tuple[JudgedPath, JudgedPath]
-"""A used path and a rejected one."""
+"""Relations that follow from how a text is built. Their belief starts at CERTAIN."""
 
 
 def score(weights: Weighting, path: JudgedPath) -> float:
@@ -59,8 +48,11 @@ def score(weights: Weighting, path: JudgedPath) -> float:
 def _step_weight(weights: Weighting, step: JudgedStep) -> float:
     if step.parts is None:
         return weights.boosts.get(step.relation, 1.0)
-    prior = {"type_prior": weights.prior(step.relation)}
-    return max(weight_of({**step.parts, **prior}, weights.coefficients), 1e-6)
+    return max(weight_of(_all_parts(weights, step), weights.coefficients), 1e-6)
+
+
+def _all_parts(weights: Weighting, step: JudgedStep) -> dict[str, float]:
+    return {**(step.parts or {}), "type_prior": weights.prior(step.relation)}
 
 
 def learn(weights: Weighting, judgement: Judgement) -> Weighting:
@@ -71,34 +63,37 @@ def learn(weights: Weighting, judgement: Judgement) -> Weighting:
         keys = sorted(up.keys() | down.keys())
         steps = {key: RATE * wrong * (up.get(key, 0.0) - down.get(key, 0.0)) for key in keys}
         weights = _moved(weights, steps)
-    beliefs = dict(weights.beliefs)
     for path in judgement.paths:
-        whole = belief_of(replace(weights, beliefs=beliefs), path)
-        for relation in {step.relation for step in path.steps if step.told is None}:
-            now = Belief(*beliefs[relation]) if relation in beliefs else _otherwise(relation)
-            beliefs[relation] = believed_after(now, path.verdict, whole)
-    return replace(weights, beliefs=beliefs)
+        whole = belief_of(weights, path)
+        learned = {
+            step.relation: believed_after(_belief(weights, step.relation), path.verdict, whole)
+            for step in path.steps
+            if step.belief is None
+        }
+        weights = replace(weights, beliefs={**weights.beliefs, **learned})
+    return weights
 
 
 def belief_of(weights: Weighting, path: JudgedPath) -> float:
     """Return the belief that all steps of a path hold."""
     return math.prod(
-        weights.belief(step.relation, _otherwise(step.relation)).mean
-        if step.told is None
-        else step.told
+        _belief(weights, step.relation).mean if step.belief is None else step.belief
         for step in path.steps
     )
 
 
+def _belief(weights: Weighting, relation: str) -> Belief:
+    return weights.belief(relation, CERTAIN if relation in CERTAIN_RELATIONS else MENTIONED)
+
+
 def _gradient(weights: Weighting, path: JudgedPath) -> dict[tuple[str, str], float]:
-    """Return the derivative of `score` by each parameter: (group, name)."""
+    """Return the derivative of `score` by each parameter, which is named (group, name)."""
     total: defaultdict[tuple[str, str], float] = defaultdict(float)
     for step in path.steps:
         if step.parts is None:
             total["boosts", step.relation] += 1  # by the logarithm of the boost
             continue
-        slope = 1 - _step_weight(weights, step)
-        parts = {**step.parts, "type_prior": weights.prior(step.relation)}
+        slope, parts = 1 - _step_weight(weights, step), _all_parts(weights, step)
         total["priors", step.relation] += slope * weights.coefficients["type_prior"]
         for name in weights.coefficients:
             total["coefficients", name] += slope * parts.get(name, 0.0)
@@ -107,7 +102,7 @@ def _gradient(weights: Weighting, path: JudgedPath) -> dict[tuple[str, str], flo
 
 def _moved(weights: Weighting, steps: Mapping[tuple[str, str], float]) -> Weighting:
     """Return the weights after a step, each parameter within its bounds."""
-    boosts, priors, of = dict(weights.boosts), dict(weights.priors), dict(weights.coefficients)
+    boosts, priors, factors = dict(weights.boosts), dict(weights.priors), dict(weights.coefficients)
     for (group, name), step in steps.items():
         step = _within(step, -STEP_AT_MOST, STEP_AT_MOST)
         if not step:
@@ -115,14 +110,13 @@ def _moved(weights: Weighting, steps: Mapping[tuple[str, str], float]) -> Weight
         if group == "boosts":
             boosts[name] = _within(boosts.get(name, 1.0) * math.exp(step), BOOST_AT_LEAST, 1.0)
         elif group == "priors":
-            middle = SHIPPED.prior(name)
-            reach = middle - PRIOR_SHIFT_AT_MOST, middle + PRIOR_SHIFT_AT_MOST
-            priors[name] = _within(weights.prior(name) + step, *reach)
+            middle, reach = SHIPPED.prior(name), PRIOR_SHIFT_AT_MOST
+            priors[name] = _within(weights.prior(name) + step, middle - reach, middle + reach)
         else:
             middle = SHIPPED.coefficients[name]
-            most = COEFFICIENT_SHARE_AT_MOST * middle
-            of[name] = _within(of[name] + step, middle - most, middle + most)
-    return replace(weights, boosts=boosts, priors=priors, coefficients=of)
+            reach = COEFFICIENT_SHARE_AT_MOST * middle
+            factors[name] = _within(factors[name] + step, middle - reach, middle + reach)
+    return replace(weights, boosts=boosts, priors=priors, coefficients=factors)
 
 
 def _within(value: float, least: float, most: float) -> float:
@@ -130,10 +124,10 @@ def _within(value: float, least: float, most: float) -> float:
 
 
 def believed_after(belief: Belief, verdict: Verdict, whole: float) -> tuple[float, float]:
-    """Return a and b of a step after a verdict on its path, which was believed at `whole`.
+    """Return a and b of a step after a verdict on its path; `whole` is the belief of the path.
 
-    All steps of a used path hold. In a rejected one at least one fails; a step is the one with the
-    probability that it fails, given that the path does.
+    All steps of a used path hold. In a rejected path at least one step fails: b grows by the
+    probability that this step fails, given that the path does, and a by the rest.
     """
     failed = 0.0 if verdict.good else min(1.0, (1 - belief.mean) / max(1 - whole, 1e-6))
     a, b = belief.a + BELIEF_STEP * (1 - failed), belief.b + BELIEF_STEP * failed
@@ -141,63 +135,52 @@ def believed_after(belief: Belief, verdict: Verdict, whole: float) -> tuple[floa
     return round(a * faded, 4), round(b * faded, 4)
 
 
-def _otherwise(relation: str) -> Belief:
-    return CERTAIN if relation in CERTAIN_RELATIONS else MENTIONED
+def accuracy(weights: Weighting, pairs: Sequence[tuple[JudgedPath, JudgedPath]]) -> float:
+    """Return the share of pairs in which the used path scores above the rejected one.
 
-
-def accuracy(weights: Weighting, pairs: Sequence[Pair]) -> float:
-    """Return the share of pairs that these weights order as people did; a tie counts half."""
+    A tie counts half.
+    """
     margins = [round(score(weights, good) - score(weights, bad), 9) for good, bad in pairs]
     right = sum(0.5 + 0.5 * ((margin > 0) - (margin < 0)) for margin in margins)
     return round(right / max(1, len(pairs)), 6)
 
 
 class Learner:
-    """Takes feedback in one space, inside one write."""
+    """Learns from feedback in one space, inside one write."""
 
     def __init__(self, store: Store, write: Write, space: int) -> None:
         self._store, self._write, self._space = store, write, space
 
     def judge(self, shown: LoggedQuery, verdicts: Mapping[Target, Verdict]) -> Judgement:
-        """Return the verdicts with the paths as they are learned from."""
+        """Return the verdicts, with the weights and beliefs of the paths among them."""
         weights = self._store.weights.in_force(self._space, NOW)
-        numbers = [number for kind, number in verdicts if kind == "path"]
-        ids = {edge for number in numbers for _, edge in shown.paths[number - 1].steps if edge}
-        told = self._store.edges.read(self._space, [edge for edge in ids if edge > 0], NOW)
-        stated = self._store.derived_edges.parts(
-            self._space, [-edge for edge in ids if edge < 0], shown.at
-        )
+        numbers = sorted(number for kind, number in verdicts if kind == "path")
+        ids = {edge for number in numbers for _, edge in shown.paths[number - 1].steps}
+        edges = self._store.edges.read(self._space, [edge for edge in ids if edge > 0], NOW)
+        beliefs = {number: round(edge.belief.mean, 4) for number, edge in edges.items()}
+        stated = [-edge for edge in ids if edge < 0]
+        parts = self._store.derived_edges.parts(self._space, stated, shown.at)
         paths = []
-        for number in sorted(numbers):
+        for number in numbers:
             path = shown.paths[number - 1]
             steps = tuple(
-                JudgedStep(
-                    relation,
-                    stated.get(-edge),
-                    round(told[edge].belief.mean, 4) if edge in told else None,
-                )
+                JudgedStep(relation, parts.get(-edge), beliefs.get(edge))
                 for relation, edge in path.steps
             )
-            judged = JudgedPath(number, verdicts["path", number], 0.0, steps)
-            known = sum(
-                math.log(_step_weight(weights, step)) for step in steps if step.parts is not None
-            )
-            base = round(math.log(max(path.score, 1e-6)) - known, 6)
-            paths.append(replace(judged, base=base))
+            weighed = (_step_weight(weights, step) for step in steps if step.parts is not None)
+            base = math.log(max(path.score, 1e-6)) - sum(map(math.log, weighed))
+            paths.append(JudgedPath(number, verdicts["path", number], round(base, 6), steps))
         return Judgement(verdicts, tuple(paths))
 
     def take(self, recall: str, by: str, judgement: Judgement) -> tuple[bool, bool]:
-        """Record a feedback and learn from it. Return whether it is held out, and whether a
-        snapshot was adopted."""
+        """Record a feedback, learn from it, and test the snapshot that learns.
+
+        Return whether the feedback is held out, and whether the snapshot was adopted.
+        """
         weights, table = self._store.weights, self._store.feedback
-        held_out, snapshot = table.is_next_held_out(self._space), None
-        if judgement.paths and not held_out:
-            snapshot = self._teach(judgement)
-        table.add(
-            *(self._write, self._space, recall, by, judgement),
-            held_out=held_out,
-            snapshot=snapshot,
-        )
+        held_out = bool(judgement.pairs()) and table.is_next_held_out(self._space)
+        snapshot = self._teach(judgement) if judgement.paths and not held_out else None
+        table.add(self._write, self._space, recall, by, judgement, held_out, snapshot)
         learning = weights.learning(self._space)
         if learning is None or not judgement.paths:
             return held_out, False
@@ -215,13 +198,14 @@ class Learner:
         return held_out, adopted
 
     def _teach(self, judgement: Judgement) -> int:
-        """Let the snapshot that learns take a feedback, and return its number."""
+        """Update the snapshot that learns, or a new one, and return its number."""
         weights = self._store.weights
         learning = weights.learning(self._space)
         if learning is None:
-            current = weights.in_force(self._space, NOW)
-            parent = current.snapshot
-            number, updates = weights.add(self._write, self._space, current, parent=parent), 0
+            number, updates = (
+                weights.add(self._write, self._space, weights.in_force(self._space, NOW)),
+                0,
+            )
         else:
             number, updates = learning.id, learning.updates
         learned = learn(weights.get(self._space, number), judgement)
@@ -231,21 +215,21 @@ class Learner:
     def believe(self, shown: LoggedQuery, judgement: Judgement) -> None:
         """Update the beliefs of told edges: of facts, and of the steps of paths."""
         weights = self._store.weights.in_force(self._space, NOW)
-        edges: dict[int, list[tuple[Verdict, float | None]]] = {}
+        verdicts: defaultdict[int, list[tuple[Verdict, float | None]]] = defaultdict(list)
         for (kind, number), verdict in judgement.verdicts.items():
             if kind == "fact":
-                edges.setdefault(shown.facts[number - 1], []).append((verdict, None))
+                verdicts[shown.facts[number - 1]].append((verdict, None))
         for path in judgement.paths:
-            for _, edge in shown.paths[path.number - 1].steps:
-                edges.setdefault(edge, []).append((path.verdict, belief_of(weights, path)))
-        told = sorted(edge for edge in edges if edge > 0)
-        for edge, known in self._store.edges.read(self._space, told, NOW).items():
-            belief = known.belief
-            for verdict, whole in edges[edge]:
+            for _, number in shown.paths[path.number - 1].steps:
+                verdicts[number].append((path.verdict, belief_of(weights, path)))
+        told = sorted(number for number in verdicts if number > 0)
+        for number, edge in self._store.edges.read(self._space, told, NOW).items():
+            belief = edge.belief
+            for verdict, whole in verdicts[number]:
                 whole = belief.mean if whole is None else whole
                 belief = Belief(*believed_after(belief, verdict, whole))
-            if belief != known.belief and known.retired_at is None:
-                self._store.edges.revise(self._write, edge, belief_a=belief.a, belief_b=belief.b)
+            if belief != edge.belief and edge.retired_at is None:
+                self._store.edges.revise(self._write, number, belief_a=belief.a, belief_b=belief.b)
 
     def judge_states(self, shown: LoggedQuery, verdicts: Mapping[Target, Verdict]) -> None:
         """Count the verdicts on passages for their states."""

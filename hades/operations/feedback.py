@@ -66,9 +66,10 @@ def feedback(
 ) -> Feedback:
     """Say which paths, facts and passages of a recall were good.
 
-    Paths teach the weights of relations, paths and facts the belief in edges, passages the strength
-    of their states. What an `answer` cites is good; what was ranked above something cited, and is
-    not cited itself, was passed over. A verdict counts once. See `docs/learning.md`.
+    Verdicts on paths teach the weights of relations. Verdicts on paths and facts change the belief
+    in edges, and verdicts on passages the strength of their states. An `answer` that cites a recall
+    gives verdicts too: its citations are good, and items ranked above a citation were passed over.
+    A verdict counts once. See `docs/learning.md`.
     """
     good = read_targets("path", used) + read_targets("passage", useful)
     bad = read_targets("path", rejected) + read_targets("passage", useless)
@@ -98,7 +99,6 @@ def feedback(
             learner.believe(shown, judgement)
             learner.judge_states(shown, new)
             held_out, adopted = learner.take(recall, memory._actor, judgement)
-        store.database.look_again()
         current = store.weights.in_force(space, NOW).snapshot
     return Feedback(recall, len(new), held_out, pairs, current, adopted)
 
@@ -107,7 +107,7 @@ def feedback(
 def query_log(view: View, limit: Limit = 20) -> list[LoggedQuery]:
     """List the last questions and what they were shown, newest first.
 
-    Those of another process may be missing for 30 seconds: they are written together.
+    The questions of another process may appear some time later, because they are written together.
     """
     clean_number(limit, "limit", least=1)
     view._require_space()
@@ -116,7 +116,7 @@ def query_log(view: View, limit: Limit = 20) -> list[LoggedQuery]:
 
 @operation("GET", "/weights", command="weights show", timed=True)
 def weights(view: View) -> dict[str, float]:
-    """Show the parameters of edge weights in force."""
+    """Show the weights in force: every parameter with its value."""
     view._require_space()
     return view._store.weights.in_force(view._space_id, view.as_of).parameters()
 
@@ -136,7 +136,7 @@ def weights_diff(
         int | None, Param("The other snapshot (default: the one in force).", most=NUMBER_AT_MOST)
     ] = None,
 ) -> list[ParameterChange]:
-    """Show which parameters two weight snapshots have differently."""
+    """Show the parameters in which two weight snapshots differ."""
     view._require_space()
     table, space = view._store.weights, view._space_id
     current = table.in_force(space, view.as_of).snapshot
@@ -151,7 +151,7 @@ def weights_diff(
 
 @operation("POST", "/weights/rollback/{snapshot}", role=Role.WRITER, command="weights rollback")
 def weights_rollback(memory: Memory, snapshot: Snapshot) -> WeightSnapshot:
-    """Bring back the weights of a snapshot; 0 brings back the shipped ones.
+    """Bring back the weights of a snapshot (0: the shipped ones).
 
     They become a new snapshot, so that the past stays as it was. Learning starts again from it.
     """
@@ -159,5 +159,5 @@ def weights_rollback(memory: Memory, snapshot: Snapshot) -> WeightSnapshot:
     with memory._write("rollback_weights") as write:
         table, space = memory._store.weights, memory._space_id
         chosen = table.get(space, snapshot)
-        number = table.add(write, space, chosen, parent=chosen.snapshot, adopted=True)
+        number = table.add(write, space, chosen, adopted=True)
     return next(row for row in table.find(space) if row.id == number)

@@ -16,8 +16,9 @@ from hades.store.database import Database, intact
 from hades.store.records import Write
 
 HELD_OUT_EVERY = 4
-TESTED_AT_MOST = 500
-"""The most feedback held out, the latest, on which a snapshot is tested."""
+"""The share of feedback with pairs of paths that tests snapshots: every fourth."""
+READ_AT_MOST = 500
+"""The number of feedbacks, the latest, that are read back."""
 _IN_FORCE = """
 SELECT (SELECT id FROM weight_snapshots WHERE space = ?1 AND adopted_at <= ?2
         ORDER BY adopted_at DESC, id DESC LIMIT 1)
@@ -43,12 +44,7 @@ class Weights:
     def in_force(self, space: int, as_of: AsOf) -> Weighting:
         """Return the weighting of a space as of a moment."""
         known = self._database.moment(as_of)[1]
-        snapshot = self._database.once(_IN_FORCE, space, known)[0]
-        if snapshot is None:
-            return SHIPPED
-        config = self._database.once("SELECT config FROM weight_snapshots WHERE id = ?", snapshot)
-        with intact(f"The weight snapshot {snapshot}"):
-            return read_weighting(config[0], snapshot)
+        return self.get(space, self._database.once(_IN_FORCE, space, known)[0] or SHIPPED.snapshot)
 
     def find(self, space: int) -> list[WeightSnapshot]:
         """Return all snapshots of a space, oldest first."""
@@ -59,27 +55,25 @@ class Weights:
         """Return the weighting of a snapshot, 0 for the shipped one. Raise NotFound if missing."""
         if snapshot == SHIPPED.snapshot:
             return SHIPPED
-        config = self._database.value(
+        row = self._database.once(
             "SELECT config FROM weight_snapshots WHERE space = ? AND id = ?", space, snapshot
         )
-        if config is None:
+        if row is None:
             raise NotFound(f"There is no weight snapshot {snapshot} in this space.")
         with intact(f"The weight snapshot {snapshot}"):
-            return read_weighting(config, snapshot)
+            return read_weighting(row[0], snapshot)
 
     def learning(self, space: int) -> WeightSnapshot | None:
-        """Return the snapshot that still learns: the newest, if it was not adopted."""
+        """Return the snapshot that still learns: the newest one, unless it was adopted."""
         row = self._database.row(f"{_SNAPSHOT} ORDER BY id DESC LIMIT 1", space)
         return None if row is None or row[3] is not None else _snapshot(row)
 
-    def add(
-        self, write: Write, space: int, weights: Weighting, *, parent: int, adopted: bool = False
-    ) -> int:
-        """Write a new snapshot that starts from `parent`, and return its number."""
+    def add(self, write: Write, space: int, weights: Weighting, *, adopted: bool = False) -> int:
+        """Write a new snapshot that starts from these weights, and return its number."""
         return self._database.insert(
             "weight_snapshots",
             space=space,
-            started_from=parent or None,
+            started_from=weights.snapshot or None,
             config=weights.as_json(),
             updates=0,
             adopted_at=write.at if adopted else None,
@@ -87,7 +81,8 @@ class Weights:
         )
 
     def update(self, write: Write, snapshot: int, **changed: Any) -> None:
-        """Set columns of a snapshot that was not in force before."""
+        """Set columns of the snapshot that learns."""
+        self._database.look_again()
         columns = ", ".join(f"{name} = ?" for name in changed)
         self._database.run(
             f"UPDATE weight_snapshots SET {columns}, change = ? WHERE id = ?",
@@ -118,11 +113,10 @@ class FeedbackTable:
         recall: str,
         by: str,
         judgement: Judgement,
-        *,
         held_out: bool,
         snapshot: int | None,
     ) -> None:
-        """Write a feedback. `snapshot` learned from it."""
+        """Write a feedback; `snapshot` is the one that learned from it."""
         self._database.insert(
             "feedback",
             space=space,
@@ -136,17 +130,22 @@ class FeedbackTable:
         )
 
     def is_next_held_out(self, space: int) -> bool:
-        """Return whether the next feedback of a space is held out."""
-        count: int = self._database.value("SELECT count(*) FROM feedback WHERE space = ?", space)
-        return (count + 1) % HELD_OUT_EVERY == 0
+        """Return whether the next feedback with pairs is held out."""
+        since = (
+            "SELECT verdicts FROM feedback WHERE space = ?1 AND snapshot IS NOT NULL AND id > "
+            "(SELECT coalesce(max(id), 0) FROM feedback WHERE space = ?1 AND held_out = 1)"
+        )
+        taught = sum(bool(judgement.pairs()) for judgement in self._latest(since, space))
+        return taught >= HELD_OUT_EVERY - 1
 
     def held_out(self, space: int) -> list[Judgement]:
         """Return the latest feedback that was held out."""
-        texts = self._database.column(
-            "SELECT verdicts FROM feedback WHERE space = ? AND held_out = 1 "
-            "ORDER BY id DESC LIMIT ?",
-            *(space, TESTED_AT_MOST),
+        return self._latest(
+            "SELECT verdicts FROM feedback WHERE space = ?1 AND held_out = 1", space
         )
+
+    def _latest(self, sql: str, space: int) -> list[Judgement]:
+        texts = self._database.column(f"{sql} ORDER BY id DESC LIMIT ?2", space, READ_AT_MOST)
         return [_judgement(text) for text in texts]
 
     def judge(self, space: int, topic: str, version: int, useful: float, useless: float) -> None:

@@ -2,8 +2,8 @@
 
 Like uses, entries are written without a change number. They wait in this process and are written
 together: when there are many, after some time, or when the memory is closed. A killed process
-loses those that wait. A purge deletes the log of its space, and no entry from
-before a purge is written after it.
+loses those that wait. A purge deletes the log of its space, and an entry from before the purge is
+not written after it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ import secrets
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
 
 from hades.domain.answer import Recall
-from hades.domain.feedback import LoggedQuery, ShownPath, shown_as_json
-from hades.domain.times import from_micros
+from hades.domain.feedback import LoggedQuery, ShownPath
+from hades.domain.times import from_micros, to_micros
 from hades.errors import HadesError, NotFound
 from hades.store.database import Database, intact
 
@@ -39,15 +38,9 @@ DELETE FROM query_logs WHERE space = ?1 AND id <= (
 _READ = "SELECT recall, at, asker, question, shown, ms FROM query_logs WHERE space = ?"
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    space: int
-    change: int
-    """The last change before the question: a later purge may have erased what it shows."""
-    at: int
-    recall: str
-    asker: str
-    found: Recall
+_Entry = tuple[int, int, LoggedQuery]
+"""The space, the last change before the question (a later purge may have erased what the entry
+shows), and the entry."""
 
 
 class QueryLog:
@@ -64,7 +57,7 @@ class QueryLog:
         self._waiting: deque[_Entry] = deque(maxlen=WAITING_AT_MOST)
         self._due = time.monotonic() + WRITTEN_AFTER_S
 
-    def add(self, space: int, change: int, asker: str, found: Recall) -> str:
+    def add(self, space: int, change: int, asker: str, recall: Recall) -> str:
         """Log a recall that began after `change`. Return its new id; "" if nothing is logged."""
         if self.kept is None:
             from hades.settings import load_settings  # loads pydantic, which opening does not need
@@ -74,13 +67,13 @@ class QueryLog:
             return ""
         if self._pid != os.getpid():  # after a fork, the parent writes its own
             self._begin_process()
-        entry = _Entry(space, change, self._database.clock(), secrets.token_hex(6), asker, found)
+        query = _logged(secrets.token_hex(6), self._database.clock(), asker, recall)
         with self._lock:
-            self._waiting.append(entry)
+            self._waiting.append((space, change, query))
             due = len(self._waiting) >= WRITTEN_FROM_ENTRIES or time.monotonic() >= self._due
         if due and not self._database.in_transaction:
             self.write()
-        return entry.recall
+        return query.id
 
     def write(self, wait_s: float = 0.0) -> None:
         """Write the waiting entries in one transaction, or keep them if that fails."""
@@ -91,8 +84,8 @@ class QueryLog:
             self._waiting.clear()
         try:
             with self._database.patient(wait_s), self._database.transaction():
-                self._database.run_many(_WRITE, [_row(entry) for entry in taken])
-                for space in {entry.space for entry in taken}:
+                self._database.run_many(_WRITE, [_row(*entry) for entry in taken])
+                for space in {space for space, _, _ in taken}:
                     self._database.run(_TRIM, space, self.kept)
         except HadesError:
             with self._lock:
@@ -121,36 +114,40 @@ class QueryLog:
     def _unwritten(self, space: int) -> list[LoggedQuery]:
         """Return the waiting entries of a space, newest first."""
         with self._lock:
-            return [_logged(entry) for entry in reversed(self._waiting) if entry.space == space]
+            return [query for owner, _, query in reversed(self._waiting) if owner == space]
 
 
-def _logged(entry: _Entry) -> LoggedQuery:
-    found = entry.found
+def _logged(number: str, at: int, asker: str, recall: Recall) -> LoggedQuery:
     paths = (
         ShownPath(
             path.told(snippets=False),
             path.score / path.parts.get("boost", 1.0),
             tuple((step.relation, step.edge) for step in path.steps),
         )
-        for path in found.paths
+        for path in recall.paths
     )
     return LoggedQuery(
-        entry.recall,
-        from_micros(entry.at),
-        entry.asker,
-        found.question,
-        tuple(passage.id for passage in found.passages),
+        number,
+        from_micros(at),
+        asker,
+        recall.question,
+        tuple(passage.id for passage in recall.passages),
         tuple(paths),
-        tuple(fact.edge.id for fact in found.facts),
-        round(found.conveyance.value, 4),
-        found.ms,
+        tuple(fact.edge.id for fact in recall.facts),
+        round(recall.conveyance.value, 4),
+        recall.ms,
     )
 
 
-def _row(entry: _Entry) -> tuple[object, ...]:
-    shown = json.dumps(shown_as_json(_logged(entry)), ensure_ascii=False)
-    asked = entry.recall, entry.at, entry.asker or None, entry.found.question
-    return entry.space, *asked, shown, entry.found.ms, entry.change
+def _row(space: int, change: int, query: LoggedQuery) -> tuple[object, ...]:
+    shown = {
+        "passages": query.passages,
+        "paths": [[path.text, path.score, path.steps] for path in query.paths],
+        "facts": query.facts,
+        "conveyance": query.conveyance,
+    }
+    asked = query.id, to_micros(query.at), query.asker or None, query.question
+    return space, *asked, json.dumps(shown, ensure_ascii=False), query.ms, change
 
 
 def _query(row: tuple[str, int, str | None, str, str, float]) -> LoggedQuery:
@@ -158,8 +155,8 @@ def _query(row: tuple[str, int, str | None, str, str, float]) -> LoggedQuery:
     with intact(f"The log of recall {recall}"):
         shown = json.loads(text)
         paths = [
-            ShownPath(told, score, tuple((relation, edge) for relation, edge in steps))
-            for told, score, steps in shown["paths"]
+            ShownPath(words, score, tuple((relation, edge) for relation, edge in steps))
+            for words, score, steps in shown["paths"]
         ]
         return LoggedQuery(
             *(recall, from_micros(at), asker or "", question, tuple(shown["passages"])),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hades.cli import app
+from hades.domain.answer import Conveyance
 from hades.errors import InvalidInput
 from hades.evals import Ladder, load_set, measure_ladder, open_set
 from hades.evals.chart import to_svg
@@ -22,7 +22,6 @@ from hades.evals.ladder import (
     coherence,
     estimate_alpha,
     is_bridge,
-    plan_of,
 )
 from hades.evals.report import write_report
 
@@ -97,14 +96,9 @@ def test_coherence_is_the_mean_cosine_of_pairs() -> None:
     assert coherence([east]) is None
 
 
-def test_plans_of_rungs_have_time_and_their_own_limits() -> None:
-    flat = plan_of("flat")
-    assert flat["reranker"] == {"timeout_ms": 60_000, "on": False}
-    assert plan_of("PathRAG")["budget"] == {"latency_ms": 60_000}
-
-
 def _result(found: float, joined: float, context: float, how: float = 0.5) -> RungResult:
-    return RungResult({}, 1.0, (found, joined, context), how)
+    conveyed = Conveyance(joined, 1.0, how, seconds=1.0, context=context, value=1.0)
+    return RungResult({"recall@5": found}, 1.0, conveyed)
 
 
 def test_alpha_is_the_slope_of_log_ratios() -> None:
@@ -113,8 +107,7 @@ def test_alpha_is_the_slope_of_log_ratios() -> None:
     above = [_result(0.1 * (context / 0.1) ** 1.7, 0.5, context) for context in contexts]
     estimate = estimate_alpha([rung, above])
     assert estimate is not None
-    assert math.isclose(estimate[0], 1.7, rel_tol=1e-9)
-    assert estimate[2] == 4
+    assert (estimate.value, estimate.error, estimate.pairs) == (1.7, 0.0, 4)
     others = [_result(1.0, 0.5, 0.9, how=0.9) for _ in contexts]  # another H: not compared
     assert estimate_alpha([rung, others]) is None
 
