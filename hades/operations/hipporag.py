@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hades.domain.answer import Passage, Recall, Subgraph
-from hades.domain.graph import SIMILAR_TO, Reason
+from hades.domain.graph import SIMILAR_TO, NodeKind, Reason, row_of
 from hades.domain.rules import clean_number
 from hades.domain.times import iso
 from hades.errors import NotFound
+from hades.language.names import name_key
 
 if TYPE_CHECKING:
     from hades.memory import View
@@ -35,15 +36,15 @@ class HippoRAG:
 
     def retrieve(self, query: str, top_k: int = 10, alpha: float = ALPHA) -> list[dict[str, Any]]:
         """Return the `top_k` best passages by a walk that follows an edge with chance `alpha`."""
-        found: list[dict[str, Any]] = walked(self.view, query, top_k, alpha)["results"]
-        return found
+        results: list[dict[str, Any]] = hipporag(self.view, query, top_k, alpha=alpha)["results"]
+        return results
 
     def retrieve_multi_hop(
         self, query: str, max_hops: int = 3, top_k: int = 10
     ) -> list[dict[str, Any]]:
         """Return the `top_k` best passages; each hop makes the walk two edges longer."""
-        found: list[dict[str, Any]] = hipporag(self.view, query, top_k, max_hops)["results"]
-        return found
+        results: list[dict[str, Any]] = hipporag(self.view, query, top_k, max_hops)["results"]
+        return results
 
     def personalized_pagerank(
         self,
@@ -60,25 +61,30 @@ class HippoRAG:
         import numpy as np
 
         from hades.graph.ppr import walk
-        from hades.recall.paths.path_text import PathWriter
 
         self.view._bring_up_to_date(None)
-        nodes = self._nodes(query_nodes)
-        with self.view._engine.query_context(self.view._scope(), nodes=nodes) as query:
+        seeds = [node for name in query_nodes for node in self._node(name)]
+        with self.view._engine.query_context(self.view._scope(), nodes=seeds) as query:
             graph = query.graph
-            seeds = np.unique(graph.numbers(np.array(nodes, np.int64)))
-            seeds = seeds[seeds >= 0]
+            numbers = np.unique(graph.numbers(np.array(seeds, np.int64)))
+            numbers = numbers[numbers >= 0]
             barred = graph.barred.copy()
-            barred[seeds] = False
-            weights = np.ones(len(seeds))
-            found = walk(
-                graph.adjacency, seeds, weights, damping=alpha, epsilon=tol, barred=barred
+            barred[numbers] = False
+            weights = np.ones(len(numbers))
+            reached = walk(
+                graph.adjacency, numbers, weights, damping=alpha, epsilon=tol, barred=barred
             ).best(graph.n)
-            writer, total = PathWriter(query), max(float(found.scores.sum()), 1e-300)
-            scores: dict[str, float] = {}
-            for number, score in zip(found.nodes.tolist(), found.scores.tolist(), strict=True):
-                name = writer.node(number).name
-                scores[name] = scores.get(name, 0.0) + score / total
+            nodes = [graph.node(number) for number in reached.nodes.tolist()]
+            chunks = [row_of(node) for node in nodes if NodeKind.CHUNK.has(node)]
+            cites = query.store.chunks.labels(chunks, *query.indexes.moment(query.as_of))
+            names = {
+                node: known.name for node, known in query.store.entities.described(nodes).items()
+            }
+            names |= {NodeKind.CHUNK.node(chunk): cite for chunk, cite in cites.items()}
+            shares = reached.scores / max(float(reached.scores.sum()), 1e-300)
+            scores = dict.fromkeys(names.values(), 0.0)
+            for node, share in zip(nodes, shares.tolist(), strict=True):
+                scores[names[node]] += share
             return scores
 
     def rank_chunks_by_ppr(
@@ -88,28 +94,27 @@ class HippoRAG:
         import numpy as np
 
         clean_number(top_k, "top_k", least=1)
-        known = {node: score for name, score in ppr_scores.items() for node in self._nodes([name])}
-        with self.view._engine.query_context(self.view._scope(), nodes=[*known]) as query:
+        view, scores = self.view, {name_key(name): score for name, score in ppr_scores.items()}
+        _, known_at = view._store.moment(view.as_of)
+        entities = view._store.mentions.named(view._space_id, [*scores], known_at)
+        nodes = np.array([NodeKind.ENTITY.node(entity) for _, entity in entities], np.int64)
+        with view._engine.query_context(view._scope(), nodes=nodes.tolist()) as query:
             graph = query.graph
-            numbers = graph.numbers(np.array([*known], np.int64))
-            own = (numbers >= graph.first_entity) & (numbers < graph.first_topic)
-            counts, targets, _ = graph.adjacency.of(numbers[own])
-            given = np.repeat(np.array([*known.values()], np.float64)[own], counts)
+            numbers = graph.numbers(nodes)
+            given = np.array([scores[key] for key, _ in entities], np.float64)[numbers >= 0]
+            counts, targets, _ = graph.adjacency.of(numbers[numbers >= 0])
             is_chunk = targets < graph.first_entity
-            sums = np.bincount(targets[is_chunk], given[is_chunk], len(graph.chunks))
-            sums = np.where(query.mask, sums, 0.0)
+            lent = np.repeat(given, counts)[is_chunk]
+            sums = np.bincount(targets[is_chunk], lent, len(graph.chunks)) * query.mask
             best = np.lexsort((np.arange(len(sums)), -sums))[:top_k]
-            best = best[sums[best] > 0]
-            hits = self.view._finder.hits(
-                {int(graph.chunks[at]): float(sums[at]) for at in best}, self.view.as_of
-            )
-            return [(hit.chunk.id, hit.score) for hit in hits]
+            chosen = {int(graph.chunks[at]): float(sums[at]) for at in best if sums[at] > 0}
+            return [(hit.chunk.id, hit.score) for hit in view._finder.hits(chosen, query.as_of)]
 
     def expand_with_synonyms(self, entity_nodes: Iterable[str]) -> list[str]:
         """Return the names and those that `resolve` found similar (`similar_to`), each once."""
         names = list(entity_nodes)
         for name in tuple(names):
-            if self._nodes([name]):
+            if self._node(name):
                 similar = self.view.neighbours(name, SYNONYMS_AT_MOST, relation=SIMILAR_TO)
                 names += [neighbour.node.name for neighbour in similar]
         return list(dict.fromkeys(names))
@@ -118,33 +123,25 @@ class HippoRAG:
         """Return the nodes within `hops` of an entity, nearest first, and the edges among them."""
         return self.view.subgraph(entity_id, hops=hops)
 
-    def _nodes(self, names: Iterable[str]) -> list[int]:
-        """Return the nodes of the names that are known; `machine_learning` is also two words."""
-        nodes = []
-        for name in names:
-            for spelling in dict.fromkeys((name, name.replace("_", " "))):
-                try:
-                    nodes.append(self.view._meant_node(spelling))
-                except NotFound:
-                    continue
-                break
-        return nodes
+    def _node(self, name: str) -> list[int]:
+        """Return the node of a name, or [] if it is not known."""
+        try:
+            return [self.view._meant_node(name)]
+        except NotFound:
+            return []
 
 
-def hipporag(view: View, query: str, top_k: int = 5, max_hops: int = 0) -> dict[str, Any]:
-    """Return the `top_k` best passages by HippoRAG's walk, and which fallback ranked them.
-
-    Each of `max_hops` makes the walk two arcs longer on average.
-    """
-    clean_number(max_hops, "max_hops")
-    return walked(view, query, top_k, 1 - 0.5 / (1 + max_hops))
-
-
-def walked(view: View, query: str, top_k: int, damping: float) -> dict[str, Any]:
+def hipporag(
+    view: View, query: str, top_k: int = 5, max_hops: int = 0, alpha: float | None = None
+) -> dict[str, Any]:
     """Return the `top_k` best passages by a walk from the names in the query.
 
-    It is one recall with its own plan, in the format of source document 004.
+    Each of `max_hops` makes the walk two arcs longer on average, unless `alpha` is its damping.
+    `answered_by` is the step of the fallback chain that ranked the passages. It is one recall with
+    its own plan, in the format of source document 004.
     """
+    clean_number(max_hops, "max_hops")
+    damping = 1 - 0.5 / (1 + max_hops) if alpha is None else alpha
     clean_number(top_k, "top_k", least=1)
     plan = {
         "retriever": {"read_on": 0},

@@ -6,12 +6,13 @@ become a prompt. See docs/hierarchy.md.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hades.context.text.layout import flat
@@ -22,14 +23,13 @@ from hades.domain.hierarchy import Cluster
 from hades.domain.plain import one_line
 from hades.domain.weights import TYPE_PRIORS, PathScoring
 from hades.errors import InvalidInput, NotFound
+from hades.graph.arrays import Floats32
+from hades.recall.paths.hierarchy_paths import CandidateGraph, best_paths, descend
 
 if TYPE_CHECKING:
     from hades.memory import View
-    from hades.recall.paths.hierarchy_paths import CandidateGraph
 
 LEDGER_TOKENS_AT_MOST, PATH_TOKENS_AT_MOST = 300, 120
-TEXT_CHARACTERS_AT_MOST = 100_000
-"""The most characters of a configuration that is read."""
 _INSTRUCTIONS = (
     "Instructions: Answer using only the information in these paths. Cite path # and node ids."
 )
@@ -80,12 +80,10 @@ class HiRAGConfig(_Part):
         """Read a configuration: YAML or a mapping, with or without the key `hirag_pathrag`."""
         values: Any = given
         if isinstance(given, str):
-            import yaml
-
             try:
-                values = yaml.safe_load(given[:TEXT_CHARACTERS_AT_MOST]) or {}
-            except yaml.YAMLError as error:
-                raise InvalidInput(f"This is not YAML: {one_line(str(error))[:200]}") from error
+                values = yaml.safe_load(given) or {}
+            except (yaml.YAMLError, ValueError, RecursionError) as error:
+                raise InvalidInput(f"This is not YAML: {one_line(str(error))[:200]}.") from error
         if isinstance(values, Mapping) and set(values) == {"hirag_pathrag"}:
             values = values["hirag_pathrag"]
         try:
@@ -131,8 +129,6 @@ class HiRAG:
 
         `thresholds` may have `topic`, the least cosine of a cluster and the vector (0).
         """
-        from hades.recall.paths.hierarchy_paths import descend
-
         topics = self.config.topic_k if k_topic is None else k_topic
         if not isinstance(topics, int) or not 1 <= topics <= 64:
             raise InvalidInput("k_topic is a whole number from 1 to 64.")
@@ -142,11 +138,10 @@ class HiRAG:
             arrays = query.clusters()
             if arrays is None:
                 raise NotFound("The space has no hierarchy: `hades organise` makes one.")
-            vector = _unit(q_emb, arrays.centroids.shape[1])
             return descend(
                 query,
                 arrays,
-                vector,
+                _unit(q_emb, arrays.centroids.shape[1]),
                 topics=topics,
                 beams=self.config.beam,
                 least=least,
@@ -163,12 +158,12 @@ class HiRAG:
     ) -> list[Path]:
         """Return the `M` best paths of 2 to `L` edges between entry passages (stage B).
 
-        Paths with bridges are kept, until something is written, for the next call.
+        Paths with bridges are kept for the next call, until something is written.
         """
-        path = {"M": M, "L": L, "relation_boost": relation_boosts}
-        given = {name: value for name, value in path.items() if value is not None}
-        own = self.config.path.model_dump(by_alias=True)
-        config = HiRAGConfig.read({"path": {**own, **given}}).path
+        given = {"M": M, "L": L, "relation_boost": relation_boosts}
+        values = self.config.path.model_dump(by_alias=True)
+        values |= {name: value for name, value in given.items() if value is not None}
+        config = HiRAGConfig.read({"path": values}).path
         scoring = PathScoring(
             decay_rate=1.0,
             pruning_threshold=0.0,
@@ -177,10 +172,14 @@ class HiRAG:
             boosts=config.relation_boost,
             epsilon=config.eps,
         )
-        return self.view._engine.bridges.paths(
-            self._key(candidate_graph, config),
-            lambda: self._search(candidate_graph, scoring, config),
-        )
+
+        def search() -> list[Path]:
+            with self.view._engine.query_context(self.view._scope()) as query:
+                return best_paths(query, candidate_graph, scoring, config.M, config.L)
+
+        key = repr((self.view.space, self.view.as_of, config, candidate_graph))
+        digest = blake2b(key.encode(), digest_size=16).hexdigest()
+        return self.view._engine.bridges.paths(digest, search)
 
     def hierarchy_summary(self, candidates: CandidateGraph) -> str:
         """Return a line for each chosen cluster of level 1: topic ▸ subtopic: summary."""
@@ -192,20 +191,6 @@ class HiRAG:
         """Return the kept paths that have bridges, each with the change number it holds for."""
         return self.view._engine.bridges.kept()
 
-    def _search(
-        self, candidates: CandidateGraph, scoring: PathScoring, config: PathConfig
-    ) -> list[Path]:
-        from hades.recall.paths.hierarchy_paths import best_paths
-
-        with self.view._engine.query_context(self.view._scope()) as query:
-            return best_paths(query, candidates, scoring, limit=config.M, longest=config.L)
-
-    def _key(self, candidates: CandidateGraph, config: PathConfig) -> str:
-        as_of = self.view.as_of
-        parts = [self.view.space, str(as_of.valid), str(as_of.known), config.model_dump_json()]
-        parts.append(json.dumps([candidates.entries, candidates.nodes]))
-        return blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
-
 
 def format_path_prompt(paths: Sequence[Path], hierarchy_summary: str) -> str:
     """Return the prompt of source document 002, appendix B.
@@ -214,18 +199,16 @@ def format_path_prompt(paths: Sequence[Path], hierarchy_summary: str) -> str:
     """
     lines = [f"- {unlabelled(flat(line))}" for line in hierarchy_summary.splitlines() if line]
     ledger = cut_words("\n".join(lines), LEDGER_TOKENS_AT_MOST)
-    told = [f"{number}) {_path_line(path)}" for number, path in enumerate(paths, 1)]
+    numbered = [f"{number}) {_path_line(path)}" for number, path in enumerate(paths, 1)]
     parts = ["Hierarchy context (HiRAG):", ledger or "- none", "", "Relational paths (PathRAG):"]
-    return "\n".join([*parts, *(told or ["none"]), "", _INSTRUCTIONS])
+    return "\n".join([*parts, *(numbered or ["none"]), "", _INSTRUCTIONS])
 
 
 def _path_line(path: Path) -> str:
-    line = ""
-    for snippets in (True, False):
-        line = unlabelled(flat(path.told(snippets=snippets)))
-        if count([line])[0] <= PATH_TOKENS_AT_MOST:
-            return line
-    return cut_words(line, PATH_TOKENS_AT_MOST)
+    """Return a path with its snippets, or without them if it is too long."""
+    whole, short = (unlabelled(flat(path.told(snippets=snippets))) for snippets in (True, False))
+    fits = count([whole])[0] <= PATH_TOKENS_AT_MOST
+    return whole if fits else cut_words(short, PATH_TOKENS_AT_MOST)
 
 
 def _summary_line(cluster: Cluster, known: Mapping[str, Cluster]) -> str:
@@ -243,15 +226,13 @@ def _threshold(thresholds: Mapping[str, float]) -> float:
     return float(least)
 
 
-def _unit(given: Sequence[float], dims: int) -> Any:
-    """Return a vector scaled to length 1; refuse one that is none."""
-    import numpy as np
-
+def _unit(given: Sequence[float], dims: int) -> Floats32:
+    """Return a vector scaled to length 1; raise InvalidInput if that is not possible."""
     try:
         vector = np.asarray(given, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"q_emb is a list of {dims} numbers.") from error
-    length = math.sqrt(float((vector * vector).sum())) if vector.shape == (dims,) else math.nan
-    if not 0 < length < math.inf:
+    except (TypeError, ValueError):
+        vector = np.zeros(0)
+    length = math.sqrt(float((vector * vector).sum()))
+    if vector.shape != (dims,) or not 0 < length < math.inf:
         raise InvalidInput(f"q_emb is a list of {dims} finite numbers that are not all 0.")
     return (vector / length).astype(np.float32)

@@ -64,8 +64,6 @@ class PathRAG:
     ) -> str:
         """Find paths as `retrieve_paths` does, and return them as text for a model."""
         paths = self.retrieve_paths(query, max_paths, domain_filter, as_of_version)["paths"]
-        if not paths:
-            return f"No paths found for query: {query}"
         return format_paths_for_prompt(paths, query)
 
     def calculate_path_score(
@@ -102,6 +100,8 @@ class PathRAG:
 
 def format_paths_for_prompt(paths: Sequence[Mapping[str, Any]], query: str) -> str:
     """Return paths as text for a model: the query first, the most reliable path last."""
+    if not paths:
+        return f"No paths found for query: {query}"
     lines = [f"Query: {query}", "", "Relevant information:", ""]
     ranked = sorted(paths, key=lambda path: (path["reliability"], path["path"]))
     for number, path in enumerate(ranked, start=1):

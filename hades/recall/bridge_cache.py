@@ -1,4 +1,4 @@
-"""The bridge cache: best paths that join distant communities, kept until something is written."""
+"""The bridge cache: best paths that join distant communities, kept until the next write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hades.store.store import Store
 
 BYTES_AT_MOST = 4 << 20
 STEP_BYTES = 500
-"""About what a step of a path takes."""
+"""The size of a step of a path, roughly."""
 
 
 class BridgeCache:
@@ -30,11 +30,11 @@ class BridgeCache:
         kept = self.cache.get(key)
         if kept is not None:
             return list(kept)
-        found = search()
-        # After a write during the search, it is unknown which revision the paths are of.
-        if any(path.bridges for path in found) and self._store.changefeed.revision() == revision:
-            self.cache.put(key, found, STEP_BYTES * sum(len(path.steps) for path in found))
-        return list(found)
+        paths = search()
+        # After a write during the search, the revision of the paths is unknown.
+        if any(path.bridges for path in paths) and self._store.changefeed.revision() == revision:
+            self.cache.put(key, paths, STEP_BYTES * sum(len(path.steps) for path in paths))
+        return list(paths)
 
     def kept(self) -> list[tuple[int, Path]]:
         """Return the change number and each kept path that has a bridge, once."""

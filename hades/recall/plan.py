@@ -36,11 +36,9 @@ HARD_CAPS = {
     "budget.docs_max": 160,
     "budget.latency_ms": 2_000,
 }
-"""The hard caps of source document 001, where one hop is two arcs. They hold in the mode
-`execution`. A question, another mode or a caller may raise them, and the answer says so. The caps
-of seeds (8), neighbours (3) and the beam (16) cannot be raised."""
-WITHOUT_EFFECT = ("q",)
-"""Keys of source document 001's plan that are accepted and change nothing."""
+"""The hard caps of source document 001, where one hop is two arcs. In the mode `execution` only the
+caller's plan and budget raise them; other modes and kinds of questions may. The answer says so. The
+caps of seeds (8), neighbours (3) and the beam (16) cannot be raised."""
 TOKENS_AT_MOST = 200_000
 LATENCY_MS_AT_MOST = 600_000
 PASSAGES_AT_MOST = 400
@@ -148,10 +146,9 @@ class Plan(_PlanPart):
         if not isinstance(data, Mapping):
             return validated(data)
         repaired, diagnostics = _merged({}, data), list[Diagnostic]()
-        for key in WITHOUT_EFFECT:
-            if repaired.pop(key, None) is not None:
-                diagnostics.append(Diagnostic(Reason.IGNORED, "plan", f"{key} has no effect"))
-                _report(repaired, diagnostics)
+        if repaired.pop("q", None) is not None:  # in the plan of source document 001
+            diagnostics.append(Diagnostic(Reason.IGNORED, "plan", "q has no effect"))
+            _report(repaired, diagnostics)
         while True:
             try:
                 return validated(repaired)
@@ -162,9 +159,11 @@ class Plan(_PlanPart):
 
 
 def _report(data: dict[str, Any], diagnostics: list[Diagnostic]) -> None:
-    """Add diagnostics to the reasons of a plan that is being validated."""
-    reasons = (*data.get("reasons", ()), *(str(note) for note in diagnostics))
-    data["reasons"] = tuple(dict.fromkeys(reasons))
+    """Add diagnostics to the reasons of a plan, unless validation will refuse these."""
+    reasons = data.get("reasons", ())
+    if isinstance(reasons, list | tuple):
+        texts = [str(note) for note in diagnostics]
+        data["reasons"] = (*reasons, *(text for text in texts if text not in reasons))
 
 
 def default_plan(intent: Intent, mode: Mode = Mode.EXECUTION) -> Plan:
@@ -250,7 +249,7 @@ def _merged(base: dict[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _REPORTED = {f"plan: {reason.value} (": reason for reason in (Reason.CLAMPED, Reason.IGNORED)}
-"""How the reasons of a plan begin that were found when it was validated."""
+"""Maps the beginning of a text in `Plan.reasons` that validation added to its reason."""
 _BOUNDS = {"less_than_equal": "le", "greater_than_equal": "ge"}
 
 
@@ -277,7 +276,7 @@ def _set(data: dict[str, Any], name: str, limit: Any, diagnostics: list[Diagnost
 
 
 def _consistent(plan: Plan) -> tuple[Plan, tuple[Diagnostic, ...]]:
-    """Clamp the parts of a plan to its budget, and report values above the usual caps."""
+    """Clamp the parts of a plan to its budget, and report values above the hard caps."""
     data = plan.model_dump()
     diagnostics = [
         Diagnostic(reason, "plan", text.removeprefix(start).removesuffix(")"))

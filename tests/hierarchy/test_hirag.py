@@ -67,6 +67,8 @@ def test_the_configuration_is_read_as_it_stands() -> None:
         ("beams: [8, 4, 2]", "beams"),
         ("[1, 2]", "hirag_pathrag"),
         ("a: b: c", "not YAML"),
+        ("topic_k: 2024-99-99", "not YAML"),
+        ("[" * 10_000, "not YAML"),
     ],
 )
 def test_a_wrong_configuration_is_refused(wrong: str, said: str) -> None:

@@ -33,6 +33,14 @@ def test_connections(rule: connections.ConnectionRule) -> None:
     assert intent.read_intent(rule.example)[0] is intent.Intent.CONNECTION
 
 
+def test_only_the_first_word_of_a_name_is_an_article() -> None:
+    assert [*connections.spellings("“the Panama canal”")][1:] == [
+        "the Panama canal",
+        "Panama canal",
+    ]
+    assert [*connections.spellings("Panama canal")] == ["Panama canal"]
+
+
 @pytest.mark.parametrize("verb", prose_patterns.VERBS, ids=lambda verb: verb.example)
 def test_verbs_of_facts(verb: prose_patterns.Verb) -> None:
     assert [fact.relation for fact in facts_in(verb.example)] == [verb.relation]

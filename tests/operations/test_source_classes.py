@@ -33,6 +33,7 @@ def test_scores_of_nodes_rank_the_passages_that_mention_them(people: hades.Memor
     ranked = hippo.rank_chunks_by_ppr(scores, top_k=5)
     assert [cite for cite, _ in ranked] == ["lunch@1#0", "atlas@1#0"]
     assert hippo.personalized_pagerank(["Nobody"]) == {}
+    assert hippo.rank_chunks_by_ppr({"bob_jones": 1.0, "Nobody": 5.0}) == [("lunch@1#0", 1.0)]
     assert hippo.rank_chunks_by_ppr({}) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from making import UNHURRIED
 
 import hades
 from hades.context.text.answers import answer_lines
@@ -36,20 +37,26 @@ def papers(memory: hades.Memory) -> hades.Memory:
     ],
 )
 def test_two_names_get_their_path(papers: hades.Memory, question: str) -> None:
-    found = papers.recall(question)
+    found = papers.recall(question, plan=UNHURRIED)
     assert found.intent is hades.Intent.CONNECTION
     assert found.paths[0] == papers.paths("Jacob Devlin", "Noam Shazeer")[0]
     assert DEVLIN in found.context
-    answer = papers.ask(question)
+    answer = papers.ask(question, plan=UNHURRIED)
     assert [(row.kind, row.text, row.mark) for row in answer.sentences] == [
         ("path", DEVLIN, "[P1]")
     ]
     assert str(answer) == f"{DEVLIN} [P1]"
-    assert hades.PathRAG(papers).retrieve_paths(question)["paths"][0]["path"] == DEVLIN
+
+
+def test_pathrag_finds_it_too(papers: hades.Memory) -> None:
+    asked = "How is Jacob Devlin connected with Attention Is All You Need?"
+    (path,) = hades.PathRAG(papers).retrieve_paths(asked)["paths"]
+    assert path["edge_types"] == ("authored_by", "cites")
 
 
 def test_a_path_through_texts_cites_them(papers: hades.Memory) -> None:
-    answer = papers.ask("What is the relationship between Ann Smith and Salt and Pepper?")
+    asked = "What is the relationship between Ann Smith and Salt and Pepper?"
+    answer = papers.ask(asked, plan=UNHURRIED)
     assert answer.sentences[0].text == (
         "Ann Smith --[mentioned in]--> lunch@1#0 --[mentions]--> Bob Jones "
         "--[works_at]--> Salt and Pepper"
@@ -58,7 +65,7 @@ def test_a_path_through_texts_cites_them(papers: hades.Memory) -> None:
 
 
 def test_names_that_nothing_joins_are_reported(papers: hades.Memory) -> None:
-    answer = papers.ask("How is Jacob Devlin connected with the North Sea?")
+    answer = papers.ask("How is Jacob Devlin connected with the North Sea?", plan=UNHURRIED)
     assert not [row for row in answer.sentences if row.kind == "path"]
     note = "no path of at most 6 steps joins Jacob Devlin with North Sea"
     assert f"Note: {note}" in joined(answer_lines(answer))
@@ -74,18 +81,22 @@ def test_unknown_names_make_a_plain_question(papers: hades.Memory) -> None:
 def test_the_caller_may_limit_how_far_paths_go(papers: hades.Memory) -> None:
     asked = "How is Jacob Devlin connected with Noam Shazeer?"
     assert "plan: raised (graph.hops 3 instead of 1)" in map(str, papers.recall(asked).reasons)
+    one_hop, three_hops = (
+        {**UNHURRIED, "graph": {"hops": hops, "timeout_ms": 60_000}} for hops in (1, 3)
+    )
     for near in (
-        papers.recall(asked, plan={"graph": {"hops": 1}}),
-        papers.recall(asked, mode="execution"),  # its hard caps hold, unless the plan raises them
+        papers.recall(asked, plan=one_hop),
+        papers.recall(asked, mode="execution", plan=UNHURRIED),  # its hard caps hold …
     ):
         assert near.paths == ()
         assert "no path of at most 2 steps" in str(near.reasons[-1])
-    assert papers.recall(asked, mode="execution", plan={"graph": {"hops": 3}}).paths
+    # … unless the plan raises them.
+    assert papers.recall(asked, mode="execution", plan=three_hops).paths
 
 
 def test_a_connection_is_of_its_time(papers: hades.Memory) -> None:
     papers.relate("Ann Smith", "knows", "Noam Shazeer", valid_from="2020", valid_to="2022")
     asked = "How is Ann Smith connected with Noam Shazeer?"
-    then = papers.at("2021").ask(asked)
+    then = papers.at("2021").ask(asked, plan=UNHURRIED)
     assert [row.text for row in then.sentences] == ["Ann Smith --[knows]--> Noam Shazeer"]
-    assert papers.at("2023").ask(asked).sentences == ()
+    assert papers.at("2023").ask(asked, plan=UNHURRIED).sentences == ()

@@ -266,6 +266,8 @@ def test_the_plan_of_source_document_001_is_accepted_as_written(story: hades.Mem
     assert told == ["plan: ignored (q has no effect)"]
     assert found.plan["final_context"] == 6
     assert hades.Plan(**SOURCE_DOCUMENT_001).reasons == ("plan: ignored (q has no effect)",)
+    with pytest.raises(hades.InvalidInput, match="reasons"):
+        story.recall(QUESTION, plan={"q": 2, "reasons": 5})
 
 
 def test_every_cap_that_is_raised_is_reported(story: hades.Memory) -> None:

@@ -38,7 +38,7 @@ _PARTS = {
     "<BOTH>": "(?P<both>.{3,250})",
 }
 _AROUND = "`\"'“”‘’«»,;:"
-_ARTICLE = lazy_pattern(r"(?:the|a|an)\s+", re.IGNORECASE)
+_ARTICLE = lazy_pattern(r"^(?:the|an?) ", re.IGNORECASE)
 
 
 class ConnectionRule(NamedTuple):
@@ -50,23 +50,19 @@ class ConnectionRule(NamedTuple):
 
     def pairs(self, asked: str) -> list[tuple[str, str]]:
         """Return the pairs of names in a question, one for each place of the joint."""
-        found = self.pattern.search(asked)
-        if not found:
-            return []
-        both, joints = found["both"], self.joint.finditer(found["both"])
-        ends = [(both[: at.start()].strip(), both[at.end() :].strip()) for at in joints]
+        match = self.pattern.search(asked)
+        both = match["both"] if match else ""
+        ends = [(both[: at.start()], both[at.end() :]) for at in self.joint.finditer(both)]
         return [(first, second) for first, second in ends if first and second]
 
 
 def _rule(line: str) -> ConnectionRule:
-    said, example = line.split(" # ")
+    row, example = line.split(" # ")
     for part, pattern in _PARTS.items():
-        said = said.replace(part, pattern)
-    joint, rule = said.split(maxsplit=1)
-    joint = rf" (?:{joint.replace('_', ' ')}) "
-    return ConnectionRule(
-        lazy_pattern(joint, re.IGNORECASE), lazy_pattern(rule, re.IGNORECASE), example
-    )
+        row = row.replace(part, pattern)
+    joint, rule = row.split(maxsplit=1)
+    between = lazy_pattern(rf" (?:{joint.replace('_', ' ')}) ", re.IGNORECASE)
+    return ConnectionRule(between, lazy_pattern(rule, re.IGNORECASE), example)
 
 
 CONNECTION_RULES = tuple(map(_rule, _ASKED.strip().splitlines()))
@@ -89,4 +85,4 @@ def connection_asked(question: str) -> list[tuple[str, str]]:
 def spellings(name: str) -> Iterator[str]:
     """Yield a name as it was written, then without quotation marks and without its article."""
     plain = name.strip(_AROUND).removesuffix("()")
-    yield from dict.fromkeys((name, plain, _ARTICLE.sub("", plain, count=1)))
+    yield from dict.fromkeys((name, plain, _ARTICLE.sub("", plain)))

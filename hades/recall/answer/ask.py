@@ -141,9 +141,10 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
 
 def _from_paths(recall: Recall) -> Answer:
     """Answer a question for a connection with the best paths between the two names."""
-    paths = enumerate(recall.paths[:SENTENCES_AT_MOST], start=1)
-    told = ((path.told(snippets=False), path.score, number) for number, path in paths)
-    sentences = (Sentence(text, score, number, "path") for text, score, number in told)
+    sentences = (
+        Sentence(path.told(snippets=False), path.score, number, "path")
+        for number, path in enumerate(recall.paths[:SENTENCES_AT_MOST], start=1)
+    )
     return Answer(recall.question, tuple(sentences), recall)
 
 

@@ -6,14 +6,15 @@ around them. Stage B finds the best paths between entry passages among these nod
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hades.domain.answer import Path, path_order
-from hades.domain.hierarchy import HIGH
+from hades.domain.hierarchy import HIGH, cluster_name
 from hades.domain.weights import PathScoring
-from hades.graph.arrays import Deadline, Floats, Floats32, Ints
+from hades.graph.arrays import Floats, Floats32, Ints
 from hades.graph.paths import between
 from hades.index.hierarchy import ClusterArrays
 from hades.recall.paths.path_text import PathArcs, PathWriter
@@ -23,7 +24,9 @@ SOURCES = 8
 """The best entry passages that paths start from; they may end at any other."""
 ARCS_AT_LEAST = 2
 FOUND_MORE = 4
-"""How many times the wanted paths are found by their arcs; the best by relations are returned."""
+"""So many times the wanted paths are searched by their arcs; the best by relations are returned."""
+_NOT_USABLE = -1.0
+"""The score of a passage without a vector or outside the question's scope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,6 @@ class CandidateGraph:
     """All nodes with their scores, best first; the entry passages are among them."""
     left_out: int
     """Nodes beyond the cap."""
-    change: int
-    """The change number of the memory that it was read from."""
 
 
 def descend(
@@ -60,37 +61,31 @@ def descend(
     node's score is its cosine, for a name that of its best passage, divided by
     1 + demotion · degree.
     """
-    near, graph = arrays.nearness(question).astype(float), query.graph
-    tops = _best(arrays.at_level(HIGH), near, min(topics, beams[0]), least)
-    low = [_best(arrays.children(top), near, beams[1], least) for top in tops.tolist()]
-    lows = np.concatenate([*low, np.zeros(0, np.int64)]).astype(np.int64)
-    lows = lows[np.lexsort((lows, -near[lows]))]
+    graph, near = query.graph, arrays.nearness(question).astype(float)
+    tops = _best(arrays.at_level(HIGH), near, least)[: min(topics, beams[0])]
+    children = (_best(arrays.children(top), near, least)[: beams[1]] for top in tops.tolist())
+    lows = _best(_joined(children), near, least)
     cosine = query.indexes.near(question, query.mask).astype(float)
-    score = np.where(np.isfinite(cosine), np.maximum(cosine, 0.0), 0.0)
-    numbers = np.arange(len(score))
-    score = score / (1 + demotion * graph.adjacency.degrees(numbers))
-    entries, members = list[int](), list[Ints]()
-    for cluster in lows.tolist():
-        own = arrays.members(cluster)
-        own = own[query.mask[own] & np.isfinite(cosine[own])]
-        own = own[np.lexsort((own, -score[own]))]
-        entries += own[: beams[2]].tolist()
-        members.append(own)
-    entries.sort(key=lambda number: (-score[number], number))
-    chunks = np.concatenate([*members, np.zeros(0, np.int64)]).astype(np.int64)
-    scored = {number: float(score[number]) for number in chunks.tolist()}
+    degrees = graph.adjacency.degrees(np.arange(len(cosine)))
+    score = np.maximum(cosine, 0.0) / (1 + demotion * degrees)
+    score[~np.isfinite(cosine)] = _NOT_USABLE
+    members = [_best(arrays.members(low), score) for low in lows.tolist()]
+    entries = _best(_joined(own[: beams[2]] for own in members), score)
+    chunks = _joined(members)
     names = _joining(query, chunks, score, demotion)
-    scored |= names
-    _, near_entries, _ = graph.adjacency.of(np.array(entries, np.int64))
-    first = {*entries, *(names.keys() & set(near_entries.tolist()))}
+    scored = dict(zip(chunks.tolist(), score[chunks].tolist(), strict=True)) | names
+    _, near_entries, _ = graph.adjacency.of(entries)
+    first = {*entries.tolist(), *(names.keys() & set(near_entries.tolist()))}
     order = sorted(scored, key=lambda number: (number not in first, -scored[number], number))
     kept = sorted(order[:cap], key=lambda number: (-scored[number], number))
     return CandidateGraph(
-        tuple((f"c_{arrays.numbers[at]}", round(float(near[at]), 4)) for at in [*tops, *lows]),
-        tuple(graph.node(number) for number in entries[:cap]),
+        tuple(
+            (cluster_name(int(arrays.numbers[at])), round(float(near[at]), 4))
+            for at in (*tops, *lows)
+        ),
+        tuple(graph.node(number) for number in entries[:cap].tolist()),
         tuple((graph.node(number), round(scored[number], 6)) for number in kept),
         max(0, len(order) - cap),
-        query.store.changefeed.revision()[1],
     )
 
 
@@ -98,36 +93,24 @@ def best_paths(
     query: QueryContext,
     candidates: CandidateGraph,
     scoring: PathScoring,
-    *,
     limit: int,
     longest: int,
-    deadline: Deadline | None = None,
 ) -> list[Path]:
     """Return the best paths of 2 to `longest` edges between entry passages of different topics."""
-    graph = query.graph
+    graph, writer = query.graph, PathWriter(query)
     inside = graph.numbers(np.array([node for node, _ in candidates.nodes], np.int64))
     barred = np.ones(graph.n, np.bool_)
     barred[inside[inside >= 0]] = False
-    pool: dict[str, Path] = {}
-    writer = PathWriter(query)
     of_topic: dict[str, int] = {}
     for node in candidates.entries:
         number = graph.number(node)
         if number is not None and graph.visible[number]:
             of_topic.setdefault(writer.topic(number), number)
     entries = list(of_topic.values())  # two passages of one topic are joined by its title anyway
+    pool: dict[str, Path] = {}
     for place, source in enumerate(entries[:SOURCES]):
-        if deadline and deadline():
-            break
-        ways = between(
-            PathArcs(graph),
-            [source],
-            entries[place + 1 :],
-            keep=limit * FOUND_MORE,
-            longest=longest,
-            barred=barred,
-            deadline=deadline,
-        )
+        others, keep = entries[place + 1 :], limit * FOUND_MORE
+        ways = between(PathArcs(graph), [source], others, keep=keep, longest=longest, barred=barred)
         for way in ways.paths:
             path = writer.path(way.nodes, 0.0)
             if ARCS_AT_LEAST <= len(path.steps) <= longest:
@@ -136,9 +119,14 @@ def best_paths(
     return sorted(pool.values(), key=path_order)[:limit]
 
 
-def _best(clusters: Ints, near: Floats, limit: int, least: float) -> Ints:
-    kept = clusters[near[clusters] >= least]
-    return kept[np.lexsort((kept, -near[kept]))][:limit]
+def _best(numbers: Ints, scores: Floats, least: float = 0.0) -> Ints:
+    """Return the numbers that score at least `least`, best first."""
+    kept = numbers[scores[numbers] >= least]
+    return kept[np.lexsort((kept, -scores[kept]))]
+
+
+def _joined(arrays: Iterable[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, np.int64), *arrays])
 
 
 def _joining(query: QueryContext, chunks: Ints, score: Floats, demotion: float) -> dict[int, float]:

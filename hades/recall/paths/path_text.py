@@ -16,7 +16,6 @@ from hades.domain.weights import initial_weight
 from hades.graph.arrays import Floats32, Ints
 from hades.index.graph_build import WEIGHT_RELATION
 from hades.index.graph_view import GraphView
-from hades.index.hierarchy import ClusterArrays
 from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
 from hades.store.derived_edges import DOCUMENTS
@@ -77,7 +76,7 @@ class PathWriter:
         at = 0
         while at < len(numbers) - 1:
             step, sure, used = self._step(numbers, at)
-            is_bridge = self._is_bridge(numbers[at], numbers[at + used])
+            is_bridge = are_distant(self._group(numbers[at]), self._group(numbers[at + used]))
             steps.append(replace(step, layer_bridge=True) if is_bridge else step)
             beliefs.append(sure if step.edge > 0 else self._weights.belief(step.relation, sure))
             at += used
@@ -182,16 +181,13 @@ class PathWriter:
 
     # Nodes
 
-    def _is_bridge(self, one: int, two: int) -> bool:
-        """Return whether the communities of two nodes are distant."""
-        arrays = self._query.clusters()
-        if arrays is None:
-            return False
-        return are_distant(self._group(arrays, one), self._group(arrays, two))
+    def _group(self, number: int) -> int | None:
+        """Return the cluster of level 2 of a chunk, or that of most chunks next to another node.
 
-    def _group(self, arrays: ClusterArrays, number: int) -> int | None:
-        """Return the cluster of level 2 of a chunk, or that of most chunks next to another node."""
-        if number not in self._groups:
+        Without a hierarchy, or if none of these chunks is in it, return None.
+        """
+        arrays = self._query.clusters()
+        if arrays is not None and number not in self._groups:
             chunks = np.array([number], np.int64)
             if not self._is_chunk(number):
                 _, targets, _ = self._graph.adjacency.of(chunks)
@@ -199,7 +195,7 @@ class PathWriter:
             groups = arrays.group_of(chunks)
             counts = np.bincount(groups[groups >= 0])
             self._groups[number] = int(counts.argmax()) if len(counts) else None
-        return self._groups[number]
+        return self._groups.get(number)
 
     def _is_chunk(self, number: int) -> bool:
         return number < self._graph.first_entity

@@ -42,9 +42,7 @@ async def pathrag_retrieve(
         return PathRAG(view).retrieve_paths(query, max_paths, domain, version)
 
     results = await call.read(read, fresh=True)
-    text = f"No paths found for query: {query}"
-    if results["paths"]:
-        text = format_paths_for_prompt(results["paths"], query)
+    text = format_paths_for_prompt(results["paths"], query)
     if format_for_llm:
         results = results | {"paths": [], "formatted_prompt": text}
     return answers.reply(text, **results)
