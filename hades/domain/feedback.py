@@ -16,14 +16,9 @@ KINDS = ("passage", "path", "fact")
 _MARKS = {"p": "path", "f": "fact"}
 PAIRS_AT_MOST = 25
 """The most pairs of paths that one feedback may teach."""
-<<<<<<< HEAD
-_TARGET = re.compile(r"(?:(passage|path|fact)\s*:\s*)?([1-9]\d{0,3})")
-_CITED = re.compile(r"[\[［【(] ?(path |[FP])?(\d[\d ,;–-]{0,80})[\]］】)]", re.IGNORECASE)
-=======
-_TARGET = re.compile(r"[\[(]?(?:(passage|path|p|fact|f)[:\s]*)?([1-9]\d{0,3})[\])]?", re.IGNORECASE)
+_TARGET = re.compile(r"[\[(]?(?:(passage|path|p|fact|f)[: ]?)?([1-9]\d{0,3})[\])]?", re.IGNORECASE)
 """A passage, path or fact as it is named in a verdict: `path:1`, or as a recall shows it: `P1`."""
-_CITED = re.compile(r"[\[［【(]\s*(path\s+|[FP])?\s*(\d[\d\s,;–-]{0,80})[\]］】)]", re.IGNORECASE)
->>>>>>> t3
+_CITED = re.compile(r"[\[［【(] ?(path |[FP])?(\d[\d ,;–-]{0,80})[\]］】)]", re.IGNORECASE)
 """A citation in an answer: `[1]`, `[2, 3]`, `[F1]`, `(P2)`, `(path 2)`."""
 _NUMBERS = re.compile(r"(\d{1,4})(?:\s*[–-]\s*(\d{1,4}))?")
 
