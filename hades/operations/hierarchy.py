@@ -42,7 +42,8 @@ def organise(
     memory: Memory,
     *,
     if_due: Annotated[
-        bool, Param("Do nothing unless the space has changed much since.", "--if-due")
+        bool,
+        Param("Do nothing unless the space has changed much since the last time.", "--if-due"),
     ] = False,
     restore: Annotated[
         int | None,
@@ -57,11 +58,11 @@ def organise(
 ) -> Organisation:
     """Organise the passages of a space into clusters.
 
-    Clusters of level 1 have passages of similar meaning or with common names; clusters of level 2
-    have such clusters. Each has a label and a summary: words and central sentences of its texts,
-    or with a `model` its own sentences, as far as the texts support them. The hierarchy before
-    stays readable as of its time, and `restore` brings it back. The same passages and seed give
-    the same clusters.
+    A cluster of level 1 contains passages that are similar in meaning or share names; a cluster of
+    level 2 contains clusters of level 1. Each has a label and a summary, taken from words and
+    sentences of its texts. With a `model`, the model writes the summary, and sentences that the
+    texts do not support are dropped. The previous hierarchy stays readable as of its time, and
+    `restore` brings it back. The same passages and seed give the same clusters.
     """
     from hades.hierarchy import organise as organising
     from hades.hierarchy.clustering import load_libraries
@@ -138,8 +139,8 @@ def clusters(
 ) -> ClusterReport:
     """Show a cluster: label, summary, parts, neighbours, members.
 
-    `limit` limits the members. With `journal` they are those of all times, with the clusters that
-    they came from.
+    `limit` is the number of members shown. With `journal`, former members are listed too, each with
+    the cluster that it came from.
     """
     clean_number(limit, "limit", least=1)
     number = cluster_number(clean_name(cluster, "cluster"))
@@ -215,9 +216,9 @@ def _check_restore(memory: Memory, restore: int | None) -> None:
 
 
 def _indexes(memory: Memory, on_progress: Progress | None) -> Indexes:
-    with ExitStack() as moment:
-        with memory._finder.caught_up(moment, memory._space_id, on_progress) as indexes:
-            return indexes.snapshot()
+    finder, space = memory._finder, memory._space_id
+    with ExitStack() as moment, finder.caught_up(moment, space, on_progress) as indexes:
+        return indexes.snapshot()
 
 
 def _number(name: str) -> int:

@@ -291,7 +291,7 @@ def test_exports_and_backups_keep_it(organised: hades.Memory, path: Path, tmp_pa
 def test_the_commands_show_it(organised: hades.Memory, path: Path) -> None:
     organised.close()
     for line, part in (
-        (["organise"], "3 clusters in 2 groups of 21 chunks"),
+        (["organise"], "21 passages, 3 clusters of level 1, 2 of level 2"),
         (["hierarchy", "--history"], "until"),
         (["clusters", "c_9"], "members:"),
     ):

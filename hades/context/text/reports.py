@@ -120,12 +120,12 @@ def organisation_lines(done: Organisation) -> PlainText:
     if done.hierarchy is not None:
         yield TextLine(_hierarchy(done.hierarchy), style="head")
         if done.hierarchy.skipped:
-            lost = f"{done.hierarchy.skipped:,} chunks have an unusable vector"
-            yield TextLine(f"{lost}: run `hades reembed`", style="warning")
+            lost = f"{done.hierarchy.skipped:,} passages were left out: their vectors are damaged"
+            yield TextLine(f"{lost}; run `hades reembed`", style="warning")
     made = "would be made" if done.dry_run else "made" if done.made else "unchanged"
     yield TextLine(f"{made}{f': {flat(done.why)}' if done.why else ''}")
     if done.peak_mb:
-        yield TextLine(f"{done.seconds:g} s, {done.peak_mb:,} MB at most", style="quiet")
+        yield TextLine(f"{done.seconds:g} s, {done.peak_mb:,} MB of memory at most", style="quiet")
     yield from _usage(done.usage, dry_run=done.dry_run)
 
 
@@ -137,9 +137,10 @@ def hierarchy_lines(report: HierarchyReport) -> PlainText:
     else:
         yield TextLine(_hierarchy(report.current), style="head")
         if (drift := report.current.drift) is not None:
-            far = f", nearness {drift.nearness:g}" if drift.joined else ""
-            since = f"{drift.joined:,} joined{far}, {drift.gone:,} gone since"
-            yield TextLine(f"nearness {report.current.nearness:.3g}; {since}", style="quiet")
+            near = f"mean nearness to the centroid {report.current.nearness:.3g}"
+            near += f", of those that joined {drift.nearness:.3g}" if drift.joined else ""
+            since = f"since then {drift.joined:,} passages joined and {drift.gone:,} went"
+            yield TextLine(f"{since}; {near}", style="quiet")
             if drift.due:
                 yield TextLine(f"due: {flat(drift.due)}; run `hades organise`", style="warning")
     for group in (cluster for cluster in report.clusters if cluster.level == HIGH):
@@ -173,16 +174,17 @@ def cluster_lines(report: ClusterReport) -> PlainText:
 
 
 def _hierarchy(hierarchy: Hierarchy) -> str:
-    many = f"{hierarchy.clusters:,} clusters in {hierarchy.groups:,} groups"
+    sizes = f"{hierarchy.chunks:,} passages, {hierarchy.clusters:,} clusters of level 1, "
+    sizes += f"{hierarchy.groups:,} of level 2"
     back = f", restored from {hierarchy.restored_from}" if hierarchy.restored_from else ""
     name = f"hierarchy {hierarchy.id}: " if hierarchy.id else ""
-    made = f"{moment(hierarchy.made_at)}, seed {hierarchy.seed}, {hierarchy.by}{back}"
-    return f"{name}{many} of {hierarchy.chunks:,} chunks, {made}"
+    made = f"{moment(hierarchy.made_at)}, seed {hierarchy.seed}, summaries {hierarchy.by}{back}"
+    return f"{name}{sizes}; {made}"
 
 
 def _cluster_line(cluster: Cluster, indent: str = "") -> TextLine:
     label = flat(cluster.label) or "(label purged)"
-    return TextLine(f"{indent}{cluster.id}  {label}", (f"{cluster.size:,} chunks",))
+    return TextLine(f"{indent}{cluster.id}  {label}", (f"{cluster.size:,} passages",))
 
 
 @writes(list[Proposal])
