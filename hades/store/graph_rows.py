@@ -50,23 +50,6 @@ _HOMES = f"""
 SELECT m.entity, min(m.chunk) FROM mentions m JOIN entities e ON e.id = m.entity AND e.space = ?1
 JOIN presences p ON p.chunk = m.chunk WHERE {PRESENT} GROUP BY m.entity
 """
-_MEMBERSHIPS = f"""
-SELECT m.chunk, m.cluster, c.parent, m.near, (
-  SELECT b.cluster FROM memberships b WHERE b.chunk = m.chunk AND b.id < m.id
-  ORDER BY b.id DESC LIMIT 1)
-FROM memberships m JOIN clusters c ON c.id = m.cluster
-WHERE c.hierarchy = ?1 AND {believed("m", "?2")} ORDER BY m.id
-"""
-
-
-class MembershipRow(NamedTuple):
-    """A chunk in a cluster of level 1, that cluster's parent, and the cluster it was in before."""
-
-    chunk: int
-    cluster: int
-    parent: int | None
-    near: float
-    previous: int | None
 
 
 class GraphRows:
@@ -110,11 +93,6 @@ class GraphRows:
     def homes(self, space: int, as_of: AsOf) -> dict[int, int]:
         """Return the first chunk at a moment that mentions each entity."""
         return dict(self._database.rows(_HOMES, space, *self._database.moment(as_of)))
-
-    def memberships(self, hierarchy: int, as_of: AsOf) -> list[MembershipRow]:
-        """Return the memberships of a hierarchy at a known time."""
-        known = self._database.moment(as_of)[1]
-        return [MembershipRow(*row) for row in self._database.rows(_MEMBERSHIPS, hierarchy, known)]
 
     def first_chunks(self, space: int, as_of: AsOf) -> dict[int, int]:
         """Return the first chunk of each topic at a moment."""
