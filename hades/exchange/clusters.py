@@ -93,7 +93,9 @@ class Clusters:
 
     @cached_property
     def _homes(self) -> dict[int, int]:
-        return self._store.graph_rows.homes(self._space, self._as_of) if self.hierarchy else {}
+        if self.hierarchy is None:
+            return {}
+        return self._store.graph_rows.first_mentions(self._space, self._as_of, titles=False)
 
     def home_of(self, entity: int) -> int | None:
         """Return the first chunk that mentions an entity, or None."""

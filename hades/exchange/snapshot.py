@@ -130,7 +130,7 @@ class GraphSnapshot:
                         place=self.clusters.placement(number),
                     )
         yield from self._entities()
-        for node in self._others:
+        for node in self._other_ends:
             yield ExportedNode(self.id_of(node), node, node.kind)
         for cluster in self.clusters.clusters:
             node = Node("cluster", cluster.id)
@@ -307,7 +307,7 @@ class GraphSnapshot:
         return ExportedNode(
             *(self.id_of(node), node, row.kind),
             state=state,
-            out_degree=self._out_degrees[node],
+            out_degree=self._degrees[node],
             embedding=next(iter(vectors.values()), None),
             place=self.clusters.placement(first),
         )
@@ -327,7 +327,7 @@ class GraphSnapshot:
                 yield ExportedNode(
                     *(self.id_of(node), node, kind),
                     entity=entity,
-                    out_degree=self._out_degrees[node],
+                    out_degree=self._degrees[node],
                     embedding=vectors.get(number),
                     place=self.clusters.placement(self._place_of(number)),
                 )
@@ -364,35 +364,36 @@ class GraphSnapshot:
 
     @cached_property
     def _titled(self) -> dict[int, int]:
-        return self._store.graph_rows.titled(self._space, self._as_of)
+        return self._store.graph_rows.first_mentions(self._space, self._as_of, titles=True)
 
     @cached_property
     def _first_chunks(self) -> dict[int, int]:
         return self._store.graph_rows.first_chunks(self._space, self._as_of)
 
     @cached_property
-    def _ends(self) -> tuple[Counter[Node], dict[Node, None]]:
-        """The out-degree of each node, and the ends of edges that are no topic and no entity."""
+    def _ends(self) -> list[tuple[Node, Node, int]]:
+        """The ends of edges, merged entities replaced, each pair with its number of edges."""
         rows = self._store.graph_rows.ends(self._space, self._as_of)
         ends = {end for row in rows for end in row[:2]}
         meant = self._store.entities.meant(self._space, ends, self._as_of)
+        return [(meant[source], meant[target], count) for source, target, count in rows]
+
+    @cached_property
+    def _degrees(self) -> Counter[Node]:
+        """The number of edges that leave each node for another one."""
         degrees: Counter[Node] = Counter()
-        for source, target, count in rows:
-            if meant[source] != meant[target]:
-                degrees[meant[source]] += count
+        for source, target, count in self._ends:
+            if source != target:
+                degrees[source] += count
+        return degrees
+
+    @cached_property
+    def _other_ends(self) -> list[Node]:
+        """The ends of edges that are neither a topic nor an entity at the moment."""
         held = {name for names in self._names() for name in names}
         known = {"topic": held, "entity": self._entity_numbers, "chunk": held}
-        nodes = sorted(set(meant.values()), key=str)
-        others = {node: None for node in nodes if node.name not in known[node.kind]}
-        return degrees, others
-
-    @property
-    def _out_degrees(self) -> Counter[Node]:
-        return self._ends[0]
-
-    @property
-    def _others(self) -> Iterable[Node]:
-        return self._ends[1]
+        nodes = {node for *ends, _ in self._ends for node in ends}
+        return sorted((node for node in nodes if node.name not in known[node.kind]), key=str)
 
     # Vectors
 
@@ -467,10 +468,12 @@ def _times(state: State) -> Times:
     return state.valid_from, state.valid_to, state.recorded_at
 
 
-def _cosine(vectors: Mapping[int, Floats32], one: int | None, other: int | None) -> float | None:
-    if one is None or other is None or one not in vectors or other not in vectors:
+def _cosine(
+    vectors: Mapping[int, Floats32], source: int | None, target: int | None
+) -> float | None:
+    if source is None or target is None or source not in vectors or target not in vectors:
         return None
-    return round(float(np.dot(vectors[one], vectors[other])), DECIMALS)
+    return round(float(np.dot(vectors[source], vectors[target])), DECIMALS)
 
 
 def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
