@@ -167,7 +167,7 @@ def test_papers_are_entities_and_their_texts_are_apart(
         "id": "1706.03762",
         "title": "Attention Is All You Need",
         "authors": "Ashish Vaswani, Noam Shazeer",
-        "abstract": "The Transformer follows arXiv:1409.0473.",
+        "abstract": "It follows arXiv:1409.0473. Code: https://github.com/tensorflow/tensor2tensor",
         "categories": "cs.CL",
     }
     (tmp_path / "arxiv.jsonl").write_text(json.dumps(paper))
@@ -185,7 +185,9 @@ def test_papers_are_entities_and_their_texts_are_apart(
     (cites,) = [row for row in rows["relations"] if row["type"] == "cites"]
     assert cites["_from"] == raw["entity"]
     assert cites["provenance"]["doc"] == f"papers_raw/{raw['_key']}"
-    assert entity["deg_out"] == 4  # two authors, a category and a citation
+    assert entity["deg_out"] == 5  # two authors, a category, a citation and a repository
+    types = {row["name"]: row["type"] for row in rows["entities"]}
+    assert types["tensorflow/tensor2tensor"] == "repository"
 
 
 @pytest.mark.embedded("folders are exported where the file is")
@@ -194,11 +196,35 @@ def test_keys_of_arango_stay_the_same(notes: hades.Memory, tmp_path: Path) -> No
     notes.remember("a/first", "Zoe Gray knows Ann Lee.")
     notes.search("Zoe")
     notes.export(tmp_path / "after", "arango")
-    before, after = (
-        {row["name"]: row["_key"] for row in _collections(tmp_path / folder)["entities"]}
-        for folder in ("before", "after")
-    )
-    assert before.items() <= after.items()
+    before, after = (_collections(tmp_path / folder) for folder in ("before", "after"))
+    for collection in ("entities", "chunks", "relations", "mentions"):
+        assert _keys(before[collection]).items() <= _keys(after[collection]).items()
+    assert "mentions_c_1_0_" in str(_keys(before["mentions"]))
+
+
+def _keys(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """Map each key to the name of its node, or to the relation and the ends of its edge."""
+    return {
+        row["_key"]: row.get("name") or f"{row['_from']} {row['type']} {row['_to']}" for row in rows
+    }
+
+
+@pytest.mark.embedded("folders are exported where the file is")
+def test_weights_and_logged_questions_are_exported(notes: hades.Memory, tmp_path: Path) -> None:
+    notes.recall("Who works at Acme Labs?")
+    notes.weights_rollback(0)
+    notes.export(tmp_path / "now", "arango")
+    rows = _collections(tmp_path / "now")
+    (query,) = rows["query_logs"]
+    assert query["question"] == "Who works at Acme Labs?"
+    assert query["passages"]
+    assert [row["_key"] for row in rows["weight_config"]] == ["w_0", "w_1"]
+    assert rows["weight_config"][0]["parameters"]["prior cites"] > 0
+    assert rows["bridge_cache"] == []
+    notes.at(known="2024-01-01T00:00:30").export(tmp_path / "then", "arango")
+    rows = _collections(tmp_path / "then")
+    assert rows["query_logs"] == []
+    assert [row["_key"] for row in rows["weight_config"]] == ["w_0"]
 
 
 @pytest.mark.embedded("folders are exported where the file is")

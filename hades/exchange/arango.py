@@ -1,23 +1,30 @@
 """Files for ArangoDB: one JSON-lines file per collection, a script that loads them, and create.js.
 
 The collections are those of the HADES_KG graph (source document 002): papers_raw (texts, not
-traversed), entities (with papers and other topics), clusters, relations and cluster_edges, and
-collections that only a running system fills, which are written empty so that they exist. `chunks`
-and `mentions` are added, so that passages are part of the graph.
+traversed), entities (with papers and other topics), clusters, relations, cluster_edges, the journal
+of memberships, weight_config and query_logs. bridge_cache is written empty, because its content
+lives in the process that answers questions. `chunks` and `mentions` are added, so that passages are
+part of the graph.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TextIO
 
-from hades.domain.graph import Node
-from hades.domain.hierarchy import Cluster
+from hades.domain.graph import Edge, Node
+from hades.domain.hierarchy import Cluster, cluster_name
 from hades.domain.plain import plain
+from hades.domain.times import from_micros, from_micros_or_none
+from hades.domain.weights import SHIPPED
+from hades.exchange.clusters import DECIMALS
 from hades.exchange.snapshot import PAPER, ExportedEdge, ExportedNode, GraphSnapshot
+from hades.store.hierarchies import StoredMember
 
 DATABASE = "arxiv_repository"
 DOCUMENTS = (
@@ -33,6 +40,7 @@ DOCUMENTS = (
 EDGES = ("relations", "mentions", "cluster_edges")
 _COLLECTIONS = {"chunk": "chunks", "cluster": "clusters"}
 """The collections of nodes that are no entities."""
+_MARK_BYTES = 8
 
 
 def write(graph: GraphSnapshot, folder: Path) -> None:
@@ -47,10 +55,13 @@ def write(graph: GraphSnapshot, folder: Path) -> None:
         for name, row in _rows(graph):
             files[name].write(json.dumps(row, ensure_ascii=False) + "\n")
     (folder / "import.sh").write_text(_SCRIPT, encoding="utf-8")
-    (folder / "create.js").write_text(
-        _CREATE.replace("DIMENSIONS", str(graph.dimensions if graph.embeddings else 0)),
-        encoding="utf-8",
-    )
+    values = {
+        "DOCUMENTS": json.dumps(DOCUMENTS),
+        "EDGES": json.dumps(EDGES),
+        "DIMENSIONS": str(graph.dimensions if graph.embeddings else 0),
+    }
+    script = re.sub("|".join(values), lambda match: values[match[0]], _CREATE)
+    (folder / "create.js").write_text(script, encoding="utf-8")
 
 
 def _rows(graph: GraphSnapshot) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -65,24 +76,31 @@ def _rows(graph: GraphSnapshot) -> Iterator[tuple[str, dict[str, Any]]]:
             yield "clusters", _cluster(node.cluster, graph)
         elif not (node.state and keys.is_paper(node.node)):  # the paper is an entity of its title
             yield "entities", _entity(node, keys)
-    for number, exported in enumerate(graph.edges(), start=1):
-        kinds = exported.edge.source.kind, exported.edge.target.kind
-        of_cluster, name = "cluster" in kinds, "mentions" if kinds[0] == "chunk" else "relations"
-        row = _edge(exported, f"{'c' if of_cluster else name[0]}_{number}", keys)
+    for exported in graph.edges():
+        row = _edge(exported, keys)
         if row["_from"] != row["_to"]:
-            yield "cluster_edges" if of_cluster else name, row
-    for entry in graph.clusters.journal():
-        if entry["chunk"]:
-            entry["chunk"] = keys.id(Node("chunk", entry["chunk"]))
-        yield "cluster_membership_journal", entry
+            yield _edge_collection(exported), row
+    for member, chunk in graph.clusters.journal():
+        yield "cluster_membership_journal", _membership(member, chunk, keys)
+    yield "weight_config", {"_key": "w_0", "id": 0, "parameters": SHIPPED.parameters()}
+    for snapshot in graph.weight_snapshots():
+        yield "weight_config", {"_key": f"w_{snapshot.id}", **plain(snapshot)}
+    for query in graph.query_log():
+        yield "query_logs", {"_key": query.id, **plain(query)}
+
+
+def _edge_collection(exported: ExportedEdge) -> str:
+    kinds = exported.edge.source.kind, exported.edge.target.kind
+    if "cluster" in kinds:
+        return "cluster_edges"
+    return "mentions" if kinds[0] == "chunk" else "relations"
 
 
 class _Keys:
-    """The `_key` and `_id` of nodes. They stay the same from one export to the next."""
+    """The `_key` and `_id` of documents. They stay the same from one export to the next."""
 
     def __init__(self, graph: GraphSnapshot) -> None:
         self._graph = graph
-        self._others: dict[Node, str] = {}
 
     def is_paper(self, node: Node) -> bool:
         """Return whether a topic is a paper whose title is an entity: both are one document."""
@@ -94,36 +112,48 @@ class _Keys:
         if node.kind == "chunk":
             topic, _, ordinal = node.name.rpartition("#")
             row = self._graph.topics.get(topic.rpartition("@")[0])
-            return f"c_{row.id}_{ordinal}" if row else self._other(node)
+            return f"c_{row.id}_{ordinal}" if row else _hashed(node)
         if node.kind == "cluster":
             return node.name
         if self.is_paper(node):
             node = self._graph.subject_of(node.name) or node
         number = self._graph.number_of(node)
-        return self._other(node) if number is None else f"{node.kind[0]}_{number}"
+        return _hashed(node) if number is None else f"{node.kind[0]}_{number}"
+
+    def edge(self, edge: Edge) -> str:
+        """Return the key of an edge: its number, or for a derived one its relation and its ends."""
+        if edge.id:
+            return f"r_{edge.id}" if edge.id > 0 else f"s_{-edge.id}"
+        return f"{edge.relation}_{self.key(edge.source)}_{self.key(edge.target)}"
 
     def id(self, node: Node) -> str:
         """Return the id of a node, with its collection."""
         return f"{_COLLECTIONS.get(node.kind, 'entities')}/{self.key(node)}"
 
+    def raw_key(self, topic: str) -> str | None:
+        """Return the key of the raw record of a topic, or None."""
+        row = self._graph.topics.get(topic)
+        return f"t_{row.id}" if row else None
+
     def raw(self, topic: str) -> str | None:
         """Return the id of the raw record of a topic, or None."""
-        row = self._graph.topics.get(topic)
-        return f"papers_raw/t_{row.id}" if row else None
+        key = self.raw_key(topic)
+        return f"papers_raw/{key}" if key else None
 
-    def _other(self, node: Node) -> str:
-        return self._others.setdefault(node, f"x_{len(self._others) + 1}")
+
+def _hashed(node: Node) -> str:
+    """Return a key for a node that has no number in the store."""
+    return f"x_{blake2b(str(node).encode(), digest_size=_MARK_BYTES).hexdigest()}"
 
 
 def _raw(node: ExportedNode, keys: _Keys) -> dict[str, Any]:
     """Return the text and metadata of a topic."""
-    state = node.state
     return {
-        "_key": f"t_{node.number}",
+        "_key": keys.raw_key(node.node.name),
         "name": node.node.name,
         "entity": keys.id(node.node),
         "type": node.kind,
-        **plain(state),
+        **plain(node.state),
     }
 
 
@@ -174,13 +204,23 @@ def _entity(node: ExportedNode, keys: _Keys) -> dict[str, Any]:
     }
 
 
-def _edge(exported: ExportedEdge, key: str, keys: _Keys) -> dict[str, Any]:
+def _membership(row: StoredMember, chunk: str | None, keys: _Keys) -> dict[str, Any]:
+    return {
+        "_key": f"j_{row.id}",
+        "chunk": keys.id(Node("chunk", chunk)) if chunk else None,
+        "cluster_id": cluster_name(row.cluster),
+        "prev_cluster_id": row.previous and cluster_name(row.previous),
+        "sim": round(row.near, DECIMALS),
+        "joined": plain(from_micros(row.recorded_at)),
+        "left": plain(from_micros_or_none(row.retired_at)),
+    }
+
+
+def _edge(exported: ExportedEdge, keys: _Keys) -> dict[str, Any]:
     edge = exported.edge
-    if edge.id:
-        key = f"r_{edge.id}" if edge.id > 0 else f"s_{-edge.id}"
     source = edge.provenance
     return {
-        "_key": key,
+        "_key": keys.edge(edge),
         "_from": keys.id(edge.source),
         "_to": keys.id(edge.target),
         "type": edge.relation,
@@ -230,11 +270,10 @@ const db = require('@arangodb').db;
 const graphs = require('@arangodb/general-graph');
 const graphName = 'HADES_KG';
 
-for (const name of ['papers_raw', 'entities', 'chunks', 'clusters', 'bridge_cache',
-                    'weight_config', 'query_logs', 'cluster_membership_journal']) {
+for (const name of DOCUMENTS) {
   if (!db._collection(name)) db._createDocumentCollection(name);
 }
-for (const name of ['relations', 'mentions', 'cluster_edges']) {
+for (const name of EDGES) {
   if (!db._collection(name)) db._createEdgeCollection(name);
 }
 

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from hades.domain.hierarchy import Cluster, Hierarchy, are_distant, cluster_name
-from hades.domain.plain import plain
-from hades.domain.times import AsOf, from_micros, from_micros_or_none
+from hades.domain.times import AsOf
 from hades.graph.arrays import Floats32
-from hades.store.graph_rows import MembershipRow
+from hades.store.hierarchies import StoredMember
 from hades.store.store import Store
 
 _JOURNAL_PAGE = 5_000
-_DECIMALS = 4
+DECIMALS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +66,36 @@ class Clusters:
     @cached_property
     def centroids(self) -> dict[str, Floats32]:
         """The centroids by name of the cluster; one that lost its members to a purge has none."""
-        current = self.hierarchy
-        rows = self._store.hierarchies.centroids(current.id) if current else []
         return {
             cluster_name(number): np.frombuffer(vector, np.float32)
-            for number, _, _, vector in rows
+            for number, _, _, vector in self._rows
             if vector
         }
 
     @cached_property
-    def members(self) -> dict[int, MembershipRow]:
-        """The membership of each chunk."""
+    def _rows(self) -> list[tuple[int, int, int | None, bytes]]:
         current = self.hierarchy
-        rows = self._store.graph_rows.memberships(current.id, self._as_of) if current else []
-        return {row.chunk: row for row in rows}
+        return self._store.hierarchies.centroids(current.id) if current else []
+
+    @cached_property
+    def members(self) -> dict[int, StoredMember]:
+        """The membership of each chunk."""
+        return {
+            row.chunk: row
+            for rows in self._known_rows()
+            for row in rows
+            if row.retired_at is None and row.cluster in self._parents
+        }
+
+    @cached_property
+    def _parents(self) -> dict[int, int | None]:
+        return {number: parent for number, _, parent, _ in self._rows}
 
     @cached_property
     def _homes(self) -> dict[int, int]:
-        return self._store.graph_rows.homes(self._space, self._as_of) if self.hierarchy else {}
+        if self.hierarchy is None:
+            return {}
+        return self._store.graph_rows.first_mentions(self._space, self._as_of, titles=False)
 
     def home_of(self, entity: int) -> int | None:
         """Return the first chunk that mentions an entity, or None."""
@@ -96,7 +107,7 @@ class Clusters:
         if row is None:
             return NOWHERE
         previous = None if row.previous is None else cluster_name(row.previous)
-        return Placement(cluster_name(row.cluster), previous, row.parent)
+        return Placement(cluster_name(row.cluster), previous, self._parents[row.cluster])
 
     def is_bridge(self, chunk: int | None, other: int | None) -> bool:
         """Return whether two chunks are in distant clusters (see `are_distant`)."""
@@ -113,25 +124,27 @@ class Clusters:
                 ends = [self.centroids.get(end.id) for end in (cluster, other)]
                 sim = None
                 if ends[0] is not None and ends[1] is not None:
-                    sim = round(float(np.dot(ends[0], ends[1])), _DECIMALS)
+                    sim = round(float(np.dot(ends[0], ends[1])), DECIMALS)
                 yield cluster, other, sim
 
-    def journal(self) -> Iterator[dict[str, Any]]:
-        """Yield all memberships that were known by the moment, of earlier hierarchies too."""
-        valid, known = self._store.moment(self._as_of)
-        after, journal = 0, self._store.hierarchies.journal
-        while rows := journal(self._space, after, _JOURNAL_PAGE):
-            labels = self._store.chunks.labels({row.chunk for row in rows}, valid, known)
-            for row in rows:
-                if row.recorded_at <= known:
-                    left = row.retired_at if row.retired_at and row.retired_at <= known else None
-                    yield {
-                        "_key": f"j_{row.id}",
-                        "chunk": labels.get(row.chunk),
-                        "cluster_id": cluster_name(row.cluster),
-                        "prev_cluster_id": row.previous and cluster_name(row.previous),
-                        "sim": round(row.near, _DECIMALS),
-                        "joined": plain(from_micros(row.recorded_at)),
-                        "left": plain(from_micros_or_none(left)),
-                    }
+    def journal(self) -> Iterator[tuple[StoredMember, str | None]]:
+        """Yield all memberships known by the moment, of earlier hierarchies too.
+
+        Each comes with the citation of its chunk, or None if the chunk does not hold.
+        """
+        moment = self._store.moment(self._as_of)
+        for rows in self._known_rows():
+            labels = self._store.chunks.labels({row.chunk for row in rows}, *moment)
+            yield from ((row, labels.get(row.chunk)) for row in rows)
+
+    def _known_rows(self) -> Iterator[list[StoredMember]]:
+        """Yield pages of memberships as they were known: one that ended later has no end."""
+        known = self._store.moment(self._as_of)[1]
+        after = 0
+        while rows := self._store.hierarchies.journal(self._space, after, _JOURNAL_PAGE):
+            yield [
+                row._replace(retired_at=None) if row.retired_at and row.retired_at > known else row
+                for row in rows
+                if row.recorded_at <= known
+            ]
             after = rows[-1].id

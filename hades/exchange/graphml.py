@@ -9,8 +9,9 @@ from typing import Any, TextIO
 from hades.domain.plain import plain
 from hades.exchange.snapshot import ExportedEdge, ExportedNode, GraphSnapshot
 
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_NOT_XML = "\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff"
 """Characters XML 1.0 cannot hold; they become the replacement character."""
+_SPECIAL = re.compile(f"[&<>\"'{_NOT_XML}]")
 
 _KEYS = {
     "node": {
@@ -93,11 +94,15 @@ def _of_edge(exported: ExportedEdge) -> dict[str, Any]:
 
 def _data(domain: str, values: dict[str, Any]) -> str:
     return "".join(
-        f'<data key="{domain}_{name}">{_clean(str(value))}</data>'
+        f'<data key="{domain}_{name}">{_clean(value) if isinstance(value, str) else value}</data>'
         for name, value in values.items()
         if value is not None
     )
 
 
 def _clean(text: str) -> str:
-    return html.escape(_NOT_XML.sub("\ufffd", text))
+    return _SPECIAL.sub(_escaped, text)
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return html.escape(character[0]) if character[0].isprintable() else "\ufffd"

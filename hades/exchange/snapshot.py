@@ -17,15 +17,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from hades.domain.feedback import LoggedQuery, WeightSnapshot
 from hades.domain.graph import Edge, Entity, Node, NodeKind, row_of
 from hades.domain.hierarchy import MEMBER_OF, SIBLING, SUBTOPIC_OF, Cluster, cluster_name
 from hades.domain.times import AsOf, from_micros
 from hades.domain.topics import Chunk, State
-from hades.exchange.clusters import NOWHERE, Clusters, Placement
+from hades.exchange.clusters import DECIMALS, NOWHERE, Clusters, Placement
 from hades.exchange.mentions import CoOccurrence, CountedMention, counted_mentions
 from hades.graph.arrays import Floats32
 from hades.language.names import name_key
 from hades.language.words import starts_at, word_places
+from hades.store.database import NO_LIMIT
 from hades.store.edge_pages import FIRST, edge_place, edges_after
 from hades.store.graph_rows import SubjectRow
 from hades.store.records import EdgeFilter, TopicFilter
@@ -39,7 +41,6 @@ EDGES_PAGE = 5_000
 ENTITIES_PAGE = 50_000
 """A page of entities reads which names of the whole space mean the same, so it is a large one."""
 _MARK_BYTES = 4
-_DECIMALS = 4
 Item = TypeVar("Item")
 Times = tuple[datetime, datetime | None, datetime]
 """valid_from, valid_to and recorded_at."""
@@ -53,8 +54,6 @@ class ExportedNode:
     node: Node
     kind: str
     """The kind of an entity or a topic, or `chunk`."""
-    number: int = 0
-    """The number of the topic, chunk or entity in the store; 0 if it is not there any more."""
     state: State | None = None
     chunk: Chunk | None = None
     entity: Entity | None = None
@@ -125,13 +124,13 @@ class GraphSnapshot:
                     node = Node("chunk", chunk.id)
                     vector = vectors.get(NodeKind.CHUNK.node(number))
                     yield ExportedNode(
-                        *(self.id_of(node), node, "chunk", number),
+                        *(self.id_of(node), node, "chunk"),
                         chunk=chunk,
                         embedding=vector,
                         place=self.clusters.placement(number),
                     )
         yield from self._entities()
-        for node in self._others:
+        for node in self._other_ends:
             yield ExportedNode(self.id_of(node), node, node.kind)
         for cluster in self.clusters.clusters:
             node = Node("cluster", cluster.id)
@@ -217,7 +216,7 @@ class GraphSnapshot:
             yield _derived(times, source, PART_OF, Node("topic", chunk.topic))
             if row := self.clusters.members.get(number):
                 target = Node("cluster", cluster_name(row.cluster))
-                yield _derived(times, source, MEMBER_OF, target, sim=round(row.near, _DECIMALS))
+                yield _derived(times, source, MEMBER_OF, target, sim=round(row.near, DECIMALS))
             places = word_places(chunk.text) if number in of_chunk else []
             for mention in of_chunk.get(number, ()):
                 target = Node("entity", self._entity_names[mention.entity])
@@ -266,6 +265,21 @@ class GraphSnapshot:
             places = [self._place_of(ends[end]) for end in (edge.source, edge.target)]
             yield ExportedEdge(edge, sim, layer_bridge=self.clusters.is_bridge(*places))
 
+    # What was learned and asked
+
+    def weight_snapshots(self) -> list[WeightSnapshot]:
+        """Return the weight snapshots that were known at the moment, oldest first."""
+        learned = self._store.weights.find(self._space)
+        return [snapshot for snapshot in learned if self._is_known(snapshot.at)]
+
+    def query_log(self) -> list[LoggedQuery]:
+        """Return the logged questions up to the moment, newest first."""
+        logged = self._store.query_log.last(self._space, NO_LIMIT)
+        return [query for query in logged if self._is_known(query.at)]
+
+    def _is_known(self, at: datetime) -> bool:
+        return self._as_of.known is None or at <= self._as_of.known
+
     # Reading
 
     def _names(self) -> Iterator[list[str]]:
@@ -291,9 +305,9 @@ class GraphSnapshot:
         first = self._first_chunks.get(row.id)
         vectors = self._shown([] if first is None else [NodeKind.CHUNK.node(first)])
         return ExportedNode(
-            *(self.id_of(node), node, row.kind, row.id),
+            *(self.id_of(node), node, row.kind),
             state=state,
-            out_degree=self._out_degrees[node],
+            out_degree=self._degrees[node],
             embedding=next(iter(vectors.values()), None),
             place=self.clusters.placement(first),
         )
@@ -311,9 +325,9 @@ class GraphSnapshot:
                 node = Node("entity", entity.name)
                 kind = PAPER if entity.name in papers else entity.kind
                 yield ExportedNode(
-                    *(self.id_of(node), node, kind, entity.id),
+                    *(self.id_of(node), node, kind),
                     entity=entity,
-                    out_degree=self._out_degrees[node],
+                    out_degree=self._degrees[node],
                     embedding=vectors.get(number),
                     place=self.clusters.placement(self._place_of(number)),
                 )
@@ -350,35 +364,36 @@ class GraphSnapshot:
 
     @cached_property
     def _titled(self) -> dict[int, int]:
-        return self._store.graph_rows.titled(self._space, self._as_of)
+        return self._store.graph_rows.first_mentions(self._space, self._as_of, titles=True)
 
     @cached_property
     def _first_chunks(self) -> dict[int, int]:
         return self._store.graph_rows.first_chunks(self._space, self._as_of)
 
     @cached_property
-    def _ends(self) -> tuple[Counter[Node], dict[Node, None]]:
-        """The out-degree of each node, and the ends of edges that are no topic and no entity."""
+    def _ends(self) -> list[tuple[Node, Node, int]]:
+        """The ends of edges, merged entities replaced, each pair with its number of edges."""
         rows = self._store.graph_rows.ends(self._space, self._as_of)
         ends = {end for row in rows for end in row[:2]}
         meant = self._store.entities.meant(self._space, ends, self._as_of)
+        return [(meant[source], meant[target], count) for source, target, count in rows]
+
+    @cached_property
+    def _degrees(self) -> Counter[Node]:
+        """The number of edges that leave each node for another one."""
         degrees: Counter[Node] = Counter()
-        for source, target, count in rows:
-            if meant[source] != meant[target]:
-                degrees[meant[source]] += count
+        for source, target, count in self._ends:
+            if source != target:
+                degrees[source] += count
+        return degrees
+
+    @cached_property
+    def _other_ends(self) -> list[Node]:
+        """The ends of edges that are neither a topic nor an entity at the moment."""
         held = {name for names in self._names() for name in names}
         known = {"topic": held, "entity": self._entity_numbers, "chunk": held}
-        nodes = sorted(set(meant.values()), key=str)
-        others = {node: None for node in nodes if node.name not in known[node.kind]}
-        return degrees, others
-
-    @property
-    def _out_degrees(self) -> Counter[Node]:
-        return self._ends[0]
-
-    @property
-    def _others(self) -> Iterable[Node]:
-        return self._ends[1]
+        nodes = {node for *ends, _ in self._ends for node in ends}
+        return sorted((node for node in nodes if node.name not in known[node.kind]), key=str)
 
     # Vectors
 
@@ -429,7 +444,7 @@ class GraphSnapshot:
         if not self.embeddings:
             return {}
         return {
-            node: np.round(vector.astype(float), _DECIMALS).tolist()
+            node: np.round(vector.astype(float), DECIMALS).tolist()
             for node, vector in self._vectors(nodes).items()
         }
 
@@ -453,10 +468,12 @@ def _times(state: State) -> Times:
     return state.valid_from, state.valid_to, state.recorded_at
 
 
-def _cosine(vectors: Mapping[int, Floats32], one: int | None, other: int | None) -> float | None:
-    if one is None or other is None or one not in vectors or other not in vectors:
+def _cosine(
+    vectors: Mapping[int, Floats32], source: int | None, target: int | None
+) -> float | None:
+    if source is None or target is None or source not in vectors or target not in vectors:
         return None
-    return round(float(np.dot(vectors[one], vectors[other])), _DECIMALS)
+    return round(float(np.dot(vectors[source], vectors[target])), DECIMALS)
 
 
 def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -23,6 +23,7 @@ Place = tuple[int, int, str]
 FIRST: Place = (0, 0, "")
 
 _MARK_BYTES = 12
+_MORE = 50
 
 
 def edge_place(edge: Edge) -> Place:
@@ -46,7 +47,8 @@ def edges_after(
         found += _beyond(after, store.derived_edges.documents(space, wanted, as_of))
     last: int | None = max(after[1] - 1, 0)
     while last is not None and len(found) < limit:
-        part = replace(wanted, beyond=last, limit=limit)
+        # Reading starts at the last edge of the page before, so a few more are needed to fill one.
+        part = replace(wanted, beyond=last, limit=limit - len(found) + _MORE)
         derived, last = store.derived_edges.page(space, part, as_of)
         found += _beyond(after, derived)
     return found[:limit]

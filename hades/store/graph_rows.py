@@ -1,4 +1,4 @@
-"""Rows that a graph export reads: subjects of topics, mentions, titles and the ends of edges."""
+"""Rows that a graph export reads: topics, entities, mentions and the ends of edges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hades.store.identity import PRESENT
 
 
 class SubjectRow(NamedTuple):
-    """A topic with what its text is about: the entity of its name, or its title."""
+    """A topic, its title, and the entity that has its name."""
 
     id: int
     kind: str
@@ -38,35 +38,15 @@ SELECT source, target, count(*) FROM (
   JOIN presences p ON p.chunk = l.chunk WHERE {PRESENT}) AS ends
 GROUP BY source, target
 """
-_TITLED = f"""
-SELECT m.entity, min(m.chunk) FROM mentions m JOIN entities e ON e.id = m.entity AND e.space = ?1
-JOIN presences p ON p.chunk = m.chunk WHERE m.introduces IN (1, 3) AND {PRESENT} GROUP BY m.entity
-"""
 _FIRST_CHUNKS = f"""
 SELECT c.topic, min(c.id) FROM chunks c JOIN topics t ON t.id = c.topic AND t.space = ?1
 JOIN presences p ON p.chunk = c.id WHERE {PRESENT} GROUP BY c.topic
 """
-_HOMES = f"""
+_MENTIONED = f"""
 SELECT m.entity, min(m.chunk) FROM mentions m JOIN entities e ON e.id = m.entity AND e.space = ?1
-JOIN presences p ON p.chunk = m.chunk WHERE {PRESENT} GROUP BY m.entity
+JOIN presences p ON p.chunk = m.chunk WHERE {PRESENT} AND (m.introduces IN (1, 3) OR ?4 = 0)
+GROUP BY m.entity
 """
-_MEMBERSHIPS = f"""
-SELECT m.chunk, m.cluster, c.parent, m.near, (
-  SELECT b.cluster FROM memberships b WHERE b.chunk = m.chunk AND b.id < m.id
-  ORDER BY b.id DESC LIMIT 1)
-FROM memberships m JOIN clusters c ON c.id = m.cluster
-WHERE c.hierarchy = ?1 AND {believed("m", "?2")} ORDER BY m.id
-"""
-
-
-class MembershipRow(NamedTuple):
-    """A chunk in a cluster of level 1, that cluster's parent, and the cluster it was in before."""
-
-    chunk: int
-    cluster: int
-    parent: int | None
-    near: float
-    previous: int | None
 
 
 class GraphRows:
@@ -103,18 +83,13 @@ class GraphRows:
         )
         return [MentionRow(*row) for row in rows]
 
-    def titled(self, space: int, as_of: AsOf) -> dict[int, int]:
-        """Return the first chunk of each entity that is a title or a symbol at a moment."""
-        return dict(self._database.rows(_TITLED, space, *self._database.moment(as_of)))
+    def first_mentions(self, space: int, as_of: AsOf, *, titles: bool) -> dict[int, int]:
+        """Return the first chunk at a moment that mentions each entity.
 
-    def homes(self, space: int, as_of: AsOf) -> dict[int, int]:
-        """Return the first chunk at a moment that mentions each entity."""
-        return dict(self._database.rows(_HOMES, space, *self._database.moment(as_of)))
-
-    def memberships(self, hierarchy: int, as_of: AsOf) -> list[MembershipRow]:
-        """Return the memberships of a hierarchy at a known time."""
-        known = self._database.moment(as_of)[1]
-        return [MembershipRow(*row) for row in self._database.rows(_MEMBERSHIPS, hierarchy, known)]
+        With `titles`, only chunks count that have the entity as their title or symbol.
+        """
+        moment = self._database.moment(as_of)
+        return dict(self._database.rows(_MENTIONED, space, *moment, int(titles)))
 
     def first_chunks(self, space: int, as_of: AsOf) -> dict[int, int]:
         """Return the first chunk of each topic at a moment."""
