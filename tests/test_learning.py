@@ -11,6 +11,7 @@ from shell import Shell
 import hades
 from hades.domain.weights import SHIPPED, Weighting
 from hades.index import graph_cache
+from hades.store import query_log
 
 QUESTION = "Why was approach X rejected?"
 
@@ -307,6 +308,19 @@ def test_the_log_is_bounded_and_can_be_switched_off(
     with hades.open(path) as memory:
         assert memory.recall(QUESTION).id == ""
         assert len(memory.query_log()) == 3
+
+
+def test_of_many_waiting_entries_the_latest_are_kept(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(query_log, "WAITING_AT_MOST", 2)
+    monkeypatch.setattr(query_log, "WRITTEN_FROM_ENTRIES", 2)
+    with hades.open(path) as memory, hades.open(path) as other:
+        tell(memory)
+        with other.batch():  # nothing can be written while another process writes
+            other.remember("more", "Something else.")
+            ids = [memory.recall(QUESTION).id for _ in range(4)]
+        assert [query.id for query in memory.query_log()] == ids[:1:-1]
 
 
 def test_by_command(path: Path) -> None:

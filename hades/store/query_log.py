@@ -89,7 +89,7 @@ class QueryLog:
                     self._database.run(_TRIM, space, self.kept)
         except HadesError:
             with self._lock:
-                self._waiting.extendleft(reversed(taken))
+                self._waiting = deque([*taken, *self._waiting], maxlen=WAITING_AT_MOST)
 
     def forget(self) -> None:
         """Drop the waiting entries, because what they show was purged or replaced."""
