@@ -59,9 +59,9 @@ class Cluster:
     """Such as `c_42`; never used again for another cluster."""
     level: int
     label: str
-    """Its most telling words; empty after a text that they were taken from was purged."""
+    """Words that are frequent in it and rare elsewhere; empty after one of its texts was purged."""
     summary: str
-    """Central sentences of its texts, each with its citation; empty like the label."""
+    """Sentences about it, each with a citation; empty after one of its texts was purged."""
     size: int
     """The number of its chunks; of level 2, with those of its children."""
     parent: str | None = None
@@ -167,7 +167,7 @@ class Organisation:
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """A cluster in an answer, with its score and its most central passages."""
+    """A cluster in an answer, with its share of the passages or votes, and passages to cite."""
 
     cluster: Cluster
     score: float
