@@ -10,7 +10,6 @@ part of the graph.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from hashlib import blake2b
@@ -55,12 +54,7 @@ def write(graph: GraphSnapshot, folder: Path) -> None:
         for name, row in _rows(graph):
             files[name].write(json.dumps(row, ensure_ascii=False) + "\n")
     (folder / "import.sh").write_text(_SCRIPT, encoding="utf-8")
-    values = {
-        "DOCUMENTS": json.dumps(DOCUMENTS),
-        "EDGES": json.dumps(EDGES),
-        "DIMENSIONS": str(graph.dimensions if graph.embeddings else 0),
-    }
-    script = re.sub("|".join(values), lambda match: values[match[0]], _CREATE)
+    script = _CREATE.replace("DIMENSIONS", str(graph.dimensions if graph.embeddings else 0))
     (folder / "create.js").write_text(script, encoding="utf-8")
 
 
@@ -69,7 +63,7 @@ def _rows(graph: GraphSnapshot) -> Iterator[tuple[str, dict[str, Any]]]:
     keys = _Keys(graph)
     for node in graph.nodes():
         if node.state:
-            yield "papers_raw", _raw(node, keys)
+            yield "papers_raw", _raw(node, graph, keys)
         if node.chunk:
             yield "chunks", _chunk(node, keys)
         elif node.cluster:
@@ -130,15 +124,10 @@ class _Keys:
         """Return the id of a node, with its collection."""
         return f"{_COLLECTIONS.get(node.kind, 'entities')}/{self.key(node)}"
 
-    def raw_key(self, topic: str) -> str | None:
-        """Return the key of the raw record of a topic, or None."""
-        row = self._graph.topics.get(topic)
-        return f"t_{row.id}" if row else None
-
     def raw(self, topic: str) -> str | None:
         """Return the id of the raw record of a topic, or None."""
-        key = self.raw_key(topic)
-        return f"papers_raw/{key}" if key else None
+        row = self._graph.topics.get(topic)
+        return f"papers_raw/t_{row.id}" if row else None
 
 
 def _hashed(node: Node) -> str:
@@ -146,10 +135,10 @@ def _hashed(node: Node) -> str:
     return f"x_{blake2b(str(node).encode(), digest_size=_MARK_BYTES).hexdigest()}"
 
 
-def _raw(node: ExportedNode, keys: _Keys) -> dict[str, Any]:
+def _raw(node: ExportedNode, graph: GraphSnapshot, keys: _Keys) -> dict[str, Any]:
     """Return the text and metadata of a topic."""
     return {
-        "_key": keys.raw_key(node.node.name),
+        "_key": f"t_{graph.topics[node.node.name].id}",
         "name": node.node.name,
         "entity": keys.id(node.node),
         "type": node.kind,
@@ -270,10 +259,10 @@ const db = require('@arangodb').db;
 const graphs = require('@arangodb/general-graph');
 const graphName = 'HADES_KG';
 
-for (const name of DOCUMENTS) {
+for (const name of $DOCUMENTS) {
   if (!db._collection(name)) db._createDocumentCollection(name);
 }
-for (const name of EDGES) {
+for (const name of $EDGES) {
   if (!db._collection(name)) db._createEdgeCollection(name);
 }
 
@@ -323,4 +312,4 @@ if (dimension) {
     }
   }
 }
-"""
+""".replace("$DOCUMENTS", json.dumps(DOCUMENTS)).replace("$EDGES", json.dumps(EDGES))
