@@ -17,7 +17,7 @@ from hades.store.records import Progress
 
 GROUPS = {
     "review": "Approve or reject proposed changes.",
-    "weights": "Show, compare and bring back the weights that feedback taught.",
+    "weights": "Show, compare and restore the weights learned from feedback.",
     "core": "Edit core blocks: text that a model always sees.",
 }
 """The help of each group of commands."""
