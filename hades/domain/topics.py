@@ -53,7 +53,7 @@ class State:
     consolidated_from: tuple[str, ...] = ()
     """The states a summary was made of."""
     usefulness: float = 0.0
-    """What feedback says about it, from -1 (useless) to 1 (useful)."""
+    """The usefulness that feedback gave it, from -1 (useless) to 1 (useful)."""
 
     @property
     def id(self) -> str:

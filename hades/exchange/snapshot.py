@@ -265,7 +265,7 @@ class GraphSnapshot:
             places = [self._place_of(ends[end]) for end in (edge.source, edge.target)]
             yield ExportedEdge(edge, sim, layer_bridge=self.clusters.is_bridge(*places))
 
-    # What was learned and asked
+    # Weights and logged questions
 
     def weight_snapshots(self) -> list[WeightSnapshot]:
         """Return the weight snapshots that were known at the moment, oldest first."""

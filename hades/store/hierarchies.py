@@ -215,7 +215,7 @@ class Hierarchies:
             due = "a text that clusters were labelled from was purged"
         return Drift(joined, gone, round(near, 4), due)
 
-    # What a hierarchy is made of
+    # Clusters and memberships
 
     def shared_names(self, space: int, least: int, most: int) -> Iterator[list[tuple[int, int]]]:
         """Yield batches of (entity, chunk) for names that `least` to `most` chunks mention."""
