@@ -1,0 +1,17 @@
+"""Agents on LangGraph (extra `agents`): query, memory and planning agents, and a checkpointer.
+
+Without a model every decision is a rule. With a model a decision is a JSON object that is checked;
+if it cannot be used, the rule decides. LangGraph is imported only when an agent is made.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+from hades.errors import Unavailable
+
+
+def require_langgraph() -> None:
+    """Raise Unavailable, naming the extra to install, if LangGraph is missing."""
+    if importlib.util.find_spec("langgraph") is None:
+        raise Unavailable("Agents need the extra `agents`: pip install 'hades-memory[agents]'.")

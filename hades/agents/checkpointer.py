@@ -1,0 +1,348 @@
+"""Checkpoints of LangGraph in a memory, in a space of their own.
+
+A checkpoint is a topic `c/THREAD/NAMESPACE/ID`, and the writes of one task that belong to it are a
+topic `w/THREAD/NAMESPACE/ID/TASK`. The data is compressed in the metadata of a state without
+content, so nothing of it is cut, embedded or found by a question; a large checkpoint continues in
+topics `p/…`. Deleting a thread purges its topics, which rewrites the file and drops the indexes of
+the memory: give the checkpointer a file of its own if threads are deleted often.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar, cast
+from urllib.parse import quote, unquote
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    SerializerProtocol,
+    get_checkpoint_id,
+    get_checkpoint_metadata,
+    writes_sort_key,
+)
+
+from hades.domain.rules import METADATA_BYTES_AT_MOST
+from hades.errors import Conflict, InvalidInput, NotFound
+from hades.memory import Memory
+
+SPACE = "checkpoints"
+ROOT_NAMESPACE = "+"
+"""Stands for the empty namespace in a topic's name: quoting gives no name a plus."""
+PART_CHARACTERS = METADATA_BYTES_AT_MOST - 1_000
+_DELTA_COUNTERS = "counters_since_delta_snapshot"
+
+Result = TypeVar("Result")
+
+
+class HadesCheckpointer(BaseCheckpointSaver[int]):
+    """A checkpointer for any graph of LangGraph; the checkpoints are in a space of a memory."""
+
+    def __init__(
+        self, memory: Memory, *, space: str = SPACE, serde: SerializerProtocol | None = None
+    ) -> None:
+        super().__init__(serde=serde)
+        with suppress(Conflict):
+            if space not in {known.name for known in memory.spaces()}:
+                memory.create_space(space)
+        self._memory = memory.in_space(space)
+
+    # Reading
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return the checkpoint that a config names, or the latest of its thread and namespace."""
+        thread, namespace = _thread(config), _namespace(config) or ""
+        wanted = get_checkpoint_id(config)
+        if wanted is None:
+            ids = self._ids(thread, namespace)
+            wanted = ids[-1][2] if ids else None
+        return None if wanted is None else self._tuple(thread, namespace, wanted)
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Yield checkpoints, latest first: of a thread, or of all of them."""
+        thread = None if config is None else _thread(config)
+        only = None if config is None else get_checkpoint_id(config)
+        end = None if before is None else get_checkpoint_id(before)
+        left = limit
+        for name, namespace, id_ in reversed(self._ids(thread, config and _namespace(config))):
+            if left is not None and left <= 0:
+                return
+            if (only and id_ != only) or (end and id_ >= end):
+                continue
+            found = self._tuple(name, namespace, id_)
+            if found is None:  # deleted meanwhile
+                continue
+            metadata = cast("dict[str, Any]", found.metadata)
+            if all(metadata.get(key) == value for key, value in (filter or {}).items()):
+                yield found
+                left = None if left is None else left - 1
+
+    # Writing
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Store a checkpoint whole; `new_versions` is not needed for that."""
+        thread, namespace = _thread(config), _namespace(config) or ""
+        parent = get_checkpoint_id(config)
+        data = checkpoint, get_checkpoint_metadata(config, metadata), parent
+        self._write(_topic("c", thread, namespace, checkpoint["id"]), data)
+        return _config(thread, namespace, checkpoint["id"])
+
+    def put_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Store the writes of a task. Those stored before stay, except errors and interrupts."""
+        id_ = get_checkpoint_id(config)
+        if id_ is None:
+            raise InvalidInput("Writes belong to a checkpoint: the config needs a checkpoint_id.")
+        topic = _topic("w", _thread(config), _namespace(config) or "", id_, task_id)
+        rows: dict[int, Any] = dict(self._read(topic) or {})
+        for at, (channel, value) in enumerate(writes):
+            number = WRITES_IDX_MAP.get(channel, at)
+            if number < 0 or number not in rows:
+                rows[number] = (task_path, task_id, channel, value)
+        self._write(topic, rows)
+
+    # Deleting and copying
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Erase all checkpoints and writes of a thread."""
+        self._purge(self._topics(thread_id))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Erase all checkpoints and writes of some runs, in all threads."""
+        runs = set(run_ids)
+        self._erase(one for one in self.list(None) if one.metadata.get("run_id") in runs)
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Erase all checkpoints of threads (`delete`), or all but the latest (`keep_latest`).
+
+        Checkpoints that a delta channel of the latest one builds on are kept, too.
+        """
+        if strategy not in ("keep_latest", "delete"):
+            raise InvalidInput(f"There is no strategy {strategy!r}: keep_latest, delete.")
+        for thread in thread_ids:
+            if strategy == "delete":
+                self.delete_thread(thread)
+                continue
+            known = list(self.list({"configurable": {"thread_id": thread}}))
+            kept = {id_ for one in _latest(known) for id_ in self._chain(one)}
+            self._erase(one for one in known if _id(one) not in kept)
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Copy all checkpoints and writes of a thread to another."""
+        source, target = (f"/{quote(one, safe='')}/" for one in (source_thread_id, target_thread_id))
+        with self._memory.batch():
+            for topic in self._topics(source_thread_id):
+                metadata = self._memory.get(topic).metadata
+                self._memory.remember(
+                    topic.replace(source, target, 1), "", metadata=metadata, kind="document"
+                )
+
+    # The same without blocking the event loop
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Like `get_tuple`, in a thread."""
+        return await asyncio.to_thread(self.get_tuple, config)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """Like `list`; each checkpoint is read in a thread."""
+        rows = self.list(config, filter=filter, before=before, limit=limit)
+        while (found := await asyncio.to_thread(next, rows, None)) is not None:
+            yield found
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Like `put`, in a thread."""
+        return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Like `put_writes`, in a thread."""
+        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Like `delete_thread`, in a thread."""
+        await asyncio.to_thread(self.delete_thread, thread_id)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Like `delete_for_runs`, in a thread."""
+        await asyncio.to_thread(self.delete_for_runs, run_ids)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Like `prune`, in a thread."""
+        await asyncio.to_thread(self.prune, thread_ids, strategy=strategy)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Like `copy_thread`, in a thread."""
+        await asyncio.to_thread(self.copy_thread, source_thread_id, target_thread_id)
+
+    # Topics
+
+    def _ids(self, thread: str | None, namespace: str | None) -> list_[tuple[str, str, str]]:
+        """Return thread, namespace and id of checkpoints, oldest first: ids grow with time."""
+        of = "*" if namespace is None else _quoted(namespace)
+        pattern = f"c/{'*' if thread is None else quote(thread, safe='')}/{of}/*"
+        rows = (topic.name.split("/")[1:] for topic in self._memory.topics(pattern))
+        known = [(unquote(row[0]), _unquoted(row[1]), unquote(row[2])) for row in rows]
+        return sorted(known, key=lambda row: row[2])
+
+    def _tuple(self, thread: str, namespace: str, id_: str) -> CheckpointTuple | None:
+        data = self._read(_topic("c", thread, namespace, id_))
+        if data is None:
+            return None
+        checkpoint, metadata, parent = data
+        return CheckpointTuple(
+            config=_config(thread, namespace, id_),
+            checkpoint=checkpoint,
+            metadata=metadata,
+            parent_config=None if parent is None else _config(thread, namespace, parent),
+            pending_writes=self._pending(thread, namespace, id_),
+        )
+
+    def _pending(self, thread: str, namespace: str, id_: str) -> list_[tuple[str, str, Any]]:
+        rows = []
+        for topic in self._memory.topics(_topic("w", thread, namespace, id_, "") + "*"):
+            for number, (path, task, channel, value) in (self._read(topic.name) or {}).items():
+                rows.append((writes_sort_key(path, task, number), (task, channel, value)))
+        return [write for _, write in sorted(rows, key=lambda row: row[0])]
+
+    def _chain(self, latest: CheckpointTuple) -> Iterator[str]:
+        """Yield the id of a checkpoint, and of those before it that its delta channels need."""
+        channels = set(latest.metadata.get(_DELTA_COUNTERS) or ())
+        current: CheckpointTuple | None = latest
+        while current is not None:
+            yield _id(current)
+            channels -= current.checkpoint["channel_values"].keys()
+            parent = current.parent_config if channels else None
+            current = None if parent is None else self.get_tuple(parent)
+
+    def _topics(self, thread: str) -> list_[str]:
+        """Return all topics of a thread."""
+        name = quote(thread, safe="")
+        patterns = (f"[cw]/{name}/*", f"p/[cw]/{name}/*")
+        return [topic.name for pattern in patterns for topic in self._memory.topics(pattern)]
+
+    def _erase(self, checkpoints: Iterable[CheckpointTuple]) -> None:
+        topics: list_[str] = []
+        for one in checkpoints:
+            of = _thread(one.config), _namespace(one.config) or "", _id(one)
+            own, writes = _topic("c", *of), _topic("w", *of, "") + "*"
+            for pattern in (own, writes, f"p/{own}/*", f"p/{writes}"):
+                topics += [topic.name for topic in self._memory.topics(pattern)]
+        self._purge(topics)
+
+    def _purge(self, topics: Sequence[str]) -> None:
+        if topics:
+            with self._memory.batch():
+                for topic in topics:
+                    self._memory.purge(topic)
+
+    # Data
+
+    def _write(self, topic: str, data: Any) -> None:
+        kind, body = self.serde.dumps_typed(data)
+        text = base64.b85encode(zlib.compress(body)).decode()
+        parts = [text[at : at + PART_CHARACTERS] for at in range(0, len(text), PART_CHARACTERS)]
+        with self._memory.batch():
+            for number, part in enumerate(parts):
+                name = topic if number == 0 else f"p/{topic}/{number:06}"
+                metadata = {"type": kind, "parts": len(parts), "data": part}
+                self._memory.remember(name, "", metadata=metadata, kind="document")
+
+    def _read(self, topic: str) -> Any:
+        """Return the data of a topic, or None if there is none."""
+        try:
+            first = self._memory.get(topic).metadata
+            names = (f"p/{topic}/{number:06}" for number in range(1, first["parts"]))
+            parts = [first, *(self._memory.get(name).metadata for name in names)]
+        except NotFound:
+            return None
+        body = base64.b85decode("".join(part["data"] for part in parts))
+        return self.serde.loads_typed((first["type"], zlib.decompress(body)))
+
+
+list_ = list  # the class has a method of that name
+
+
+def _topic(kind: str, thread: str, namespace: str, *rest: str) -> str:
+    names = (quote(name, safe="") for name in rest)
+    return "/".join([kind, quote(thread, safe=""), _quoted(namespace), *names])
+
+
+def _quoted(namespace: str) -> str:
+    return quote(namespace, safe="") or ROOT_NAMESPACE
+
+
+def _unquoted(name: str) -> str:
+    return "" if name == ROOT_NAMESPACE else unquote(name)
+
+
+def _config(thread: str, namespace: str, id_: str) -> RunnableConfig:
+    names = {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": id_}
+    return {"configurable": names}
+
+
+def _thread(config: RunnableConfig) -> str:
+    thread = config.get("configurable", {}).get("thread_id")
+    if not thread:
+        raise InvalidInput("A checkpointer needs a thread: configurable.thread_id in the config.")
+    return str(thread)
+
+
+def _namespace(config: RunnableConfig) -> str | None:
+    return cast("str | None", config["configurable"].get("checkpoint_ns"))
+
+
+def _id(checkpoint: CheckpointTuple) -> str:
+    return str(checkpoint.config["configurable"]["checkpoint_id"])
+
+
+def _latest(checkpoints: Sequence[CheckpointTuple]) -> Iterable[CheckpointTuple]:
+    """Return the first checkpoint of each namespace; they come latest first."""
+    first: dict[str | None, CheckpointTuple] = {}
+    for one in checkpoints:
+        first.setdefault(_namespace(one.config), one)
+    return first.values()
