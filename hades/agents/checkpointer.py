@@ -156,7 +156,9 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and writes of a thread to another."""
-        source, target = (f"/{quote(one, safe='')}/" for one in (source_thread_id, target_thread_id))
+        source, target = (
+            f"/{quote(one, safe='')}/" for one in (source_thread_id, target_thread_id)
+        )
         with self._memory.batch():
             for topic in self._topics(source_thread_id):
                 metadata = self._memory.get(topic).metadata

@@ -156,7 +156,6 @@ def ask(
     says why. `keep_unsupported` and `dry_run` need a model. See `docs/models.md`.
     """
     from hades.models.chat import open_chat_model
-    from hades.recall.answer.ask import answer
     from hades.recall.answer.ask_model import answer_by_model, room_for
 
     if model is None and (dry_run or keep_unsupported):
@@ -167,15 +166,22 @@ def ask(
     recalled = find(budget=budget)
     if chat is not None and recalled.tokens > room_for(chat):
         recalled = find(budget=max(room_for(chat), 50))
+    quoted = extracted(view, recalled)
+    if chat is None:
+        return quoted
+    return answer_by_model(quoted, chat, keep=keep_unsupported, dry_run=dry_run)
+
+
+def extracted(view: View, recalled: Recall) -> Answer:
+    """Return the sentences of a recall that answer its question."""
+    from hades.recall.answer.ask import answer
+
     no_encoder = any(
         diagnostic.reason is Reason.ENCODER_FAILED
         or (diagnostic.reason is Reason.TIMEOUT and diagnostic.stage == "seeds")
         for diagnostic in recalled.reasons
     )
-    extracted = answer(recalled, None if no_encoder else view._finder.encoder)
-    if chat is None:
-        return extracted
-    return answer_by_model(extracted, chat, keep=keep_unsupported, dry_run=dry_run)
+    return answer(recalled, None if no_encoder else view._finder.encoder)
 
 
 @operation("POST", "/rank", asks=True)

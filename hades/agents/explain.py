@@ -1,0 +1,106 @@
+"""The answer of an agent in the form of source document 003: what holds, why, and what held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from hades.agents.results import AgentAnswer, AgentEdge
+from hades.domain.answer import Answer, Recall
+from hades.domain.graph import Edge
+from hades.domain.statement import window_words
+from hades.errors import NotFound
+
+if TYPE_CHECKING:
+    from hades.memory import View
+
+TOPICS_EXPLAINED = 3
+EDGES_READ, EDGES_SHOWN = 100, 10
+VERSIONS_SHOWN = 3
+TEXT_CHARACTERS = 300
+
+
+def explained(view: View, recall: Recall, model: str | None) -> tuple[AgentAnswer, str, int]:
+    """Return the answer from a recall, who worded it, and the tokens that a model took."""
+    answer = _answered(view, recall, model)
+    topics = _topics(answer)
+    told = {edge.id: edge for topic in topics for edge in _edges(view, topic)}
+    told |= {fact.edge.id: fact.edge for fact in recall.facts if fact.edge.id > 0}
+    holds = [edge for edge in told.values() if edge.valid_to is None]
+    ended = [edge for edge in told.values() if edge.valid_to is not None]
+    missing = answer.unsaid[0] if answer.unsaid else ""
+    summary = recall.passages[0].chunk.topic if recall.level and recall.passages else ""
+    used = answer.usage
+    result = AgentAnswer(
+        question=recall.question,
+        current_answer=str(answer),
+        reasoning=_sentences(_reason(edge) for edge in holds[:EDGES_SHOWN]),
+        historical_context=_sentences(
+            [*_earlier(view, topics), *(_past(edge) for edge in ended[:EDGES_SHOWN])]
+        ),
+        edges=tuple(AgentEdge.of(edge, active=True) for edge in holds[:EDGES_SHOWN]),
+        obsolete_edges=tuple(AgentEdge.of(edge, active=False) for edge in ended[:EDGES_SHOWN]),
+        needs_drill_down=bool(summary or missing),
+        drill_down_target=summary or missing,
+        answer=answer,
+    )
+    by = used.model if answer.kind == "model" and used else "rules"
+    return result, by, used.prompt_tokens + used.completion_tokens if used else recall.tokens
+
+
+def _answered(view: View, recall: Recall, model: str | None) -> Answer:
+    from hades.client.client import RemoteView
+    from hades.models.chat import open_chat_model
+    from hades.operations.questions import extracted
+    from hades.recall.answer.ask import answer
+    from hades.recall.answer.ask_model import answer_by_model
+
+    # The encoder of a server is out of reach: there, only words are compared.
+    quoted = answer(recall) if isinstance(view, RemoteView) else extracted(view, recall)
+    return quoted if model is None else answer_by_model(quoted, open_chat_model(model))
+
+
+def _topics(answer: Answer) -> list[str]:
+    """Return the topics that the answer cites, else those of the best passages."""
+    passages = answer.recall.passages
+    cited = [
+        passages[sentence.citation - 1].chunk.topic
+        for sentence in answer.sentences
+        if sentence.kind == "passage" and 0 < sentence.citation <= len(passages)
+    ]
+    return list(dict.fromkeys(cited or [hit.chunk.topic for hit in passages]))[:TOPICS_EXPLAINED]
+
+
+def _edges(view: View, topic: str) -> list[Edge]:
+    """Return the told edges of a topic, also those that ended."""
+    with suppress(NotFound):
+        return [edge for edge in view.edges(topic, all=True, limit=EDGES_READ) if edge.id > 0]
+    return []
+
+
+def _earlier(view: View, topics: Iterable[str]) -> list[str]:
+    """Return the last earlier versions of notes in words."""
+    lines = []
+    for topic in topics:
+        with suppress(NotFound):
+            version = view.get(topic).version
+            after = max(0, version - 1 - VERSIONS_SHOWN)
+            for state in view.history(topic, after=after, limit=VERSIONS_SHOWN):
+                if state.version < version and state.content and state.valid_to is not None:
+                    text = " ".join(state.content[:TEXT_CHARACTERS].split())
+                    lines.append(f"{state.id}, {window_words(state.valid_from, state.valid_to)}: {text}")
+    return lines
+
+
+def _reason(edge: Edge) -> str:
+    return f"{edge}" + (f": {edge.evidence}" if edge.evidence else "")
+
+
+def _past(edge: Edge) -> str:
+    until = "" if edge.valid_to is None else f" until {edge.valid_to:%Y-%m-%d}"
+    return f"{edge} held{until}" + (f": {edge.evidence}" if edge.evidence else "")
+
+
+def _sentences(lines: Iterable[str]) -> str:
+    return "\n".join(line if line.endswith((".", "!", "?")) else f"{line}." for line in lines)

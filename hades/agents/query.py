@@ -1,0 +1,253 @@
+"""The query agent: intent, plan, recall, enough? — drill down or ask again — answer.
+
+It asks the memory at most three times, inside the budget of one plan. Its state is plain JSON, so
+that any checkpointer of LangGraph can store it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypedDict
+from uuid import uuid4
+
+from hades.agents import require_langgraph
+from hades.agents.decisions import NEXT, Decider, NextQuestion
+from hades.agents.explain import explained
+from hades.agents.passes import PassBudget, merged, reads_of
+from hades.agents.results import AgentAnswer, TranscriptStep
+from hades.agents.rules import FollowUp, follow_ups
+from hades.domain.answer import Recall
+from hades.domain.plain import plain
+from hades.domain.rebuild import rebuild
+from hades.domain.rules import clean_content, clean_number
+from hades.errors import InvalidInput
+from hades.language.english.intent import choose_mode, read_intent
+from hades.language.english.terms import said
+from hades.recall.engine import QUESTION_CHARACTERS_AT_MOST
+from hades.recall.plan import default_plan, make_plan, sized
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
+    from hades.memory import View
+
+PASSES_AT_MOST = 3
+
+
+class QueryState(TypedDict, total=False):
+    """The state of the graph, in plain JSON."""
+
+    question: str
+    left: dict[str, Any]
+    """The budget that is left."""
+    plan: dict[str, Any]
+    asks: list[dict[str, Any]]
+    """The questions to ask next."""
+    asked: list[str]
+    passes: list[dict[str, Any]]
+    """The recalls so far."""
+    needs_drill_down: bool
+    transcript: list[dict[str, Any]]
+    result: dict[str, Any]
+
+
+class QueryAgent:
+    """Answers questions over a memory in up to three passes; `graph` is the graph of LangGraph.
+
+    `plan` and `budget` (in tokens) are those of `recall`, for all passes together. Without a
+    `model`, rules decide. With a `checkpointer`, each question may belong to a `thread`.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        *,
+        model: str | None = None,
+        plan: Mapping[str, Any] | None = None,
+        budget: int | None = None,
+        passes: int = PASSES_AT_MOST,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+    ) -> None:
+        require_langgraph()
+        from langgraph.graph import END, START, StateGraph
+
+        clean_number(budget, "budget", least=50)
+        if not 1 <= passes <= PASSES_AT_MOST:
+            raise InvalidInput(f"An agent takes 1 to {PASSES_AT_MOST} passes, not {passes}.")
+        self.view, self._model, self._decider = view, model, Decider(model)
+        self._plan, self._budget, self._passes = dict(plan or {}), budget, passes
+        self._checkpointer = checkpointer
+        nodes: dict[str, Callable[[QueryState], dict[str, Any]]] = {
+            "plan": self._make_plan,
+            "recall": self._recall,
+            "drill": self._recall,
+            "judge": self._judge,
+            "answer": self._answer,
+        }
+        building = StateGraph(QueryState)
+        for name, node in nodes.items():
+            building.add_node(name, node)  # type: ignore[call-overload]
+        building.add_edge(START, "plan")
+        building.add_edge("plan", "recall")
+        building.add_edge("recall", "judge")
+        building.add_edge("drill", "judge")
+        building.add_conditional_edges("judge", _next_node, ["recall", "drill", "answer"])
+        building.add_edge("answer", END)
+        self.graph = building.compile(checkpointer=checkpointer)
+
+    def ask(self, question: str, *, thread: str | None = None) -> AgentAnswer:
+        """Answer a question."""
+        for event in self.stream(question, thread=thread):
+            if isinstance(event, AgentAnswer):
+                return event
+        raise AssertionError("the graph ends with an answer")
+
+    def stream(
+        self, question: str, *, thread: str | None = None
+    ) -> Iterator[TranscriptStep | AgentAnswer]:
+        """Answer a question; yield each step when it is done, and the answer last."""
+        begun = {"question": clean_question(question)}
+        updates = self.graph.stream(begun, self._config(thread), stream_mode="updates")  # type: ignore[call-overload]
+        for update in updates:
+            for change in update.values():
+                yield rebuild(TranscriptStep, change["transcript"][-1])
+                if "result" in change:
+                    yield rebuild(AgentAnswer, change["result"])
+
+    def _config(self, thread: str | None) -> dict[str, Any]:
+        if thread is not None and self._checkpointer is None:
+            raise InvalidInput("A thread needs a checkpointer: QueryAgent(…, checkpointer=…).")
+        return {"configurable": {"thread_id": thread or str(uuid4())}}
+
+    # Nodes
+
+    def _make_plan(self, state: QueryState) -> dict[str, Any]:
+        started = time.perf_counter()
+        question = state["question"]
+        intent, evidence = read_intent(question)
+        base = default_plan(intent, choose_mode(question))
+        wanted = self._plan or ({} if self._budget is None else sized(base, self._budget))
+        whole, _ = make_plan(base, wanted)
+        tokens = self._budget or whole.budget.tokens
+        left = PassBudget(whole.budget.latency_ms, whole.budget.docs_max, tokens)
+        limits = f"{left.latency_ms} ms, {left.reads} reads, {left.tokens} tokens"
+        detail = f"{intent.value} ({evidence}); {self._passes} passes in {limits}"
+        return {
+            "left": asdict(left),
+            "plan": wanted,
+            "asks": [asdict(FollowUp(question, "the question"))],
+            "asked": [],
+            "passes": [],
+            "needs_drill_down": False,
+            "transcript": [plain(TranscriptStep("plan", detail, _ms(started)))],
+        }
+
+    def _recall(self, state: QueryState) -> dict[str, Any]:
+        started = time.perf_counter()
+        ask, *later = (FollowUp(**ask) for ask in state["asks"])
+        left = PassBudget(**state["left"])
+        plan = left.plan(state["plan"])
+        if ask.level is not None:
+            plan["level"] = ask.level
+        recall = self.view.recall(ask.question, plan=plan)
+        step = TranscriptStep(
+            "recall" if ask.level is None else "drill",
+            f"“{ask.question}”: {len(recall.passages)} passages, since {ask.why}",
+            _ms(started),
+            reads_of(recall),
+            recall.tokens,
+        )
+        return {
+            "left": asdict(left.after(recall)),
+            "asks": [asdict(ask) for ask in later],
+            "asked": [*state["asked"], ask.question],
+            "passes": [*state["passes"], plain(recall)],
+            "transcript": [*state["transcript"], plain(step)],
+        }
+
+    def _judge(self, state: QueryState) -> dict[str, Any]:
+        started = time.perf_counter()
+        recalls = [rebuild(Recall, recall) for recall in state["passes"]]
+        if len(recalls) >= self._passes or PassBudget(**state["left"]).is_spent:
+            step = TranscriptStep("judge", "the passes or the budget are used up", _ms(started))
+            return {"asks": [], "transcript": [*state["transcript"], plain(step)]}
+        asks, drill, step = self._decided(state, recalls)
+        known = {said(question) for question in state["asked"]}
+        asks = [ask for ask in asks if ask.level is not None or said(ask.question) not in known]
+        return {
+            "asks": [asdict(ask) for ask in asks[:1]],
+            "needs_drill_down": drill,
+            "transcript": [
+                *state["transcript"],
+                plain(TranscriptStep("judge", step.detail, _ms(started), 0, step.tokens, step.by)),
+            ],
+        }
+
+    def _decided(
+        self, state: QueryState, recalls: list[Recall]
+    ) -> tuple[list[FollowUp], bool, TranscriptStep]:
+        """Return the questions to ask next, whether to drill down, and the decision in words."""
+        question = state["question"]
+        by_rule = list(follow_ups(question, recalls))
+        drill = any(ask.level is not None for ask in by_rule)
+        context = merged(question, recalls, PassBudget(**state["left"]).tokens).context
+        decided = self._decider.decide(NEXT, question, context, NextQuestion)
+        if decided.reply is None:
+            why = by_rule[0].why if by_rule else "enough"
+            detail = f"{why}; {decided.why}" if decided.why else why
+            return by_rule, drill, TranscriptStep("judge", detail)
+        asks, drill = checked_questions(decided.reply, question, context), decided.reply.needs_drill_down
+        if drill and recalls[0].level:
+            asks = [FollowUp(question, "the model wants the originals", level=0)]
+        detail = "enough" if not asks else asks[0].why
+        return asks, drill, TranscriptStep("judge", detail, 0.0, 0, decided.tokens, decided.by)
+
+    def _answer(self, state: QueryState) -> dict[str, Any]:
+        started = time.perf_counter()
+        recalls = [rebuild(Recall, recall) for recall in state["passes"]]
+        tokens = PassBudget(**state["left"]).tokens
+        result, by, used = explained(
+            self.view, merged(state["question"], recalls, tokens), self._model
+        )
+        step = TranscriptStep(
+            "answer", f"{len(result.answer.sentences)} sentences", _ms(started), 0, used, by
+        )
+        transcript = [*state["transcript"], plain(step)]
+        needs = state["needs_drill_down"] or result.needs_drill_down
+        whole = {**plain(result), "needs_drill_down": needs, "transcript": transcript}
+        return {"result": whole, "transcript": transcript}
+
+
+def clean_question(question: str) -> str:
+    """Return a question; raise InvalidInput if it is empty or longer than an encoder reads."""
+    clean_content(question)
+    if not question.strip():
+        raise InvalidInput("Ask something: the question is empty.")
+    if len(question) > QUESTION_CHARACTERS_AT_MOST:
+        most = f"at most {QUESTION_CHARACTERS_AT_MOST:,} characters, not {len(question):,}"
+        raise InvalidInput(f"A question has {most}: ask it shorter.")
+    return question
+
+
+def checked_questions(reply: NextQuestion, question: str, context: str) -> list[FollowUp]:
+    """Return the usable questions of a model: short, and with a word of the question or context."""
+    if reply.enough:
+        return []
+    known = said(question) | said(context)
+    return [
+        FollowUp(ask, "the model asks for it")
+        for ask in reply.ask
+        if 2 < len(ask) <= QUESTION_CHARACTERS_AT_MOST and said(ask) & known
+    ]
+
+
+def _next_node(state: QueryState) -> str:
+    if not state["asks"]:
+        return "answer"
+    return "recall" if state["asks"][0]["level"] is None else "drill"
+
+
+def _ms(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 3)

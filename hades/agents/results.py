@@ -1,0 +1,132 @@
+"""Results of the agents, and the transcript of what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from hades.domain.answer import Answer
+from hades.domain.graph import Edge
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptStep:
+    """One step of an agent: its work and its cost."""
+
+    step: str
+    """The node of the graph: intent, plan, recall, judge, drill, answer …"""
+    detail: str
+    ms: float = 0.0
+    reads: int = 0
+    """Documents that a recall looked at."""
+    tokens: int = 0
+    """Tokens of the context that the step packed, or that a model read and wrote."""
+    by: str = "rules"
+    """`rules`, or the model that decided."""
+
+    def __str__(self) -> str:
+        cost = f"{self.ms:.0f} ms, {self.reads} reads, {self.tokens} tokens"
+        return f"{self.step}: {self.detail} ({self.by}; {cost})"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEdge:
+    """A fact about the subject of an answer, as in source document 003."""
+
+    source: str
+    type: str
+    target: str
+    active: bool
+    valid_from: datetime
+    valid_until: datetime | None = None
+    superseded_by: int | None = None
+    id: int = 0
+
+    @classmethod
+    def of(cls, edge: Edge, *, active: bool) -> AgentEdge:
+        """Return the form of document 003 of an edge."""
+        ends = edge.source.name, edge.relation, edge.target.name
+        times = edge.valid_from, edge.valid_to
+        return cls(*ends, active, *times, edge.superseded_by, edge.id)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAnswer:
+    """The answer of a query agent: the result of source document 003, with its evidence."""
+
+    question: str
+    current_answer: str
+    reasoning: str
+    """The passes in words, and the facts that hold."""
+    historical_context: str
+    """Earlier states and facts that ended, in words."""
+    edges: tuple[AgentEdge, ...]
+    obsolete_edges: tuple[AgentEdge, ...]
+    needs_drill_down: bool
+    """Whether the answer rests on summaries, or something asked for was not found."""
+    drill_down_target: str
+    """The summary to drill into, or the name to ask for; "" without one."""
+    answer: Answer
+    """The sentences with their sources, and the recall of all passes together."""
+    transcript: tuple[TranscriptStep, ...] = ()
+
+    @property
+    def passes(self) -> int:
+        """How many times the memory was asked."""
+        return sum(step.step in ("recall", "drill") for step in self.transcript)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """One step of a planning agent, validated against what it found."""
+
+    question: str
+    why: str
+    status: str
+    """`answered`, `partly` or `nothing found`."""
+    said: str
+    missing: tuple[str, ...] = ()
+    """Names of the step that nothing found contains."""
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswer:
+    """The answer of a planning agent, step by step."""
+
+    question: str
+    text: str
+    steps: tuple[PlannedStep, ...]
+    transcript: tuple[TranscriptStep, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every step was answered."""
+        return all(step.status == "answered" for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryAction:
+    """What a memory agent would do with one part of a text."""
+
+    action: str
+    """`write`, `change`, `relate`, `promote` or `leave`."""
+    topic: str
+    text: str
+    why: str
+    fields: Mapping[str, Any]
+    """The arguments of the operation."""
+    confidence: float = 1.0
+    outcome: str = ""
+    """After applying: `done`, `waits for review`, `refused: …`; "" before."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryDecision:
+    """The actions of a memory agent for one text; `applied` says whether they were carried out."""
+
+    actions: tuple[MemoryAction, ...]
+    applied: bool
+    transcript: tuple[TranscriptStep, ...] = ()

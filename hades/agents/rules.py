@@ -1,0 +1,100 @@
+"""Rules of the query agent: whether a question is answered, and the questions to ask next.
+
+They are for English and need no model. A question in another language is asked once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hades.domain.answer import Intent, Passage, Recall
+from hades.language.english.detect import is_english_question
+from hades.language.english.stems import stem
+from hades.language.english.terms import said, terms_of, text_around, unsaid_names
+from hades.language.patterns import lazy_pattern
+from hades.language.words import words
+
+BRIDGED_PASSAGES = 2
+"""The best passages of a pass whose names may lead on."""
+_ANOTHER_PART = lazy_pattern(
+    r"[?;]\s+|,?\s+and\s+(?=(?:who|whom|whose|what|when|where|why|which|how)\b)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """A question to ask next, and the rule that asks it."""
+
+    question: str
+    why: str
+    level: int | None = None
+    """0 to read the originals instead of summaries."""
+
+
+def follow_ups(question: str, recalls: Sequence[Recall]) -> Iterator[FollowUp]:
+    """Yield questions that may find what is missing, the most useful first; none if enough."""
+    if not is_english_question(question):
+        return
+    names = missing_names(question, recalls)
+    if recalls[0].level:
+        if names:
+            yield FollowUp(question, f"the summaries do not say {', '.join(names)}", level=0)
+        return
+    for part in parts_of(question):
+        yield FollowUp(part, "a part of the question")
+    for name in names:
+        yield FollowUp(name, f"no passage says {name}")
+    if recalls[0].intent is Intent.BRIDGE:
+        yield from _bridges(question, recalls)
+
+
+def missing_names(question: str, recalls: Sequence[Recall]) -> list[str]:
+    """Return the names of a question that no passage or fact found so far contains."""
+    passages = [passage for recall in recalls for passage in recall.passages]
+    texts = [text_around(passage) for passage in passages]
+    texts += [fact.text for recall in recalls for fact in recall.facts]
+    return unsaid_names(terms_of(question).names, [said(text) for text in texts], passages)
+
+
+def parts_of(question: str) -> list[str]:
+    """Return the parts of a question that asks for two things; [] for any other.
+
+    >>> parts_of("Who leads Atlas, and when did she join?")
+    ['Who leads Atlas?', 'when did she join (Atlas)?']
+    """
+    parts = [part.strip(" ?.,;") for part in _ANOTHER_PART.split(question)]
+    parts = [part for part in parts if len(words(part)) > 2]
+    if len(parts) < 2:
+        return []
+    names = " ".join(name.text for name in terms_of(parts[0]).names)
+    whole = [f"{parts[0]}?"]
+    for part in parts[1:]:
+        alone = terms_of(part).names or not names
+        whole.append(f"{part}?" if alone else f"{part} ({names})?")
+    return whole
+
+
+def _bridges(question: str, recalls: Sequence[Recall]) -> Iterator[FollowUp]:
+    """Yield the question with names that the best passages add to it."""
+    asked = said(question)
+    for passage in recalls[-1].passages[:BRIDGED_PASSAGES]:
+        for name in _new_names(passage, asked):
+            rest = _uncovered(question, passage)
+            yield FollowUp(f"{rest} {name}?", f"{passage.id} leads on to {name}")
+            break
+
+
+def _new_names(passage: Passage, asked: frozenset[str]) -> Iterator[str]:
+    """Yield the names of a passage that the question does not have, the rarest first."""
+    heading = passage.chunk.heading.casefold()
+    for name in passage.entities:
+        if not said(name) <= asked and name.casefold() not in heading:
+            yield name
+
+
+def _uncovered(question: str, passage: Passage) -> str:
+    """Return the words of a question that a passage does not contain."""
+    told = said(text_around(passage))
+    return " ".join(word for word in words(question) if stem(word) not in told)
