@@ -6,18 +6,23 @@ are packed once, into the tokens of the plan.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from itertools import chain
 from typing import Any
 
 from hades.context.pack import pack
 from hades.domain.answer import Passage, Recall
+from hades.recall.plan import TOKENS_A_PASSAGE
 
 LATENCY_MS_AT_LEAST, READS_AT_LEAST = 50, 20
 """A pass with less time or fewer reads finds too little to be worth it."""
-NEW_AT_MOST = 2
-"""The most passages that each later pass may add."""
+LATER_WEIGHT = 0.6
+"""The weight of a passage's score in a later pass. Chosen on musique_train, where 0.3 to 1 gave
+recall@5 of 87.8 to 89.0 % instead of 85.1 %."""
+DEPTH = 12
+"""The passages that a pass of several looks at, more than the context shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +46,14 @@ class PassBudget:
             reads=self.reads - reads_of(recall),
         )
 
-    def plan(self, base: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the plan of a pass: the caller's, within what is left."""
+    def plan(self, base: Mapping[str, Any], *, deep: bool) -> dict[str, Any]:
+        """Return the plan of a pass: the caller's, within what is left; `deep` ranks more."""
         left = {"latency_ms": max(1, int(self.latency_ms)), "docs_max": max(1, self.reads)}
-        return {**base, "budget": {**left, "tokens": self.tokens}}
+        plan = {**base, "budget": {**left, "tokens": self.tokens}}
+        if deep:
+            plan["final_context"] = max(int(base.get("final_context", 0)), DEPTH)
+            plan["budget"]["tokens"] = max(self.tokens, DEPTH * TOKENS_A_PASSAGE)
+        return plan
 
 
 def reads_of(recall: Recall) -> int:
@@ -52,24 +61,22 @@ def reads_of(recall: Recall) -> int:
     return sum(stage.reads for stage in recall.telemetry)
 
 
-def merged(question: str, recalls: Sequence[Recall], tokens: int) -> Recall:
+def merged(question: str, recalls: Sequence[Recall], tokens: int, passages: int) -> Recall:
     """Return one recall with the evidence of all passes, packed into a budget of tokens.
 
-    The first pass keeps its order. Each later pass adds its best new passages, which take the
-    places of the weakest ones.
+    Passages are ordered by the sum of their scores, in which later passes count less.
     """
     first = recalls[0]
-    if len(recalls) == 1:
+    if len(recalls) == 1 and len(first.passages) <= passages and first.tokens <= tokens:
         return first
-    passages = _merged_passages(recalls)
     facts = {fact.text: fact for recall in recalls for fact in recall.facts}
     paths = {str(path): path for recall in recalls for path in recall.paths}
     packed = pack(
         question,
-        passages,
+        _ranked(recalls),
         list(paths.values()),
         budget=tokens,
-        passages_at_most=len(first.passages) or len(passages),
+        passages_at_most=passages,
         paths_at_most=int(first.plan["paths"]),
         facts=list(facts.values())[: int(first.plan["facts"])],
     )
@@ -88,10 +95,12 @@ def merged(question: str, recalls: Sequence[Recall], tokens: int) -> Recall:
     )
 
 
-def _merged_passages(recalls: Sequence[Recall]) -> list[Passage]:
-    first, *later = ({hit.id: hit for hit in recall.passages} for recall in recalls)
-    added: dict[str, Passage] = {}
-    for found in later:
-        news = [hit for id_, hit in found.items() if id_ not in first and id_ not in added]
-        added |= {hit.id: hit for hit in news[:NEW_AT_MOST]}
-    return [*first.values(), *added.values()]
+def _ranked(recalls: Sequence[Recall]) -> list[Passage]:
+    """Return the passages of all passes, the best first."""
+    passages: dict[str, Passage] = {}
+    scores: Counter[str] = Counter()
+    for number, recall in enumerate(recalls):
+        for passage in recall.passages:
+            passages.setdefault(passage.id, passage)
+            scores[passage.id] += passage.score * (LATER_WEIGHT if number else 1.0)
+    return sorted(passages.values(), key=lambda passage: -scores[passage.id])

@@ -17,7 +17,7 @@ from hades.agents.decisions import NEXT, Decider, NextQuestion
 from hades.agents.explain import explained
 from hades.agents.passes import PassBudget, merged, reads_of
 from hades.agents.results import AgentAnswer, TranscriptStep
-from hades.agents.rules import FollowUp, follow_ups
+from hades.agents.rules import FollowUp, follow_ups, leads_on
 from hades.domain.answer import Recall
 from hades.domain.plain import plain
 from hades.domain.rebuild import rebuild
@@ -43,6 +43,10 @@ class QueryState(TypedDict, total=False):
     left: dict[str, Any]
     """The budget that is left."""
     plan: dict[str, Any]
+    passages: int
+    """The most passages of the context."""
+    deep: bool
+    """Whether each pass ranks more passages than the context shows."""
     asks: list[dict[str, Any]]
     """The questions to ask next."""
     asked: list[str]
@@ -136,7 +140,9 @@ class QueryAgent:
         detail = f"{intent.value} ({evidence}); {self._passes} passes in {limits}"
         return {
             "left": asdict(left),
-            "plan": wanted,
+            "plan": dict(wanted),
+            "passages": whole.final_context,
+            "deep": leads_on(intent) and self._passes > 1,
             "asks": [asdict(FollowUp(question, "the question"))],
             "asked": [],
             "passes": [],
@@ -148,7 +154,7 @@ class QueryAgent:
         started = time.perf_counter()
         ask, *later = (FollowUp(**ask) for ask in state["asks"])
         left = PassBudget(**state["left"])
-        plan = left.plan(state["plan"])
+        plan = left.plan(state["plan"], deep=state["deep"])
         if ask.level is not None:
             plan["level"] = ask.level
         recall = self.view.recall(ask.question, plan=plan)
@@ -192,7 +198,7 @@ class QueryAgent:
         question = state["question"]
         by_rule = list(follow_ups(question, recalls))
         drill = any(ask.level is not None for ask in by_rule)
-        context = merged(question, recalls, PassBudget(**state["left"]).tokens).context
+        context = self._merged(state, recalls).context
         decided = self._decider.decide(NEXT, question, context, NextQuestion)
         if decided.reply is None:
             why = by_rule[0].why if by_rule else "enough"
@@ -207,10 +213,7 @@ class QueryAgent:
     def _answer(self, state: QueryState) -> dict[str, Any]:
         started = time.perf_counter()
         recalls = [rebuild(Recall, recall) for recall in state["passes"]]
-        tokens = PassBudget(**state["left"]).tokens
-        result, by, used = explained(
-            self.view, merged(state["question"], recalls, tokens), self._model
-        )
+        result, by, used = explained(self.view, self._merged(state, recalls), self._model)
         step = TranscriptStep(
             "answer", f"{len(result.answer.sentences)} sentences", _ms(started), 0, used, by
         )
@@ -218,6 +221,9 @@ class QueryAgent:
         needs = state["needs_drill_down"] or result.needs_drill_down
         whole = {**plain(result), "needs_drill_down": needs, "transcript": transcript}
         return {"result": whole, "transcript": transcript}
+
+    def _merged(self, state: QueryState, recalls: list[Recall]) -> Recall:
+        return merged(state["question"], recalls, state["left"]["tokens"], state["passages"])
 
 
 def clean_question(question: str) -> str:

@@ -46,8 +46,13 @@ def follow_ups(question: str, recalls: Sequence[Recall]) -> Iterator[FollowUp]:
         yield FollowUp(part, "a part of the question")
     for name in names:
         yield FollowUp(name, f"no passage says {name}")
-    if recalls[0].intent is Intent.BRIDGE:
-        yield from _bridges(question, recalls)
+    if leads_on(recalls[0].intent) and not recalls[0].notes:
+        yield from _bridges(question, recalls[0])
+
+
+def leads_on(intent: Intent) -> bool:
+    """Return whether a question of this kind may lead through another thing."""
+    return intent in (Intent.BRIDGE, Intent.WHEN)
 
 
 def missing_names(question: str, recalls: Sequence[Recall]) -> list[str]:
@@ -76,10 +81,10 @@ def parts_of(question: str) -> list[str]:
     return whole
 
 
-def _bridges(question: str, recalls: Sequence[Recall]) -> Iterator[FollowUp]:
+def _bridges(question: str, recall: Recall) -> Iterator[FollowUp]:
     """Yield the question with names that the best passages add to it."""
     asked = said(question)
-    for passage in recalls[-1].passages[:BRIDGED_PASSAGES]:
+    for passage in recall.passages[:BRIDGED_PASSAGES]:
         for name in _new_names(passage, asked):
             rest = _uncovered(question, passage)
             yield FollowUp(f"{rest} {name}?", f"{passage.id} leads on to {name}")

@@ -1,0 +1,207 @@
+"""The memory agent: decides what of a text to write, change, promote or leave.
+
+It shows its actions before it carries them out: by default they are only returned. With a thread,
+the graph stops at an interrupt of LangGraph until `resume` says which actions to carry out. They go
+through the write gate and the review queue that everything else uses.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypedDict
+from uuid import uuid4
+
+from hades.agents import require_langgraph
+from hades.agents.decisions import ACTIONS, Decider, ModelActions
+from hades.agents.results import MemoryAction, MemoryDecision, TranscriptStep
+from hades.agents.sorting import Conversation, Sorter, is_sure, parts_of_text
+from hades.domain.plain import plain
+from hades.domain.rebuild import rebuild
+from hades.errors import Conflict, HadesError, InvalidInput, NotFound, Refused, Unavailable
+from hades.memory import Memory
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
+
+class MemoryState(TypedDict, total=False):
+    """The state of the graph, in plain JSON."""
+
+    parts: list[str]
+    apply: bool
+    actions: list[dict[str, Any]]
+    accepted: list[int]
+    """The positions of the actions that a person approved."""
+    transcript: list[dict[str, Any]]
+
+
+class MemoryAgent:
+    """Decides what of a conversation or document a memory keeps; `graph` is LangGraph's."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        model: str | None = None,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+    ) -> None:
+        require_langgraph()
+        from langgraph.graph import END, START, StateGraph
+
+        from hades.client.client import RemoteView
+
+        if isinstance(memory, RemoteView):
+            raise Unavailable("A memory agent works beside the memory's file, not over a server.")
+        self.memory, self._sorter, self._decider = memory, Sorter(memory), Decider(model)
+        self._checkpointer = checkpointer
+        nodes: dict[str, Callable[[MemoryState], dict[str, Any]]] = {
+            "decide": self._decide,
+            "review": self._review,
+            "apply": self._apply,
+        }
+        building = StateGraph(MemoryState)
+        for name, node in nodes.items():
+            building.add_node(name, node)  # type: ignore[call-overload]
+        for edge in ((START, "decide"), ("decide", "review"), ("review", "apply"), ("apply", END)):
+            building.add_edge(*edge)
+        self.graph = building.compile(checkpointer=checkpointer)
+
+    def decide(
+        self, text: str | Conversation, *, apply: bool = False, thread: str | None = None
+    ) -> MemoryDecision:
+        """Decide on a text or a conversation (messages with `role` and `content`).
+
+        With `apply`, sure actions are carried out and others wait for review. With a `thread`, they
+        wait for `resume`. Otherwise nothing is written.
+        """
+        if thread is not None and self._checkpointer is None:
+            raise InvalidInput("A thread needs a checkpointer: MemoryAgent(…, checkpointer=…).")
+        begun = {"parts": parts_of_text(text), "apply": apply or thread is None, "accepted": []}
+        if apply or thread is not None:
+            return self._run(begun, thread or str(uuid4()))
+        decided = self._decide(MemoryState(parts=parts_of_text(text)))
+        return _decision(decided, applied=False)
+
+    def resume(self, thread: str, accept: bool | Collection[int]) -> MemoryDecision:
+        """Carry out the actions that wait in a thread: all (True), none (False), or by position."""
+        from langgraph.types import Command
+
+        waiting = self._checkpointer and self.graph.get_state(_config(thread))  # type: ignore[arg-type]
+        if not waiting or not waiting.next:
+            raise NotFound(f"No actions wait in the thread {thread!r}.")
+        count = len(waiting.values["actions"])
+        chosen = list(range(count)) if accept is True else sorted(set(accept or ()))
+        if any(not 0 <= number < count for number in chosen):
+            raise InvalidInput(f"There are {count} actions, numbered from 0.")
+        return self._run(Command(resume=chosen), thread)
+
+    def _run(self, begun: Any, thread: str) -> MemoryDecision:
+        state = self.graph.invoke(begun, _config(thread))  # type: ignore[arg-type]
+        return _decision(state, applied="__interrupt__" not in state)
+
+    # Nodes
+
+    def _decide(self, state: MemoryState) -> dict[str, Any]:
+        started = time.perf_counter()
+        parts = state["parts"]
+        decided = self._decider.decide(
+            ACTIONS, "What should be kept?", "\n\n".join(parts), ModelActions
+        )
+        actions = list[MemoryAction]()
+        if decided.reply is not None:
+            actions = self._checked(decided.reply, parts)
+        by, why = (decided.by, "") if actions else ("rules", decided.why)
+        if not actions:
+            actions = list(self._sorter.actions(parts))
+        detail = f"{len(actions)} actions for {len(parts)} parts" + (f"; {why}" if why else "")
+        ms = (time.perf_counter() - started) * 1000
+        step = TranscriptStep("decide", detail, ms, 0, decided.tokens, by)
+        return {"actions": [plain(action) for action in actions], "transcript": [plain(step)]}
+
+    def _checked(self, reply: ModelActions, parts: list[str]) -> list[MemoryAction]:
+        """Return the actions of a model whose text is in the input; the gate checks them again."""
+        actions: list[MemoryAction] = []
+        for wanted in reply.actions:
+            text = wanted.text.strip()
+            if not any(text in part for part in parts):
+                continue
+            if wanted.action == "leave":
+                actions.append(MemoryAction("leave", wanted.topic, text, wanted.why, {}))
+            else:
+                actions += self._sorter.of_part(text, wanted.topic.strip(), wanted.why)
+        return actions
+
+    def _review(self, state: MemoryState) -> dict[str, Any]:
+        from langgraph.types import interrupt
+
+        if state["apply"]:
+            return {"accepted": []}
+        return {"accepted": interrupt({"actions": state["actions"]})}
+
+    def _apply(self, state: MemoryState) -> dict[str, Any]:
+        started = time.perf_counter()
+        actions = []
+        for number, action in enumerate(rebuild(list[MemoryAction], state["actions"])):
+            if state["apply"] or number in state["accepted"]:
+                action = replace(action, outcome=self._carry_out(action, not state["apply"]))
+            actions.append(action)
+        done = sum(action.outcome == "done" for action in actions)
+        ms = (time.perf_counter() - started) * 1000
+        step = TranscriptStep("apply", f"{done} of {len(actions)} actions done", ms)
+        return {
+            "actions": [plain(action) for action in actions],
+            "transcript": [*state["transcript"], plain(step)],
+        }
+
+    def _carry_out(self, action: MemoryAction, approved: bool) -> str:
+        """Carry out one action; return its outcome. A person's approval makes any action sure."""
+        fields = dict(action.fields)
+        try:
+            if action.action == "leave":
+                return "left"
+            if action.action == "write":
+                self.memory.remember(**fields)
+            elif action.action == "promote":
+                self.memory.promote(**fields)
+            elif action.action == "change" and approved:
+                change = self.memory.change_fact if "subject" in fields else self.memory.unrelate
+                change(**fields)
+            else:
+                return self._propose(action, approved)
+        except Refused as error:
+            return f"refused: {error.why or error}"
+        except (Conflict, InvalidInput, NotFound) as error:
+            return f"failed: {error}"
+        return "done"
+
+    def _propose(self, action: MemoryAction, approved: bool) -> str:
+        """Send a fact to the review queue; a sure one is applied at once."""
+        fields = dict(action.fields)
+        if "source" in fields:
+            return "waits for review: end the edge by hand"
+        target = fields.pop("to", None) or fields.pop("target")
+        sure = 1.0 if approved or is_sure(action) else min(action.confidence, 0.79)
+        exclusive = action.action == "change"
+        proposal = self.memory.propose(
+            fields["subject"],
+            fields["relation"],
+            target,
+            confidence=sure,
+            evidence=fields["evidence"],
+            exclusive=exclusive,
+        )
+        return "done" if proposal.status == "applied" else f"waits for review: {proposal.id}"
+
+
+def _config(thread: str) -> dict[str, Any]:
+    return {"configurable": {"thread_id": thread}}
+
+
+def _decision(state: Any, *, applied: bool) -> MemoryDecision:
+    return MemoryDecision(
+        tuple(rebuild(list[MemoryAction], state["actions"])),
+        applied,
+        tuple(rebuild(list[TranscriptStep], state["transcript"])),
+    )

@@ -1,0 +1,155 @@
+"""Rules of the memory agent: what of a text is worth keeping, and how.
+
+The write gate, the readers of facts and of settled topics decide; nothing is written here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hades.agents.results import MemoryAction
+from hades.domain.graph import Edge
+from hades.domain.proposal import DEFAULT_THRESHOLD
+from hades.errors import InvalidInput, NotFound
+from hades.language.english.proper_names import extract_names
+from hades.language.english.prose_facts import ProseFact, facts_in
+from hades.language.english.settled import settled
+from hades.language.english.small_talk import is_talk
+from hades.language.english.speculation import is_asserted
+from hades.language.names import name_key, says, spoken
+from hades.language.sentences import sentences
+from hades.language.words import words
+from hades.lifecycle.gate import refusal
+from hades.lifecycle.similar_notes import sentences_of, similar_notes
+from hades.store.records import Draft
+
+if TYPE_CHECKING:
+    from hades.memory import Memory
+
+TEXT_CHARACTERS_AT_MOST = 200_000
+PARTS_AT_MOST = 200
+"""The most parts of a text that are looked at: paragraphs, or messages of a conversation."""
+TOPICS_COMPARED = 5
+SLUG_WORDS = 5
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+
+Conversation = Sequence[Mapping[str, Any]]
+
+
+def parts_of_text(text: str | Conversation) -> list[str]:
+    """Return the paragraphs of a document, or the messages of a conversation."""
+    if isinstance(text, str):
+        parts = [part.strip() for part in _BLANK_LINE.split(text)]
+    else:
+        parts = [_content(message) for message in text]
+    parts = [part for part in parts if part]
+    if sum(map(len, parts)) > TEXT_CHARACTERS_AT_MOST or len(parts) > PARTS_AT_MOST:
+        most = f"{TEXT_CHARACTERS_AT_MOST:,} characters and {PARTS_AT_MOST} parts"
+        raise InvalidInput(f"A memory agent reads at most {most}: use `ingest` for more.")
+    if not parts:
+        raise InvalidInput("There is nothing to decide on: the text is empty.")
+    return parts
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    if not isinstance(message, Mapping) or not isinstance(message.get("content"), str):
+        raise InvalidInput('A message is an object such as {"role": "user", "content": "…"}.')
+    return str(message["content"]).strip() if message.get("role", "user") == "user" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sorter:
+    """Decides what to do with each part of a text."""
+
+    memory: Memory
+
+    def actions(self, parts: Iterable[str]) -> Iterator[MemoryAction]:
+        """Yield the actions for all parts, in their order."""
+        for part in parts:
+            yield from self.of_part(part)
+
+    def of_part(self, part: str, topic: str = "", why: str = "") -> Iterator[MemoryAction]:
+        """Yield the actions for one part: leave it, or write it with the facts it states."""
+        if reason := _not_worth(part):
+            yield MemoryAction("leave", "", part, reason, {})
+            return
+        topic = topic or self._topic(part)
+        if reason := self._refusal(topic, part):
+            yield MemoryAction("leave", topic, part, reason, {})
+            return
+        done = self._is_note(topic) and settled(topic, part)
+        if done:
+            fields = {"topic": topic, "reason": part}
+            yield MemoryAction("promote", topic, part, f"it says that this is {done}", fields)
+        else:
+            fields = {"topic": topic, "content": part, "gate": True}
+            new = "adds to a note" if self._is_note(topic) else "nothing is known about this"
+            yield MemoryAction("write", topic, part, why or new, fields)
+        for fact in facts_in(part, topic):
+            if action := self._of_fact(fact, part, topic):
+                yield action
+
+    def _of_fact(self, fact: ProseFact, part: str, topic: str) -> MemoryAction | None:
+        """Return the action for a fact; None if it is known, or denies what nothing says."""
+        own = {name_key(topic), name_key(topic.rpartition("/")[2])}
+        subject = topic if name_key(fact.subject) in own else fact.subject
+        held = self._held(subject, fact.relation)
+        same = [edge for edge in held if name_key(edge.target.name) == name_key(fact.object)]
+        if bool(same) != fact.negated:
+            return None
+        evidence = part[fact.start : fact.end]
+        fields = {"relation": fact.relation, "evidence": evidence}
+        said = f"{subject} {fact.relation} {fact.object}"
+        if fact.negated:
+            ended = {"source": same[0].id}
+            return MemoryAction("change", subject, said, f"ends {same[0]}", ended, fact.confidence)
+        others = [edge for edge in held if fact.exclusive]
+        if others:
+            fields |= {"subject": subject, "to": fact.object}
+            why = f"replaces {others[0]}"
+            return MemoryAction("change", subject, said, why, fields, fact.confidence)
+        fields |= {"subject": subject, "target": fact.object}
+        return MemoryAction("relate", subject, said, "a new fact", fields, fact.confidence)
+
+    def _held(self, subject: str, relation: str) -> list[Edge]:
+        try:
+            return self.memory.edges(subject, relation=relation, direction="out")
+        except (NotFound, InvalidInput):
+            return []
+
+    def _refusal(self, topic: str, part: str) -> str:
+        memory = self.memory
+        notes = similar_notes(memory._store, memory._space_id, sentences_of(part))
+        return refusal(topic, Draft(content=part), memory._actor, notes)
+
+    def _is_note(self, topic: str) -> bool:
+        return self.memory._store.topics.kind(self.memory._space_id, topic) == "note"
+
+    def _topic(self, part: str) -> str:
+        """Return the note that a part names, or a new name for it."""
+        for hit in self.memory.search(part[:1_000], TOPICS_COMPARED, kind="note"):
+            if says(part, spoken(hit.chunk.topic.rpartition("/")[2])):
+                return hit.chunk.topic
+        names = extract_names(part[:1_000])
+        named = next(iter(names.values()), "") or " ".join(words(part)[:SLUG_WORDS])
+        return f"notes/{'_'.join(words(named.casefold()))[:80] or 'note'}"
+
+
+def _not_worth(part: str) -> str:
+    """Return why a part is not worth keeping; "" if it is."""
+    if is_talk(part):
+        return "it looks like small talk"
+    said = sentences(part) or [part]
+    if all(sentence.rstrip().endswith("?") for sentence in said):
+        return "it is a question"
+    if not any(is_asserted(sentence) for sentence in said):
+        return "it is a guess or a plan"
+    return ""
+
+
+def is_sure(action: MemoryAction) -> bool:
+    """Return whether an action may be carried out without a person's approval."""
+    return action.action != "change" and action.confidence >= DEFAULT_THRESHOLD
