@@ -32,6 +32,8 @@ class PassBudget:
     latency_ms: float
     reads: int
     tokens: int
+    reads_a_pass: int
+    """The most that one pass may read, as much as a single `recall`."""
 
     @property
     def is_spent(self) -> bool:
@@ -48,7 +50,8 @@ class PassBudget:
 
     def plan(self, base: Mapping[str, Any], *, deep: bool) -> dict[str, Any]:
         """Return the plan of a pass: the caller's, within what is left; `deep` ranks more."""
-        left = {"latency_ms": max(1, int(self.latency_ms)), "docs_max": max(1, self.reads)}
+        reads = max(1, min(self.reads, self.reads_a_pass))
+        left = {"latency_ms": max(1, int(self.latency_ms)), "docs_max": reads}
         plan = {**base, "budget": {**left, "tokens": self.tokens}}
         if deep:
             plan["final_context"] = max(int(base.get("final_context", 0)), DEPTH)

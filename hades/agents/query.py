@@ -23,10 +23,10 @@ from hades.domain.plain import plain
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_content, clean_number
 from hades.errors import InvalidInput
-from hades.language.english.intent import choose_mode, read_intent
+from hades.language.english.intent import asks_for_list, choose_mode, read_intent
 from hades.language.english.terms import said
 from hades.recall.engine import QUESTION_CHARACTERS_AT_MOST
-from hades.recall.plan import default_plan, make_plan, sized
+from hades.recall.plan import make_plan, plan_for, sized
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -44,7 +44,7 @@ class QueryState(TypedDict, total=False):
     """The budget that is left."""
     plan: dict[str, Any]
     passages: int
-    """The most passages of the context."""
+    """The most passages of the context, if each pass is deep."""
     deep: bool
     """Whether each pass ranks more passages than the context shows."""
     asks: list[dict[str, Any]]
@@ -60,8 +60,9 @@ class QueryState(TypedDict, total=False):
 class QueryAgent:
     """Answers questions over a memory in up to three passes; `graph` is the graph of LangGraph.
 
-    `plan` and `budget` (in tokens) are those of `recall`, for all passes together. Without a
-    `model`, rules decide. With a `checkpointer`, each question may belong to a `thread`.
+    `plan` and `budget` (in tokens) are those of `recall`, for all passes together; only the reads
+    are those of a recall for each pass, unless the plan sets `budget.docs_max`. `scope` has other
+    arguments of `recall`: tag, kind, glob, since, until. Without a `model`, rules decide. With a `checkpointer`, each question may belong to a `thread`.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class QueryAgent:
         plan: Mapping[str, Any] | None = None,
         budget: int | None = None,
         passes: int = PASSES_AT_MOST,
+        scope: Mapping[str, Any] | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
     ) -> None:
         require_langgraph()
@@ -82,7 +84,7 @@ class QueryAgent:
             raise InvalidInput(f"An agent takes 1 to {PASSES_AT_MOST} passes, not {passes}.")
         self.view, self._model, self._decider = view, model, Decider(model)
         self._plan, self._budget, self._passes = dict(plan or {}), budget, passes
-        self._checkpointer = checkpointer
+        self._checkpointer, self._scope = checkpointer, dict(scope or {})
         nodes: dict[str, Callable[[QueryState], dict[str, Any]]] = {
             "plan": self._make_plan,
             "recall": self._recall,
@@ -131,11 +133,17 @@ class QueryAgent:
         started = time.perf_counter()
         question = state["question"]
         intent, evidence = read_intent(question)
-        base = default_plan(intent, choose_mode(question))
-        wanted = self._plan or ({} if self._budget is None else sized(base, self._budget))
-        whole, _ = make_plan(base, wanted)
+        of = intent, choose_mode(question), self._plan or None
+        whole, _, _ = plan_for(*of, None, many=asks_for_list(question))
+        wanted = self._plan
+        if self._budget is not None and not wanted:
+            wanted = sized(whole, self._budget)
+            whole, _ = make_plan(whole, wanted)
         tokens = self._budget or whole.budget.tokens
-        left = PassBudget(whole.budget.latency_ms, whole.budget.docs_max, tokens)
+        reads = whole.budget.docs_max
+        is_limited = "docs_max" in self._plan.get("budget", {})
+        shared = reads if is_limited else reads * self._passes
+        left = PassBudget(whole.budget.latency_ms, shared, tokens, reads)
         limits = f"{left.latency_ms} ms, {left.reads} reads, {left.tokens} tokens"
         detail = f"{intent.value} ({evidence}); {self._passes} passes in {limits}"
         return {
@@ -157,7 +165,7 @@ class QueryAgent:
         plan = left.plan(state["plan"], deep=state["deep"])
         if ask.level is not None:
             plan["level"] = ask.level
-        recall = self.view.recall(ask.question, plan=plan)
+        recall = self.view.recall(ask.question, plan=plan, **self._scope)
         step = TranscriptStep(
             "recall" if ask.level is None else "drill",
             f"“{ask.question}”: {len(recall.passages)} passages, since {ask.why}",
@@ -223,7 +231,8 @@ class QueryAgent:
         return {"result": whole, "transcript": transcript}
 
     def _merged(self, state: QueryState, recalls: list[Recall]) -> Recall:
-        return merged(state["question"], recalls, state["left"]["tokens"], state["passages"])
+        passages = state["passages"] if state["deep"] else int(recalls[0].plan["final_context"])
+        return merged(state["question"], recalls, state["left"]["tokens"], passages)
 
 
 def clean_question(question: str) -> str:

@@ -88,7 +88,7 @@ class PlannedStep:
     """`answered`, `partly` or `nothing found`."""
     said: str
     missing: tuple[str, ...] = ()
-    """Names of the step that nothing found contains."""
+    """Words of the step that its best source does not contain."""
     sources: tuple[str, ...] = ()
 
 

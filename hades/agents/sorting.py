@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hades.agents.results import MemoryAction
 from hades.domain.graph import Edge
-from hades.domain.proposal import DEFAULT_THRESHOLD
+from hades.domain.proposal import DEFAULT_THRESHOLD, SAID_ALREADY
 from hades.errors import InvalidInput, NotFound
+from hades.language.english.contradiction import entails
 from hades.language.english.proper_names import extract_names
 from hades.language.english.prose_facts import ProseFact, facts_in
 from hades.language.english.settled import settled
@@ -122,11 +124,22 @@ class Sorter:
 
     def _refusal(self, topic: str, part: str) -> str:
         memory = self.memory
+        if self._is_note(topic):
+            # A new version that says less is news for the gate, but here it only repeats.
+            state = memory.get(topic)
+            known = sentences_of(state.content)
+            if all(any(entails(old, new) for old in known) for new in sentences_of(part)):
+                return f"{state.id} {SAID_ALREADY}"
         notes = similar_notes(memory._store, memory._space_id, sentences_of(part))
         return refusal(topic, Draft(content=part), memory._actor, notes)
 
     def _is_note(self, topic: str) -> bool:
-        return self.memory._store.topics.kind(self.memory._space_id, topic) == "note"
+        """Return whether a topic is a note that holds."""
+        if self.memory._store.topics.kind(self.memory._space_id, topic) != "note":
+            return False
+        with suppress(NotFound):
+            return bool(self.memory.get(topic).content)
+        return False
 
     def _topic(self, part: str) -> str:
         """Return the note that a part names, or a new name for it."""

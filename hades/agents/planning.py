@@ -1,0 +1,187 @@
+"""The planning agent: answers a question of several steps, and validates each step.
+
+Every step is asked by a query agent, inside its share of one budget. A step that finds nothing
+is asked once more with its names only. The answer says what was not found.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypedDict
+from uuid import uuid4
+
+from hades.agents import require_langgraph
+from hades.agents.decisions import STEPS, Decider, StepsOfPlan
+from hades.agents.query import QueryAgent, clean_question
+from hades.agents.results import AgentAnswer, PlanAnswer, PlannedStep, TranscriptStep
+from hades.agents.rules import FollowUp
+from hades.agents.steps import STEPS_AT_MOST, checked_steps, simpler, steps_of, validated
+from hades.domain.plain import plain
+from hades.domain.rebuild import rebuild
+from hades.domain.rules import clean_number
+from hades.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
+    from hades.memory import View
+
+TOKENS, TOKENS_AT_LEAST = 6_000, 50
+
+
+class PlanState(TypedDict, total=False):
+    """The state of the graph, in plain JSON."""
+
+    question: str
+    waiting: list[dict[str, Any]]
+    """The steps that are still to be done."""
+    current: dict[str, Any]
+    """The step that was done last, before it is validated."""
+    done: list[dict[str, Any]]
+    retried: bool
+    tokens: int
+    """The tokens of context that each step may use."""
+    transcript: list[dict[str, Any]]
+    result: dict[str, Any]
+
+
+class PlanningAgent:
+    """Answers questions of several steps; `graph` is the graph of LangGraph.
+
+    `budget` is the most tokens of context of all steps together.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        *,
+        model: str | None = None,
+        budget: int = TOKENS,
+        checkpointer: BaseCheckpointSaver[Any] | None = None,
+    ) -> None:
+        require_langgraph()
+        from langgraph.graph import END, START, StateGraph
+
+        clean_number(budget, "budget", least=TOKENS_AT_LEAST * STEPS_AT_MOST)
+        self.view, self._model, self._budget = view, model, budget
+        self._decider, self._checkpointer = Decider(model), checkpointer
+        nodes: dict[str, Callable[[PlanState], dict[str, Any]]] = {
+            "plan": self._make_steps,
+            "step": self._step,
+            "validate": self._validate,
+            "join": self._join,
+        }
+        building = StateGraph(PlanState)
+        for name, node in nodes.items():
+            building.add_node(name, node)  # type: ignore[call-overload]
+        for edge in ((START, "plan"), ("plan", "step"), ("step", "validate"), ("join", END)):
+            building.add_edge(*edge)
+        building.add_conditional_edges(
+            "validate", lambda state: "step" if state["waiting"] else "join", ["step", "join"]
+        )
+        self.graph = building.compile(checkpointer=checkpointer)
+
+    def ask(self, question: str, *, thread: str | None = None) -> PlanAnswer:
+        """Answer a question step by step."""
+        for event in self.stream(question, thread=thread):
+            if isinstance(event, PlanAnswer):
+                return event
+        raise AssertionError("the graph ends with an answer")
+
+    def stream(
+        self, question: str, *, thread: str | None = None
+    ) -> Iterator[TranscriptStep | PlanAnswer]:
+        """Answer a question; yield each step when it is done, and the answer last."""
+        if thread is not None and self._checkpointer is None:
+            raise InvalidInput("A thread needs a checkpointer: PlanningAgent(…, checkpointer=…).")
+        begun = {"question": clean_question(question)}
+        # Two nodes for each step and its repetition, besides the first and the last.
+        config = {
+            "configurable": {"thread_id": thread or str(uuid4())},
+            "recursion_limit": 4 * STEPS_AT_MOST + 4,
+        }
+        for update in self.graph.stream(begun, config, stream_mode="updates"):  # type: ignore[call-overload]
+            for change in update.values():
+                yield rebuild(TranscriptStep, change["transcript"][-1])
+                if "result" in change:
+                    yield rebuild(PlanAnswer, change["result"])
+
+    # Nodes
+
+    def _make_steps(self, state: PlanState) -> dict[str, Any]:
+        started = time.perf_counter()
+        question = state["question"]
+        decided = self._decider.decide(STEPS, question, "", StepsOfPlan)
+        steps = [] if decided.reply is None else checked_steps(decided.reply, question)
+        by = decided.by if steps else "rules"
+        steps = steps or steps_of(question)
+        detail = f"{len(steps)} steps" + (f"; {decided.why}" if decided.why else "")
+        ms = (time.perf_counter() - started) * 1000
+        return {
+            "waiting": [asdict(step) for step in steps],
+            "done": [],
+            "retried": False,
+            "tokens": max(TOKENS_AT_LEAST, self._budget // len(steps)),
+            "transcript": [plain(TranscriptStep("plan", detail, ms, 0, decided.tokens, by))],
+        }
+
+    def _step(self, state: PlanState) -> dict[str, Any]:
+        started = time.perf_counter()
+        step = FollowUp(**state["waiting"][0])
+        agent = QueryAgent(self.view, model=self._model, budget=state["tokens"])
+        result = agent.ask(step.question)
+        taken = TranscriptStep(
+            "step",
+            f"“{step.question}” in {result.passes} passes, {step.why}",
+            (time.perf_counter() - started) * 1000,
+            sum(one.reads for one in result.transcript),
+            result.answer.recall.tokens,
+            self._model or "rules",
+        )
+        return {"current": plain(result), "transcript": [*state["transcript"], plain(taken)]}
+
+    def _validate(self, state: PlanState) -> dict[str, Any]:
+        step, *waiting = (FollowUp(**ask) for ask in state["waiting"])
+        result = rebuild(AgentAnswer, state["current"])
+        status, missing, said = validated(step.question, result.answer)
+        again = "" if state["retried"] or status != "nothing found" else simpler(step.question)
+        if again:
+            retry = FollowUp(again, f"nothing was found for “{step.question}”")
+            waiting, done = [retry, *waiting], state["done"]
+        else:
+            finished = PlannedStep(
+                question=step.question,
+                why=step.why,
+                status=status,
+                said=said,
+                missing=missing,
+                sources=tuple(hit.id for hit in result.answer.recall.passages),
+            )
+            done = [*state["done"], plain(finished)]
+        detail = f"“{step.question}”: {status}"
+        detail += f", without {', '.join(missing)}" if missing else ""
+        return {
+            "waiting": [asdict(one) for one in waiting],
+            "done": done,
+            "retried": bool(again),
+            "transcript": [*state["transcript"], plain(TranscriptStep("validate", detail))],
+        }
+
+    def _join(self, state: PlanState) -> dict[str, Any]:
+        steps = rebuild(list[PlannedStep], state["done"])
+        lines = [f"{number}. {_line(step)}" for number, step in enumerate(steps, 1)]
+        unknown = [step.question for step in steps if step.status == "nothing found"]
+        if unknown:
+            lines.append("Not answered: " + "; ".join(unknown))
+        step = TranscriptStep("join", f"{len(steps) - len(unknown)} of {len(steps)} steps answered")
+        transcript = [*state["transcript"], plain(step)]
+        answer = PlanAnswer(state["question"], "\n".join(lines), tuple(steps))
+        return {"result": {**plain(answer), "transcript": transcript}, "transcript": transcript}
+
+
+def _line(step: PlannedStep) -> str:
+    said = step.said or "Nothing found answers this."
+    note = f" (without: {', '.join(step.missing)})" if step.status == "partly" else ""
+    return f"{step.question} {said}{note}"

@@ -1,0 +1,151 @@
+"""Rules of the planning agent: a question of several steps, split into questions of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from hades.agents.decisions import StepsOfPlan
+from hades.agents.rules import FollowUp, parts_of
+from hades.domain.answer import Answer, Sentence
+from hades.language.english.terms import said, terms_of, text_around
+from hades.language.patterns import lazy_pattern
+from hades.language.words import words
+
+STEPS_AT_MOST = 6
+STEP_CHARACTERS_AT_MOST = 400
+SHARE_ANSWERED = 0.6
+"""The share of a step's words, by weight, that one source must have to answer it. A judgement."""
+SHARE_BELOW_BEST = 0.25
+"""How much less of these words another sentence of the answer may have. A judgement."""
+
+_COMPARE = lazy_pattern(
+    r"^(?:please )?(?:compare|contrast)\s+(?P<what>[^?.]{0,400})", re.IGNORECASE
+)
+_SUBJECTS = lazy_pattern(
+    r"^(?P<first>[^,]{1,200}?)\s+(?:and|with|to|versus|vs\.?)\s+(?P<second>[^,]{1,200})$",
+    re.IGNORECASE,
+)
+_ABOUT = lazy_pattern(
+    r"^(?P<asked>what\s[^?]{1,200}?\s(?:about|on|for|of|with))\s+(?P<rest>[^?]{1,400})$",
+    re.IGNORECASE,
+)
+_SINCE = lazy_pattern(
+    r"\s*\b(?P<time>(?:since|after|before|until|between|during)\s"
+    r"(?:[^\s,;?]{1,30}\s?){1,4}?)(?=\s*(?:,|;|\?|$))",
+    re.IGNORECASE,
+)
+_THEN = lazy_pattern(
+    r"[,;]?\s+(?:and\s+(?:then\s+)?)(?:say|tell\s+(?:me|us)|list|show|explain)\s+", re.IGNORECASE
+)
+
+
+def steps_of(question: str) -> list[FollowUp]:
+    """Return the steps of a question, at most STEPS_AT_MOST; a simple question is one step.
+
+    >>> for step in steps_of(
+    ...     "Compare what we decided about Redis and Postgres since March and say what is open"
+    ... ):
+    ...     print(step.question)
+    What we decided about Redis since March?
+    What we decided about Postgres since March?
+    What is open about Redis?
+    What is open about Postgres?
+    """
+    asked = " ".join(question.split()).strip(" ?.")
+    head, *then = _THEN.split(asked)
+    compared = _COMPARE.match(head)
+    steps: list[FollowUp] = []
+    subjects: tuple[str, ...] = ()
+    if compared:
+        steps, subjects = _compared(compared["what"])
+    if not steps:
+        parts = parts_of(f"{head}?") or [f"{head}?"]
+        steps = [FollowUp(part, "a part of the question") for part in parts]
+        subjects = tuple(name.text for name in terms_of(head).names)[:2]
+    for clause in then:
+        steps += _for_each(clause, subjects)
+    return [FollowUp(_capital(step.question), step.why) for step in steps[:STEPS_AT_MOST]]
+
+
+def _compared(what: str) -> tuple[list[FollowUp], tuple[str, ...]]:
+    """Return a step for each of the things to compare, and their names."""
+    time = _SINCE.search(what)
+    when = f" {time['time'].strip()}" if time else ""
+    plain = _SINCE.sub("", what, count=1).strip(" ,") if time else what.strip(" ,")
+    about = _ABOUT.match(plain)
+    listed = _SUBJECTS.match(about["rest"] if about else plain)
+    if listed is None:
+        return [], ()
+    asked = about["asked"] if about else "what is known about"
+    subjects = listed["first"].strip(), listed["second"].strip()
+    return [
+        FollowUp(f"{asked} {subject}{when}?", f"one side of the comparison: {subject}")
+        for subject in subjects
+    ], subjects
+
+
+def _for_each(clause: str, subjects: Sequence[str]) -> list[FollowUp]:
+    """Return a clause as a question: itself if it has a name, else about each subject."""
+    asked = clause.strip(" ?.,")
+    if terms_of(f"x {asked}").names or not subjects:
+        return [FollowUp(f"{asked}?", "a further part")]
+    return [FollowUp(f"{asked} about {name}?", f"a further part, for {name}") for name in subjects]
+
+
+def checked_steps(reply: StepsOfPlan, question: str) -> list[FollowUp]:
+    """Return the usable steps of a model: short, and with a word of the question each."""
+    known = said(question)
+    return [
+        FollowUp(step, "a step of the model")
+        for step in reply.steps
+        if 2 < len(step) <= STEP_CHARACTERS_AT_MOST and said(step) & known
+    ][:STEPS_AT_MOST]
+
+
+def validated(question: str, answer: Answer) -> tuple[str, tuple[str, ...], str]:
+    """Return whether a step is answered, its words that the best source lacks, and the answer.
+
+    The answer has only the sentences that say about as much of the step as the best one.
+    """
+    time = answer.recall.time.said if answer.recall.time else ""
+    asked = question.replace(time, " ") if time else question
+    weights = terms_of(asked).weights
+    if not answer.sentences:
+        return "nothing found", answer.unsaid, str(answer)
+    told = [said(_source(answer, sentence)) for sentence in answer.sentences]
+    shares = [_share(weights, terms) for terms in told]
+    best = max(shares)
+    kept = [
+        sentence
+        for sentence, share in zip(answer.sentences, shares, strict=True)
+        if share >= best - SHARE_BELOW_BEST
+    ]
+    lacking = told[shares.index(best)]
+    missing = tuple(term for term in weights if term not in lacking)
+    status = "answered" if best >= SHARE_ANSWERED else "partly"
+    return status, missing, str(replace(answer, sentences=tuple(kept)))
+
+
+def _source(answer: Answer, sentence: Sentence) -> str:
+    """Return a sentence with the text it is taken from."""
+    passages, at = answer.recall.passages, sentence.citation - 1
+    if sentence.kind == "passage" and 0 <= at < len(passages):
+        return f"{sentence.text} {text_around(passages[at])}"
+    return sentence.text
+
+
+def _share(weights: Mapping[str, float], terms: frozenset[str]) -> float:
+    whole = sum(weights.values())
+    return sum(weight for term, weight in weights.items() if term in terms) / whole if whole else 1
+
+
+def simpler(question: str) -> str:
+    """Return a question with its names only, to ask again; "" if it has none."""
+    names = " ".join(name.text for name in terms_of(question).names)
+    return names if names and len(words(names)) < len(words(question)) else ""
+
+
+def _capital(question: str) -> str:
+    return question[:1].upper() + question[1:]
