@@ -12,9 +12,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import zlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 from urllib.parse import quote, unquote
 
 from langchain_core.runnables import RunnableConfig
@@ -25,11 +25,11 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
-    SerializerProtocol,
     get_checkpoint_id,
     get_checkpoint_metadata,
     writes_sort_key,
 )
+from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from hades.domain.rules import METADATA_BYTES_AT_MOST
 from hades.errors import Conflict, InvalidInput, NotFound
@@ -39,9 +39,6 @@ SPACE = "checkpoints"
 ROOT_NAMESPACE = "+"
 """Stands for the empty namespace in a topic's name: quoting gives no name a plus."""
 PART_CHARACTERS = METADATA_BYTES_AT_MOST - 1_000
-_DELTA_COUNTERS = "counters_since_delta_snapshot"
-
-Result = TypeVar("Result")
 
 
 class HadesCheckpointer(BaseCheckpointSaver[int]):
@@ -51,10 +48,8 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         self, memory: Memory, *, space: str = SPACE, serde: SerializerProtocol | None = None
     ) -> None:
         super().__init__(serde=serde)
-        with suppress(Conflict):
-            if space not in {known.name for known in memory.spaces()}:
-                memory.create_space(space)
-        self._memory = memory.in_space(space)
+        self._root, self._space = memory, space
+        self._inside: Memory | None = None
 
     # Reading
 
@@ -79,8 +74,9 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         thread = None if config is None else _thread(config)
         only = None if config is None else get_checkpoint_id(config)
         end = None if before is None else get_checkpoint_id(before)
+        within = None if config is None else _namespace(config)
         left = limit
-        for name, namespace, id_ in reversed(self._ids(thread, config and _namespace(config))):
+        for name, namespace, id_ in reversed(self._ids(thread, within)):
             if left is not None and left <= 0:
                 return
             if (only and id_ != only) or (end and id_ >= end):
@@ -156,15 +152,14 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and writes of a thread to another."""
-        source, target = (
-            f"/{quote(one, safe='')}/" for one in (source_thread_id, target_thread_id)
-        )
-        with self._memory.batch():
+        threads = source_thread_id, target_thread_id
+        source, target = (f"/{quote(thread, safe='')}/" for thread in threads)
+        memory = self._writable()
+        with memory.batch():
             for topic in self._topics(source_thread_id):
-                metadata = self._memory.get(topic).metadata
-                self._memory.remember(
-                    topic.replace(source, target, 1), "", metadata=metadata, kind="document"
-                )
+                metadata = memory.get(topic).metadata
+                copied = topic.replace(source, target, 1)
+                memory.remember(copied, "", metadata=metadata, kind="document")
 
     # The same without blocking the event loop
 
@@ -227,7 +222,7 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         """Return thread, namespace and id of checkpoints, oldest first: ids grow with time."""
         of = "*" if namespace is None else _quoted(namespace)
         pattern = f"c/{'*' if thread is None else quote(thread, safe='')}/{of}/*"
-        rows = (topic.name.split("/")[1:] for topic in self._memory.topics(pattern))
+        rows = (name.split("/")[1:] for name in self._names(pattern))
         known = [(unquote(row[0]), _unquoted(row[1]), unquote(row[2])) for row in rows]
         return sorted(known, key=lambda row: row[2])
 
@@ -246,14 +241,14 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
 
     def _pending(self, thread: str, namespace: str, id_: str) -> list_[tuple[str, str, Any]]:
         rows = []
-        for topic in self._memory.topics(_topic("w", thread, namespace, id_, "") + "*"):
-            for number, (path, task, channel, value) in (self._read(topic.name) or {}).items():
+        for name in self._names(_topic("w", thread, namespace, id_, "") + "*"):
+            for number, (path, task, channel, value) in (self._read(name) or {}).items():
                 rows.append((writes_sort_key(path, task, number), (task, channel, value)))
         return [write for _, write in sorted(rows, key=lambda row: row[0])]
 
     def _chain(self, latest: CheckpointTuple) -> Iterator[str]:
         """Yield the id of a checkpoint, and of those before it that its delta channels need."""
-        channels = set(latest.metadata.get(_DELTA_COUNTERS) or ())
+        channels = set(latest.metadata.get("counters_since_delta_snapshot", {}))
         current: CheckpointTuple | None = latest
         while current is not None:
             yield _id(current)
@@ -265,7 +260,7 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         """Return all topics of a thread."""
         name = quote(thread, safe="")
         patterns = (f"[cw]/{name}/*", f"p/[cw]/{name}/*")
-        return [topic.name for pattern in patterns for topic in self._memory.topics(pattern)]
+        return [name for pattern in patterns for name in self._names(pattern)]
 
     def _erase(self, checkpoints: Iterable[CheckpointTuple]) -> None:
         topics: list_[str] = []
@@ -273,14 +268,35 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
             of = _thread(one.config), _namespace(one.config) or "", _id(one)
             own, writes = _topic("c", *of), _topic("w", *of, "") + "*"
             for pattern in (own, writes, f"p/{own}/*", f"p/{writes}"):
-                topics += [topic.name for topic in self._memory.topics(pattern)]
+                topics += self._names(pattern)
         self._purge(topics)
 
     def _purge(self, topics: Sequence[str]) -> None:
         if topics:
-            with self._memory.batch():
+            memory = self._writable()
+            with memory.batch():
                 for topic in topics:
-                    self._memory.purge(topic)
+                    memory.purge(topic)
+
+    def _names(self, pattern: str) -> list_[str]:
+        memory = self._readable()
+        return [] if memory is None else [topic.name for topic in memory.topics(pattern)]
+
+    def _readable(self) -> Memory | None:
+        """Return the memory in its space, or None if nothing was stored yet."""
+        if self._inside is None:
+            with suppress(NotFound):
+                self._inside = self._root.in_space(self._space)
+        return self._inside
+
+    def _writable(self) -> Memory:
+        """Return the memory in its space, which is created at the first write."""
+        memory = self._readable()
+        if memory is None:
+            with suppress(Conflict):  # another process was first
+                self._root.create_space(self._space)
+            memory = self._inside = self._root.in_space(self._space)
+        return memory
 
     # Data
 
@@ -288,18 +304,22 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         kind, body = self.serde.dumps_typed(data)
         text = base64.b85encode(zlib.compress(body)).decode()
         parts = [text[at : at + PART_CHARACTERS] for at in range(0, len(text), PART_CHARACTERS)]
-        with self._memory.batch():
+        memory = self._writable()
+        with memory.batch():
             for number, part in enumerate(parts):
                 name = topic if number == 0 else f"p/{topic}/{number:06}"
                 metadata = {"type": kind, "parts": len(parts), "data": part}
-                self._memory.remember(name, "", metadata=metadata, kind="document")
+                memory.remember(name, "", metadata=metadata, kind="document")
 
     def _read(self, topic: str) -> Any:
         """Return the data of a topic, or None if there is none."""
+        memory = self._readable()
+        if memory is None:
+            return None
         try:
-            first = self._memory.get(topic).metadata
+            first = memory.get(topic).metadata
             names = (f"p/{topic}/{number:06}" for number in range(1, first["parts"]))
-            parts = [first, *(self._memory.get(name).metadata for name in names)]
+            parts = [first, *(memory.get(name).metadata for name in names)]
         except NotFound:
             return None
         body = base64.b85decode("".join(part["data"] for part in parts))

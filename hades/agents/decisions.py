@@ -82,12 +82,9 @@ class Decider:
     def __init__(self, model: str | None) -> None:
         self._chat: ChatModel | None = None if model is None else open_chat_model(model)
 
-    @property
-    def is_model(self) -> bool:
-        """Whether a model is asked."""
-        return self._chat is not None
-
-    def decide(self, instructions: str, question: str, text: str, form: type[Reply]) -> Decided[Reply]:
+    def decide(
+        self, instructions: str, question: str, text: str, form: type[Reply]
+    ) -> Decided[Reply]:
         """Ask the model for an object of a form, about a question and a text."""
         if self._chat is None:
             return Decided(None, "rules")

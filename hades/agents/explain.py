@@ -89,7 +89,9 @@ def _earlier(view: View, topics: Iterable[str]) -> list[str]:
             for state in view.history(topic, after=after, limit=VERSIONS_SHOWN):
                 if state.version < version and state.content and state.valid_to is not None:
                     text = " ".join(state.content[:TEXT_CHARACTERS].split())
-                    lines.append(f"{state.id}, {window_words(state.valid_from, state.valid_to)}: {text}")
+                    lines.append(
+                        f"{state.id}, {window_words(state.valid_from, state.valid_to)}: {text}"
+                    )
     return lines
 
 

@@ -19,7 +19,7 @@ from hades.agents.results import MemoryAction, MemoryDecision, TranscriptStep
 from hades.agents.sorting import Conversation, Sorter, is_sure, parts_of_text
 from hades.domain.plain import plain
 from hades.domain.rebuild import rebuild
-from hades.errors import Conflict, HadesError, InvalidInput, NotFound, Refused, Unavailable
+from hades.errors import Conflict, InvalidInput, NotFound, Refused, Unavailable
 from hades.memory import Memory
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class MemoryAgent:
         """Carry out the actions that wait in a thread: all (True), none (False), or by position."""
         from langgraph.types import Command
 
-        waiting = self._checkpointer and self.graph.get_state(_config(thread))  # type: ignore[arg-type]
+        waiting = self._checkpointer and self.graph.get_state(_config(thread))
         if not waiting or not waiting.next:
             raise NotFound(f"No actions wait in the thread {thread!r}.")
         count = len(waiting.values["actions"])
@@ -98,7 +98,7 @@ class MemoryAgent:
         return self._run(Command(resume=chosen), thread)
 
     def _run(self, begun: Any, thread: str) -> MemoryDecision:
-        state = self.graph.invoke(begun, _config(thread))  # type: ignore[arg-type]
+        state: Any = self.graph.invoke(begun, _config(thread))
         return _decision(state, applied="__interrupt__" not in state)
 
     # Nodes
@@ -195,7 +195,7 @@ class MemoryAgent:
         return "done" if proposal.status == "applied" else f"waits for review: {proposal.id}"
 
 
-def _config(thread: str) -> dict[str, Any]:
+def _config(thread: str) -> Any:
     return {"configurable": {"thread_id": thread}}
 
 

@@ -6,7 +6,7 @@ are packed once, into the tokens of the plan.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -101,7 +101,7 @@ def merged(question: str, recalls: Sequence[Recall], tokens: int, passages: int)
 def _ranked(recalls: Sequence[Recall]) -> list[Passage]:
     """Return the passages of all passes, the best first."""
     passages: dict[str, Passage] = {}
-    scores: Counter[str] = Counter()
+    scores: defaultdict[str, float] = defaultdict(float)
     for number, recall in enumerate(recalls):
         for passage in recall.passages:
             passages.setdefault(passage.id, passage)

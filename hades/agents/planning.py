@@ -175,7 +175,8 @@ class PlanningAgent:
         unknown = [step.question for step in steps if step.status == "nothing found"]
         if unknown:
             lines.append("Not answered: " + "; ".join(unknown))
-        step = TranscriptStep("join", f"{len(steps) - len(unknown)} of {len(steps)} steps answered")
+        answered = sum(step.status == "answered" for step in steps)
+        step = TranscriptStep("join", f"{answered} of {len(steps)} steps answered")
         transcript = [*state["transcript"], plain(step)]
         answer = PlanAnswer(state["question"], "\n".join(lines), tuple(steps))
         return {"result": {**plain(answer), "transcript": transcript}, "transcript": transcript}

@@ -62,7 +62,8 @@ class QueryAgent:
 
     `plan` and `budget` (in tokens) are those of `recall`, for all passes together; only the reads
     are those of a recall for each pass, unless the plan sets `budget.docs_max`. `scope` has other
-    arguments of `recall`: tag, kind, glob, since, until. Without a `model`, rules decide. With a `checkpointer`, each question may belong to a `thread`.
+    arguments of `recall`: tag, kind, glob, since, until. Without a `model`, rules decide. With a
+    `checkpointer`, each question may belong to a `thread`.
     """
 
     def __init__(
@@ -212,7 +213,10 @@ class QueryAgent:
             why = by_rule[0].why if by_rule else "enough"
             detail = f"{why}; {decided.why}" if decided.why else why
             return by_rule, drill, TranscriptStep("judge", detail)
-        asks, drill = checked_questions(decided.reply, question, context), decided.reply.needs_drill_down
+        asks, drill = (
+            checked_questions(decided.reply, question, context),
+            decided.reply.needs_drill_down,
+        )
         if drill and recalls[0].level:
             asks = [FollowUp(question, "the model wants the originals", level=0)]
         detail = "enough" if not asks else asks[0].why

@@ -84,8 +84,8 @@ class Sorter:
             return
         done = self._is_note(topic) and settled(topic, part)
         if done:
-            fields = {"topic": topic, "reason": part}
-            yield MemoryAction("promote", topic, part, f"it says that this is {done}", fields)
+            why = f"it says that this is {done}"
+            yield MemoryAction("promote", topic, part, why, {"topic": topic, "reason": part})
         else:
             fields = {"topic": topic, "content": part, "gate": True}
             new = "adds to a note" if self._is_note(topic) else "nothing is known about this"
@@ -108,7 +108,7 @@ class Sorter:
         if fact.negated:
             ended = {"source": same[0].id}
             return MemoryAction("change", subject, said, f"ends {same[0]}", ended, fact.confidence)
-        others = [edge for edge in held if fact.exclusive]
+        others = held if fact.exclusive else []
         if others:
             fields |= {"subject": subject, "to": fact.object}
             why = f"replaces {others[0]}"
@@ -146,8 +146,7 @@ class Sorter:
         for hit in self.memory.search(part[:1_000], TOPICS_COMPARED, kind="note"):
             if says(part, spoken(hit.chunk.topic.rpartition("/")[2])):
                 return hit.chunk.topic
-        names = extract_names(part[:1_000])
-        named = next(iter(names.values()), "") or " ".join(words(part)[:SLUG_WORDS])
+        named = next(iter(extract_names(part[:1_000])), "") or " ".join(words(part)[:SLUG_WORDS])
         return f"notes/{'_'.join(words(named.casefold()))[:80] or 'note'}"
 
 

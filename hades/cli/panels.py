@@ -7,8 +7,8 @@ from typing import Any
 from typer.core import TyperGroup
 
 PANELS = {
-    "Everyday": "remember get topics history search ask recall ingest relate change-fact forget "
-    "mcp",
+    "Everyday": "remember get topics history search ask chat recall ingest relate change-fact "
+    "forget mcp",
     "Questions": "context working-memory paths neighbours subgraph related mentions",
     "Versions": "diff chunks log purge",
     "Facts and entities": "edges edge unrelate when-changed inverses set-inverse entities entity "

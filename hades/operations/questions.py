@@ -126,7 +126,7 @@ def recall(
     return replace(answered, id=logged) if logged else answered
 
 
-@operation("POST", "/ask", command="ask", asks=True)
+@operation("POST", "/ask", asks=True)
 def ask(
     view: View,
     question: Question,

@@ -1,0 +1,126 @@
+"""A conversation with a memory that continues in the next run.
+
+Questions go to the query agent, and `remember …` to the memory agent. The messages are the state
+of a graph whose checkpoints are in the memory, one for each turn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from hades.agents import require_langgraph
+from hades.agents.memory_agent import MemoryAgent
+from hades.agents.query import QueryAgent, clean_question
+from hades.agents.results import AgentAnswer, MemoryDecision
+from hades.domain.plain import plain
+from hades.domain.rules import clean_name
+from hades.errors import NotFound
+from hades.language.english.terms import terms_of
+from hades.language.patterns import lazy_pattern
+from hades.language.words import words
+from hades.memory import Memory
+
+MESSAGES_KEPT = 200
+SHORT_WORDS = 8
+"""A question of at most so many words without a name may be about the names before it."""
+_REMEMBER = lazy_pattern(r"^\s*(?:please\s)?(?:remember|note)(?:\sthat)?[\s:,]{1,3}(?=\S)", re.I)
+
+
+class ChatState(TypedDict, total=False):
+    """The state of the graph, in plain JSON."""
+
+    messages: list[dict[str, str]]
+    result: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """The reply to one message, and the result of the agent that made it."""
+
+    text: str
+    result: AgentAnswer | MemoryDecision
+
+
+class Chat:
+    """A thread of messages with a memory."""
+
+    def __init__(self, memory: Memory, *, thread: str = "chat", model: str | None = None) -> None:
+        require_langgraph()
+        from langgraph.graph import END, START, StateGraph
+
+        from hades.agents.checkpointer import HadesCheckpointer
+
+        clean_name(thread, "thread")
+        self._memory, self._model, self._thread = memory, model, thread
+        self._query = QueryAgent(memory, model=model)
+        building = StateGraph(ChatState)
+        building.add_node("reply", self._reply)
+        building.add_edge(START, "reply")
+        building.add_edge("reply", END)
+        self._saver = HadesCheckpointer(memory)
+        self.graph = building.compile(checkpointer=self._saver)
+        self._last: ChatReply | None = None
+        # Conversations about two spaces of one file are different threads.
+        self._config: Any = {"configurable": {"thread_id": f"{memory.space}/{thread}"}}
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """The messages so far, in all runs; raise NotFound if the thread has none."""
+        known = self._saver.get_tuple(self._config)
+        if known is None:
+            raise NotFound(f"There is no conversation {self._thread!r} in this memory.")
+        return list(known.checkpoint["channel_values"].get("messages", []))
+
+    def say(self, text: str) -> ChatReply:
+        """Send a message and return the reply; both are stored in one checkpoint."""
+        clean_question(text)
+        try:
+            before = self.messages
+        except NotFound:
+            before = []
+        messages = [*before, {"role": "user", "content": text}]
+        self.graph.invoke({"messages": messages}, self._config, durability="exit")
+        if self._last is None:
+            raise AssertionError("the graph ends with a reply")
+        return self._last
+
+    def _reply(self, state: ChatState) -> dict[str, Any]:
+        *before, asked = state["messages"]
+        text = asked["content"]
+        result: AgentAnswer | MemoryDecision
+        if start := _REMEMBER.match(text):
+            agent = MemoryAgent(self._memory, model=self._model)
+            result = agent.decide(text[start.end() :], apply=True)
+            said = "\n".join(action_line(action) for action in plain(result)["actions"])
+        else:
+            result = self._query.ask(in_context(text, before))
+            said = result.current_answer
+        self._last = ChatReply(said, result)
+        messages = [*state["messages"], {"role": "assistant", "content": said}]
+        return {"messages": messages[-MESSAGES_KEPT:]}
+
+
+def action_line(action: dict[str, Any]) -> str:
+    """Return an action of a memory agent in a line."""
+    head = f"{action['action']} {action['topic']}".strip()
+    outcome = f" ({action['outcome']})" if action["outcome"] else ""
+    return f"{head}: {action['text']} — {action['why']}{outcome}"
+
+
+def in_context(question: str, before: Sequence[dict[str, str]]) -> str:
+    """Return a short question without a name together with the names of the question before it.
+
+    >>> in_context("And when did she join?", [{"role": "user", "content": "Who is Maya Lind?"}])
+    'And when did she join? (Maya Lind)'
+    """
+    if terms_of(question).names or len(words(question)) > SHORT_WORDS:
+        return question
+    for message in reversed(before):
+        if message["role"] == "user":
+            names = " ".join(name.text for name in terms_of(message["content"]).names)
+            if names:
+                return f"{question} ({names})"
+    return question

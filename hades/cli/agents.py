@@ -1,0 +1,173 @@
+"""Commands of the agents: `ask --agent` and `chat`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hades.cli import app
+from hades.cli.commands import call, extended, read_json
+from hades.cli.invocation import Invocation, command, console
+from hades.domain.plain import plain
+from hades.errors import HadesError, InvalidInput
+from hades.operations.declare import OPERATIONS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hades.agents.chat import Chat
+    from hades.agents.results import AgentAnswer, PlanAnswer, TranscriptStep
+    from hades.memory import View
+
+_ASK = OPERATIONS["ask"]
+STEPS_PLANNED_FROM = 3
+"""A question of so many steps goes to the planning agent."""
+LINE_CHARACTERS_AT_MOST = 4_000
+_SCOPE = ("mode", "tag", "kind", "glob", "since", "until")
+
+
+@extended(app, _ASK)
+def ask(
+    invocation: Invocation,
+    given: dict[str, Any],
+    agent: Annotated[
+        bool, typer.Option("--agent", help="Ask in up to three passes; show every step.")
+    ] = False,
+) -> None:
+    """Answer a question in sentences, each with its source."""
+    with invocation.asked() as (view, progress):
+        if not agent:
+            result: Any = call(_ASK, view, given, progress)
+        else:
+            result = _asked_by_agent(view, given)
+    if agent:
+        invocation.show(result, lambda out: _show(out, result))
+    else:
+        invocation.show_result(result, _ASK.returns)
+
+
+def _asked_by_agent(view: View, given: dict[str, Any]) -> AgentAnswer | PlanAnswer:
+    from hades.agents import require_langgraph
+
+    require_langgraph()
+    from hades.agents.planning import TOKENS, PlanningAgent
+    from hades.agents.query import QueryAgent, clean_question
+    from hades.agents.steps import steps_of
+
+    if given["dry_run"] or given["keep_unsupported"]:
+        raise InvalidInput("An agent takes neither --dry-run nor --keep-unsupported.")
+    question, model, budget = given["question"], given["model"], given["budget"]
+    scope = {name: given[name] for name in _SCOPE if given[name] is not None}
+    plan = read_json(given["plan"], "plan")
+    if len(steps_of(clean_question(question))) >= STEPS_PLANNED_FROM and not (scope or plan):
+        return PlanningAgent(view, model=model, budget=budget or TOKENS).ask(question)
+    return QueryAgent(view, model=model, plan=plan, budget=budget, scope=scope).ask(question)
+
+
+def _show(out: Console, result: AgentAnswer | PlanAnswer) -> None:
+    from hades.agents.results import PlanAnswer
+    from hades.cli import render
+    from hades.context.text.answers import answer_lines
+
+    if isinstance(result, PlanAnswer):
+        out.print(render.clean(result.text))
+    else:
+        render.show_lines(out, answer_lines(result.answer))
+        for title, text in (
+            ("Why:", result.reasoning),
+            ("Before:", result.historical_context),
+        ):
+            if text:
+                out.print(f"{title} {render.clean(text)}")
+        if result.needs_drill_down:
+            out.print(f"More detail: ask about {render.clean(result.drill_down_target)}")
+    _show_steps(out, result.transcript)
+
+
+def _show_steps(out: Console, steps: tuple[TranscriptStep, ...]) -> None:
+    from hades.cli import render
+
+    for step in steps:
+        out.print(f"[dim]{render.clean(str(step))}[/]")
+
+
+@command(app, "chat")
+def chat(
+    invocation: Invocation,
+    thread: Annotated[
+        str, typer.Option("--thread", "-t", help="The conversation to continue.")
+    ] = "chat",
+    model: Annotated[
+        str | None, typer.Option("--model", help="The language model (default: rules alone).")
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Only show the conversation.")] = False,
+) -> None:
+    """Talk with the memory; the next run remembers it.
+
+    Each line is a question; `remember that …` keeps something. Ctrl-D ends the conversation.
+    """
+    from hades.agents import require_langgraph
+
+    require_langgraph()
+    from hades.agents.chat import Chat
+
+    with invocation.opened(create=not show) as memory:
+        talk = Chat(memory, thread=thread, model=model)
+        if show:
+            messages = talk.messages
+            invocation.show(messages, lambda out: _show_messages(out, messages))
+            return
+        for line in _lines():
+            _say(invocation, talk, line)
+
+
+def _say(invocation: Invocation, talk: Chat, line: str) -> None:
+    """Send one line and print the reply; a line that fails does not end the conversation."""
+    from hades.cli import render
+
+    try:
+        if len(line) > LINE_CHARACTERS_AT_MOST:
+            raise InvalidInput(f"A line has at most {LINE_CHARACTERS_AT_MOST:,} characters.")
+        reply = talk.say(line)
+    except HadesError as error:
+        sys.stderr.write(f"hades: {error}\n")
+        return
+    if invocation.json:
+        answer = {"reply": reply.text, **plain(reply.result)}
+        sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    else:
+        console().print(render.clean(reply.text))
+    sys.stdout.flush()
+
+
+def _lines() -> Iterator[str]:
+    """Yield the lines of standard input that say something, at most one character too long."""
+    most = LINE_CHARACTERS_AT_MOST
+    while True:
+        if sys.stdin.isatty():
+            sys.stderr.write("> ")
+            sys.stderr.flush()
+        try:
+            line = sys.stdin.readline(most + 1)
+            rest = line
+            while rest and not rest.endswith("\n"):  # skip the end of a line that is too long
+                rest = sys.stdin.readline(65_536)
+        except KeyboardInterrupt:
+            return
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"Standard input is not UTF-8 text: {error.reason}.") from error
+        if not line:
+            return
+        if line.strip():
+            yield line if len(line) > most else line.strip()
+
+
+def _show_messages(out: Console, messages: list[dict[str, str]]) -> None:
+    from hades.cli import render
+
+    for message in messages:
+        out.print(f"[bold]{message['role']}[/]: {render.clean(message['content'])}")
