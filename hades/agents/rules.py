@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from hades.domain.answer import Intent, Passage, Recall
 from hades.language.english.detect import is_english_question
+from hades.language.english.lexicon import word_set
 from hades.language.english.stems import stem
 from hades.language.english.terms import said, terms_of, text_around, unsaid_names
 from hades.language.patterns import lazy_pattern
@@ -18,6 +19,7 @@ from hades.language.words import words
 
 BRIDGED_PASSAGES = 2
 """The best passages of a pass whose names may lead on."""
+_PRONOUNS = word_set("he she it they him her them his hers its their theirs there")
 _ANOTHER_PART = lazy_pattern(
     r"[?;]\s+|,?\s+and\s+(?=(?:who|whom|whose|what|when|where|why|which|how)\b)", re.IGNORECASE
 )
@@ -76,8 +78,8 @@ def parts_of(question: str) -> list[str]:
     names = " ".join(name.text for name in terms_of(parts[0]).names)
     whole = [f"{parts[0]}?"]
     for part in parts[1:]:
-        alone = terms_of(part).names or not names
-        whole.append(f"{part}?" if alone else f"{part} ({names})?")
+        refers = names and _PRONOUNS.intersection(word.casefold() for word in words(part))
+        whole.append(f"{part} ({names})?" if refers else f"{part}?")
     return whole
 
 

@@ -1,0 +1,63 @@
+"""`hades ask --agent` and `hades chat`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from shell import Shell
+
+import hades
+
+
+@pytest.fixture
+def shell(path: Path) -> Shell:
+    with hades.open(path) as memory:
+        memory.remember("people/maya", "Maya Lind leads Atlas. She joined in 2021.")
+        memory.remember("infra/queue", "We decided to use Redis as queue.")
+    return Shell(path)
+
+
+def test_ask_by_an_agent_shows_the_answer_and_every_step(shell: Shell) -> None:
+    told = shell("ask", "Who leads Atlas?", "--agent")
+    assert "Maya Lind leads Atlas" in told
+    assert "judge: enough (rules;" in told
+    result = shell.json("ask", "Who leads Atlas?", "--agent", "--glob", "people/*")
+    assert {"current_answer", "reasoning", "historical_context", "edges", "obsolete_edges"} < set(
+        result
+    )
+    planned = shell.json(
+        "ask", "Compare what we know about Atlas and Redis and say what is open", "--agent"
+    )
+    assert len(planned["steps"]) == 4
+    assert "neither --dry-run" in shell.refused("ask", "Who?", "--agent", "--dry-run")
+    assert "at most 4,000 characters" in shell.refused("ask", "a" * 5_000, "--agent")
+
+
+def test_a_chat_continues_in_the_next_run(shell: Shell) -> None:
+    first = shell("chat", stdin="Who leads Atlas?\n\nremember that Atlas runs on rack 4.\n")
+    assert "Maya Lind leads Atlas" in first
+    assert "(done)" in first
+    second = shell("chat", "--json", stdin="And when did she join?\n")
+    assert json.loads(second)["question"] == "And when did she join? (Atlas)"
+    assert "2021" in json.loads(second)["reply"]
+    messages = shell.json("chat", "--show")
+    assert [message["role"] for message in messages] == ["user", "assistant"] * 3
+    assert "no conversation 'other'" in shell.refused("chat", "--show", "--thread", "other")
+
+
+def test_a_line_that_is_too_long_does_not_end_a_chat(shell: Shell) -> None:
+    result = shell.run("chat", stdin="a" * 100_000 + "\nWho leads Atlas?\n")
+    assert result.exit_code == 0
+    assert result.stderr == "hades: A line has at most 4,000 characters.\n"
+    assert "Maya Lind" in result.stdout
+    assert len(shell.json("chat", "--show")) == 2
+
+
+def test_without_langgraph_the_extra_is_named(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    for words in (("ask", "Who leads Atlas?", "--agent"), ("chat",)):
+        assert "pip install 'hades-memory[agents]'" in shell.refused(*words)
