@@ -173,6 +173,7 @@ def test_patterns_are_constants_or_literals() -> None:
 
 def test_importing_hades_loads_nothing_heavy() -> None:
     heavy = {"numba", "onnxruntime", "numpy", "tantivy", "pydantic", "typer", "rich", "fastapi"}
+    heavy |= {"langgraph", "langchain_core"}
     heavy |= {"httpx", "uvicorn", "yaml", "openai", "httpx2", "sklearn", "igraph", "scipy"}
     code = (
         "import sys, tempfile, hades\n"

