@@ -18,11 +18,9 @@ from hades.recall.plan import TOKENS_A_PASSAGE
 
 LATENCY_MS_AT_LEAST, READS_AT_LEAST = 50, 20
 """A pass with less time or fewer reads finds too little to be worth it."""
-LATER_WEIGHT = 0.6
-"""The weight of a passage's score in a later pass. Chosen on musique_train, where 0.3 to 1 gave
-recall@5 of 87.8 to 89.0 % instead of 85.1 %."""
 DEPTH = 12
-"""The passages that a pass of several looks at, more than the context shows."""
+"""The passages that a later pass ranks. With 12 and the sum of scores, recall@5 of musique_train,
+on which both were chosen, is 88.6 % instead of 85.1 %; with 5 it is 87.0 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,10 @@ class PassBudget:
         )
 
     def plan(self, base: Mapping[str, Any], *, deep: bool) -> dict[str, Any]:
-        """Return the plan of a pass: the caller's, within what is left; `deep` ranks more."""
+        """Return the plan of a pass: the caller's, within what is left.
+
+        A `deep` pass ranks more passages than the context shows.
+        """
         reads = max(1, min(self.reads, self.reads_a_pass))
         left = {"latency_ms": max(1, int(self.latency_ms)), "docs_max": reads}
         plan = {**base, "budget": {**left, "tokens": self.tokens}}
@@ -64,13 +65,13 @@ def reads_of(recall: Recall) -> int:
     return sum(stage.reads for stage in recall.telemetry)
 
 
-def merged(question: str, recalls: Sequence[Recall], tokens: int, passages: int) -> Recall:
+def merged(question: str, recalls: Sequence[Recall], tokens: int) -> Recall:
     """Return one recall with the evidence of all passes, packed into a budget of tokens.
 
-    Passages are ordered by the sum of their scores, in which later passes count less.
+    A passage counts by the sum of its scores in all passes. As many are shown as by the first.
     """
     first = recalls[0]
-    if len(recalls) == 1 and len(first.passages) <= passages and first.tokens <= tokens:
+    if len(recalls) == 1:
         return first
     facts = {fact.text: fact for recall in recalls for fact in recall.facts}
     paths = {str(path): path for recall in recalls for path in recall.paths}
@@ -79,7 +80,7 @@ def merged(question: str, recalls: Sequence[Recall], tokens: int, passages: int)
         _ranked(recalls),
         list(paths.values()),
         budget=tokens,
-        passages_at_most=passages,
+        passages_at_most=int(first.plan["final_context"]),
         paths_at_most=int(first.plan["paths"]),
         facts=list(facts.values())[: int(first.plan["facts"])],
     )
@@ -102,8 +103,8 @@ def _ranked(recalls: Sequence[Recall]) -> list[Passage]:
     """Return the passages of all passes, the best first."""
     passages: dict[str, Passage] = {}
     scores: defaultdict[str, float] = defaultdict(float)
-    for number, recall in enumerate(recalls):
+    for recall in recalls:
         for passage in recall.passages:
             passages.setdefault(passage.id, passage)
-            scores[passage.id] += passage.score * (LATER_WEIGHT if number else 1.0)
+            scores[passage.id] += passage.score
     return sorted(passages.values(), key=lambda passage: -scores[passage.id])

@@ -17,7 +17,7 @@ from hades.agents.decisions import NEXT, Decider, NextQuestion
 from hades.agents.explain import explained
 from hades.agents.passes import PassBudget, merged, reads_of
 from hades.agents.results import AgentAnswer, TranscriptStep
-from hades.agents.rules import FollowUp, follow_ups, leads_on
+from hades.agents.rules import FollowUp, follow_ups
 from hades.domain.answer import Recall
 from hades.domain.plain import plain
 from hades.domain.rebuild import rebuild
@@ -43,10 +43,6 @@ class QueryState(TypedDict, total=False):
     left: dict[str, Any]
     """The budget that is left."""
     plan: dict[str, Any]
-    passages: int
-    """The most passages of the context, if each pass is deep."""
-    deep: bool
-    """Whether each pass ranks more passages than the context shows."""
     asks: list[dict[str, Any]]
     """The questions to ask next."""
     asked: list[str]
@@ -150,8 +146,6 @@ class QueryAgent:
         return {
             "left": asdict(left),
             "plan": dict(wanted),
-            "passages": whole.final_context,
-            "deep": leads_on(intent) and self._passes > 1,
             "asks": [asdict(FollowUp(question, "the question"))],
             "asked": [],
             "passes": [],
@@ -163,7 +157,7 @@ class QueryAgent:
         started = time.perf_counter()
         ask, *later = (FollowUp(**ask) for ask in state["asks"])
         left = PassBudget(**state["left"])
-        plan = left.plan(state["plan"], deep=state["deep"])
+        plan = left.plan(state["plan"], deep=bool(state["passes"]))
         if ask.level is not None:
             plan["level"] = ask.level
         recall = self.view.recall(ask.question, plan=plan, **self._scope)
@@ -235,8 +229,7 @@ class QueryAgent:
         return {"result": whole, "transcript": transcript}
 
     def _merged(self, state: QueryState, recalls: list[Recall]) -> Recall:
-        passages = state["passages"] if state["deep"] else int(recalls[0].plan["final_context"])
-        return merged(state["question"], recalls, state["left"]["tokens"], passages)
+        return merged(state["question"], recalls, state["left"]["tokens"])
 
 
 def clean_question(question: str) -> str:

@@ -48,13 +48,8 @@ def follow_ups(question: str, recalls: Sequence[Recall]) -> Iterator[FollowUp]:
         yield FollowUp(part, "a part of the question")
     for name in names:
         yield FollowUp(name, f"no passage says {name}")
-    if leads_on(recalls[0].intent) and not recalls[0].notes:
+    if recalls[0].intent in (Intent.BRIDGE, Intent.WHEN) and not recalls[0].notes:
         yield from _bridges(question, recalls[0])
-
-
-def leads_on(intent: Intent) -> bool:
-    """Return whether a question of this kind may lead through another thing."""
-    return intent in (Intent.BRIDGE, Intent.WHEN)
 
 
 def missing_names(question: str, recalls: Sequence[Recall]) -> list[str]:
