@@ -26,7 +26,7 @@ from hades.memory import Memory
 MESSAGES_KEPT = 200
 SHORT_WORDS = 8
 """A question of at most so many words without a name may be about the names before it."""
-_REMEMBER = lazy_pattern(r"^\s*(?:please\s)?(?:remember|note)(?:\sthat)?[\s:,]{1,3}(?=\S)", re.I)
+_REMEMBER = lazy_pattern(r"^(?:please )?(?:remember|note)(?: that)?[ :,]{1,3}(?=\S)", re.I)
 
 
 class ChatState(TypedDict, total=False):
@@ -89,7 +89,7 @@ class Chat:
 
     def _reply(self, state: ChatState) -> dict[str, Any]:
         *before, asked = state["messages"]
-        text = asked["content"]
+        text = asked["content"].strip()
         result: AgentAnswer | MemoryDecision
         if start := _REMEMBER.match(text):
             agent = MemoryAgent(self._memory, model=self._model)

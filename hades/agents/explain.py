@@ -30,7 +30,8 @@ def explained(view: View, recall: Recall, model: str | None) -> tuple[AgentAnswe
     holds = [edge for edge in told.values() if edge.valid_to is None]
     ended = [edge for edge in told.values() if edge.valid_to is not None]
     missing = answer.unsaid[0] if answer.unsaid else ""
-    summary = recall.passages[0].chunk.topic if recall.level and recall.passages else ""
+    # A line of a summary is addressed by its original.
+    original = recall.passages[0].chunk.topic if recall.level and recall.passages else ""
     used = answer.usage
     result = AgentAnswer(
         question=recall.question,
@@ -41,8 +42,8 @@ def explained(view: View, recall: Recall, model: str | None) -> tuple[AgentAnswe
         ),
         edges=tuple(AgentEdge.of(edge, active=True) for edge in holds[:EDGES_SHOWN]),
         obsolete_edges=tuple(AgentEdge.of(edge, active=False) for edge in ended[:EDGES_SHOWN]),
-        needs_drill_down=bool(summary or missing),
-        drill_down_target=summary or missing,
+        needs_drill_down=bool(original or missing),
+        drill_down_target=original or missing,
         answer=answer,
     )
     by = used.model if answer.kind == "model" and used else "rules"

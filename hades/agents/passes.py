@@ -69,7 +69,9 @@ def merged(question: str, recalls: Sequence[Recall], tokens: int) -> Recall:
     """Return one recall with the evidence of all passes, packed into a budget of tokens.
 
     A passage counts by the sum of its scores in all passes. As many are shown as by the first.
+    After a drill-down the originals answer instead of the summaries.
     """
+    recalls = [recall for recall in recalls if not recall.level] or recalls[:1]
     first = recalls[0]
     if len(recalls) == 1:
         return first

@@ -67,7 +67,7 @@ class AgentAnswer:
     needs_drill_down: bool
     """Whether the answer rests on summaries, or something asked for was not found."""
     drill_down_target: str
-    """The summary to drill into, or the name to ask for; "" without one."""
+    """The original behind the best summary line, or the name to ask for; "" without one."""
     answer: Answer
     """The sentences with their sources, and the recall of all passes together."""
     transcript: tuple[TranscriptStep, ...] = ()

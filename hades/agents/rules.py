@@ -21,7 +21,7 @@ BRIDGED_PASSAGES = 2
 """The best passages of a pass whose names may lead on."""
 _PRONOUNS = word_set("he she it they him her them his hers its their theirs there")
 _ANOTHER_PART = lazy_pattern(
-    r"[?;]\s+|,?\s+and\s+(?=(?:who|whom|whose|what|when|where|why|which|how)\b)", re.IGNORECASE
+    r"[?;] |,? and (?=(?:who|whom|whose|what|when|where|why|which|how)\b)", re.IGNORECASE
 )
 
 
@@ -66,7 +66,7 @@ def parts_of(question: str) -> list[str]:
     >>> parts_of("Who leads Atlas, and when did she join?")
     ['Who leads Atlas?', 'when did she join (Atlas)?']
     """
-    parts = [part.strip(" ?.,;") for part in _ANOTHER_PART.split(question)]
+    parts = [part.strip(" ?.,;") for part in _ANOTHER_PART.split(" ".join(question.split()))]
     parts = [part for part in parts if len(words(part)) > 2]
     if len(parts) < 2:
         return []

@@ -5,7 +5,6 @@ The write gate, the readers of facts and of settled topics decide; nothing is wr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,7 +35,6 @@ PARTS_AT_MOST = 200
 """The most parts of a text that are looked at: paragraphs, or messages of a conversation."""
 TOPICS_COMPARED = 5
 SLUG_WORDS = 5
-_BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 Conversation = Sequence[Mapping[str, Any]]
 
@@ -44,7 +42,8 @@ Conversation = Sequence[Mapping[str, Any]]
 def parts_of_text(text: str | Conversation) -> list[str]:
     """Return the paragraphs of a document, or the messages of a conversation."""
     if isinstance(text, str):
-        parts = [part.strip() for part in _BLANK_LINE.split(text)]
+        lines = "\n".join(line.strip() for line in text.splitlines())
+        parts = [part.strip() for part in lines.split("\n\n")]
     else:
         parts = [_content(message) for message in text]
     parts = [part for part in parts if part]

@@ -20,24 +20,13 @@ SHARE_ANSWERED = 0.6
 SHARE_BELOW_BEST = 0.25
 """How much less of these words another sentence of the answer may have. A judgement."""
 
-_COMPARE = lazy_pattern(
-    r"^(?:please )?(?:compare|contrast)\s+(?P<what>[^?.]{0,400})", re.IGNORECASE
-)
-_SUBJECTS = lazy_pattern(
-    r"^(?P<first>[^,]{1,200}?)\s+(?:and|with|to|versus|vs\.?)\s+(?P<second>[^,]{1,200})$",
-    re.IGNORECASE,
-)
-_ABOUT = lazy_pattern(
-    r"^(?P<asked>what\s[^?]{1,200}?\s(?:about|on|for|of|with))\s+(?P<rest>[^?]{1,400})$",
-    re.IGNORECASE,
-)
-_SINCE = lazy_pattern(
-    r"\s*\b(?P<time>(?:since|after|before|until|between|during)\s"
-    r"(?:[^\s,;?]{1,30}\s?){1,4}?)(?=\s*(?:,|;|\?|$))",
-    re.IGNORECASE,
-)
+_COMPARE = ("compare ", "contrast ")
+# White space is single spaces here.
+_BETWEEN = lazy_pattern(r" (?:and|with|to|versus|vs\.?) ", re.IGNORECASE)
+_ABOUT = lazy_pattern(r" (?:about|on|for|of|with) ", re.IGNORECASE)
+_TIME = lazy_pattern(r" (?:since|after|before|until|between|during) [^,;?]{1,60}$", re.IGNORECASE)
 _THEN = lazy_pattern(
-    r"[,;]?\s+(?:and\s+(?:then\s+)?)(?:say|tell\s+(?:me|us)|list|show|explain)\s+", re.IGNORECASE
+    r"[,;]? and (?:then )?(?:say|tell (?:me|us)|list|show|explain) ", re.IGNORECASE
 )
 
 
@@ -55,11 +44,10 @@ def steps_of(question: str) -> list[FollowUp]:
     """
     asked = " ".join(question.split()).strip(" ?.")
     head, *then = _THEN.split(asked)
-    compared = _COMPARE.match(head)
     steps: list[FollowUp] = []
     subjects: tuple[str, ...] = ()
-    if compared:
-        steps, subjects = _compared(compared["what"])
+    if head.casefold().startswith(_COMPARE):
+        steps, subjects = _compared(head.partition(" ")[2])
     if not steps:
         parts = parts_of(f"{head}?") or [f"{head}?"]
         steps = [FollowUp(part, "a part of the question") for part in parts]
@@ -71,19 +59,18 @@ def steps_of(question: str) -> list[FollowUp]:
 
 def _compared(what: str) -> tuple[list[FollowUp], tuple[str, ...]]:
     """Return a step for each of the things to compare, and their names."""
-    time = _SINCE.search(what)
-    when = f" {time['time'].strip()}" if time else ""
-    plain = _SINCE.sub("", what, count=1).strip(" ,") if time else what.strip(" ,")
-    about = _ABOUT.match(plain)
-    listed = _SUBJECTS.match(about["rest"] if about else plain)
-    if listed is None:
+    time = _TIME.search(what)
+    when = time.group() if time else ""
+    plain = what.removesuffix(when).strip(" ,")
+    about = _ABOUT.search(plain) if plain.casefold().startswith("what ") else None
+    asked = plain[: about.end()].strip() if about else "what is known about"
+    subjects = _BETWEEN.split(plain[about.end() :] if about else plain, maxsplit=1)
+    if len(subjects) < 2:
         return [], ()
-    asked = about["asked"] if about else "what is known about"
-    subjects = listed["first"].strip(), listed["second"].strip()
     return [
         FollowUp(f"{asked} {subject}{when}?", f"one side of the comparison: {subject}")
         for subject in subjects
-    ], subjects
+    ], tuple(subjects)
 
 
 def _for_each(clause: str, subjects: Sequence[str]) -> list[FollowUp]:

@@ -157,9 +157,10 @@ def test_summaries_are_drilled_into_when_they_do_not_say_it(path: Path) -> None:
             "Give me a summary of January 2024 for Redis and Quillon"
         )
         assert [step.step for step in result.transcript].count("drill") == 1
+        assert result.answer.recall.level == 0
         plain = QueryAgent(memory, plan=UNHURRIED).ask("Give me a summary of January 2024")
         assert plain.needs_drill_down
-        assert plain.drill_down_target.startswith("summary/2024-01")
+        assert plain.drill_down_target == "diary/2024-01-01"
 
 
 def test_a_thread_of_the_agent_is_checkpointed(told: hades.Memory) -> None:

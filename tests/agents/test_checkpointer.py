@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, TypedDict
@@ -13,7 +14,8 @@ from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.graph import END, START, StateGraph
 
 import hades
-from hades.agents.checkpointer import PART_CHARACTERS, SPACE, HadesCheckpointer
+from hades.agents import checkpointer
+from hades.agents.checkpointer import SPACE, HadesCheckpointer
 
 
 def _config(thread: str) -> Any:
@@ -69,10 +71,11 @@ def test_questions_do_not_see_checkpoints_and_nothing_of_them_is_cut(path: Path)
         assert memory.search("swordfish") == []
 
 
-def test_a_large_checkpoint_is_stored_in_parts_and_deleted_whole(path: Path) -> None:
-    import random
-
-    text = random.Random(1).randbytes(PART_CHARACTERS).hex()
+def test_a_large_checkpoint_is_stored_in_parts_and_deleted_whole(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpointer, "PART_CHARACTERS", 1_000)
+    text = random.Random(1).randbytes(1_000).hex()
     with hades.open(path) as memory:
         saver = HadesCheckpointer(memory)
         checkpoint: Any = {**empty_checkpoint(), "channel_values": {"text": text}}
