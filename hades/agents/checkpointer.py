@@ -81,12 +81,12 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
                 return
             if (only and id_ != only) or (end and id_ >= end):
                 continue
-            found = self._tuple(name, namespace, id_)
-            if found is None:  # deleted meanwhile
+            saved = self._tuple(name, namespace, id_)
+            if saved is None:  # deleted meanwhile
                 continue
-            metadata = cast("dict[str, Any]", found.metadata)
+            metadata = cast("dict[str, Any]", saved.metadata)
             if all(metadata.get(key) == value for key, value in (filter or {}).items()):
-                yield found
+                yield saved
                 left = None if left is None else left - 1
 
     # Writing
@@ -133,7 +133,7 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Erase all checkpoints and writes of some runs, in all threads."""
         runs = set(run_ids)
-        self._erase(one for one in self.list(None) if one.metadata.get("run_id") in runs)
+        self._erase(saved for saved in self.list(None) if saved.metadata.get("run_id") in runs)
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Erase all checkpoints of threads (`delete`), or all but the latest (`keep_latest`).
@@ -147,8 +147,8 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
                 self.delete_thread(thread)
                 continue
             known = list(self.list({"configurable": {"thread_id": thread}}))
-            kept = {id_ for one in _latest(known) for id_ in self._chain(one)}
-            self._erase(one for one in known if _id(one) not in kept)
+            kept = {id_ for latest in _latest(known) for id_ in self._chain(latest)}
+            self._erase(saved for saved in known if _id(saved) not in kept)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and writes of a thread to another."""
@@ -177,8 +177,8 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
     ) -> AsyncIterator[CheckpointTuple]:
         """Like `list`; each checkpoint is read in a thread."""
         rows = self.list(config, filter=filter, before=before, limit=limit)
-        while (found := await asyncio.to_thread(next, rows, None)) is not None:
-            yield found
+        while (saved := await asyncio.to_thread(next, rows, None)) is not None:
+            yield saved
 
     async def aput(
         self,
@@ -264,8 +264,8 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
 
     def _erase(self, checkpoints: Iterable[CheckpointTuple]) -> None:
         topics: list_[str] = []
-        for one in checkpoints:
-            of = _thread(one.config), _namespace(one.config) or "", _id(one)
+        for saved in checkpoints:
+            of = _thread(saved.config), _namespace(saved.config) or "", _id(saved)
             own, writes = _topic("c", *of), _topic("w", *of, "") + "*"
             for pattern in (own, writes, f"p/{own}/*", f"p/{writes}"):
                 topics += self._names(pattern)
@@ -365,6 +365,6 @@ def _id(checkpoint: CheckpointTuple) -> str:
 def _latest(checkpoints: Sequence[CheckpointTuple]) -> Iterable[CheckpointTuple]:
     """Return the first checkpoint of each namespace; they come latest first."""
     first: dict[str | None, CheckpointTuple] = {}
-    for one in checkpoints:
-        first.setdefault(_namespace(one.config), one)
+    for saved in checkpoints:
+        first.setdefault(_namespace(saved.config), saved)
     return first.values()

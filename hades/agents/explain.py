@@ -25,10 +25,10 @@ def explained(view: View, recall: Recall, model: str | None) -> tuple[AgentAnswe
     """Return the answer from a recall, who worded it, and the tokens that a model took."""
     answer = _answered(view, recall, model)
     topics = _topics(answer)
-    told = {edge.id: edge for topic in topics for edge in _edges(view, topic)}
-    told |= {fact.edge.id: fact.edge for fact in recall.facts if fact.edge.id > 0}
-    holds = [edge for edge in told.values() if edge.valid_to is None]
-    ended = [edge for edge in told.values() if edge.valid_to is not None]
+    edges = {edge.id: edge for topic in topics for edge in _edges(view, topic)}
+    edges |= {fact.edge.id: fact.edge for fact in recall.facts if fact.edge.id > 0}
+    holds = [edge for edge in edges.values() if edge.valid_to is None]
+    ended = [edge for edge in edges.values() if edge.valid_to is not None]
     missing = answer.unsaid[0] if answer.unsaid else ""
     # A line of a summary is addressed by its original.
     original = recall.passages[0].chunk.topic if recall.level and recall.passages else ""

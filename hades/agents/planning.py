@@ -132,15 +132,15 @@ class PlanningAgent:
         step = FollowUp(**state["waiting"][0])
         agent = QueryAgent(self.view, model=self._model, budget=state["tokens"])
         result = agent.ask(step.question)
-        taken = TranscriptStep(
+        done = TranscriptStep(
             "step",
             f"“{step.question}” in {result.passes} passes, {step.why}",
             (time.perf_counter() - started) * 1000,
-            sum(one.reads for one in result.transcript),
+            sum(taken.reads for taken in result.transcript),
             result.answer.recall.tokens,
             self._model or "rules",
         )
-        return {"current": plain(result), "transcript": [*state["transcript"], plain(taken)]}
+        return {"current": plain(result), "transcript": [*state["transcript"], plain(done)]}
 
     def _validate(self, state: PlanState) -> dict[str, Any]:
         step, *waiting = (FollowUp(**ask) for ask in state["waiting"])
@@ -163,7 +163,7 @@ class PlanningAgent:
         detail = f"“{step.question}”: {status}"
         detail += f", without {', '.join(missing)}" if missing else ""
         return {
-            "waiting": [asdict(one) for one in waiting],
+            "waiting": [asdict(ask) for ask in waiting],
             "done": done,
             "retried": bool(again),
             "transcript": [*state["transcript"], plain(TranscriptStep("validate", detail))],

@@ -98,5 +98,5 @@ def _new_names(passage: Passage, asked: frozenset[str]) -> Iterator[str]:
 
 def _uncovered(question: str, passage: Passage) -> str:
     """Return the words of a question that a passage does not contain."""
-    told = said(text_around(passage))
-    return " ".join(word for word in words(question) if stem(word) not in told)
+    terms = said(text_around(passage))
+    return " ".join(word for word in words(question) if stem(word) not in terms)
