@@ -22,6 +22,7 @@ from hades.evals.memories import open_set
 from hades.evals.replay import holds, read_events, replay, said
 from hades.evals.sets import LADDER_KINDS, EvalSet, Question, load_set
 from hades.memory import View
+from hades.settings import load_settings
 
 QUESTIONS, QUESTIONS_SMALL = 300, 20
 BUDGETS = (None, 1_000)
@@ -66,7 +67,7 @@ def run(*, small: bool = False) -> None:
 def _views(eval_set: EvalSet) -> Iterator[tuple[Question, View, object]]:
     """Yield each question with its memory, and the function from a chunk to the id of its gold."""
     if eval_set.kind in LADDER_KINDS:
-        with open_set(eval_set, Path(os.environ["HADES_CACHE"])) as opened:
+        with open_set(eval_set, load_settings().cache_folder()) as opened:
             for question in eval_set.in_turn("asking", _told):
                 yield question, opened.view(question), opened.id_of
         return
