@@ -192,12 +192,9 @@ def _ask_hirag(view: View, question: str, *, with_paths: bool) -> Reply:
     candidates = hirag.get_hierarchy_candidates(view._finder.encoder.encode([question])[0])
     paths = hirag.get_best_paths(candidates) if with_paths else []
     prompt = format_path_prompt(paths, hirag.hierarchy_summary(candidates))
-    rows = [row_of(node) for node in candidates.entries]
+    rows = [row_of(node) for node in candidates.entries[:PASSAGES]]
     placed = view._store.chunks.find(rows, view.as_of)
-    entries = {placed[row].chunk.id: placed[row].chunk for row in rows if row in placed}
-    # Passages that a path joins come first, then the other entry passages.
-    on_paths = [node.name for path in paths for node in path.nodes if node.name in entries]
-    chunks = [entries[name] for name in dict.fromkeys([*on_paths, *entries])][:PASSAGES]
+    chunks = [placed[row].chunk for row in rows if row in placed]
     return Reply(chunks, paths, sum(count([prompt, *(chunk.text for chunk in chunks)])))
 
 
