@@ -9,11 +9,12 @@ from hades.domain.feedback import (
     Feedback,
     LoggedQuery,
     ParameterChange,
+    Target,
     WeightSnapshot,
     given_verdicts,
     read_targets,
 )
-from hades.domain.rules import clean_number
+from hades.domain.rules import clean_list, clean_number
 from hades.domain.times import NOW
 from hades.errors import Conflict, InvalidInput
 from hades.operations.declare import Param, Role, operation
@@ -71,8 +72,8 @@ def feedback(
     gives verdicts too: its citations are good, and items ranked above a citation were passed over.
     A verdict counts once. See `docs/learning.md`.
     """
-    good = read_targets("path", used) + read_targets("passage", useful)
-    bad = read_targets("path", rejected) + read_targets("passage", useless)
+    good = _targets("path", used, "used") + _targets("passage", useful, "useful")
+    bad = _targets("path", rejected, "rejected") + _targets("passage", useless, "useless")
     if len(good) + len(bad) > VERDICTS_AT_MOST:
         raise InvalidInput(f"One feedback has at most {VERDICTS_AT_MOST} verdicts.")
     from hades.lifecycle.learning import Learner
@@ -101,6 +102,10 @@ def feedback(
             held_out, adopted = learner.take(recall, memory._actor, judgement)
         current = store.weights.in_force(space, NOW).snapshot
     return Feedback(recall, len(new), held_out, pairs, current, adopted)
+
+
+def _targets(kind: str, given: Iterable[str] | None, name: str) -> list[Target]:
+    return [] if given is None else read_targets(kind, clean_list(given, name))
 
 
 @operation("GET", "/query-log", command="query-log")

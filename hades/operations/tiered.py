@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from hades.domain.rules import clean_mapping
 from hades.domain.tiers import Tier
 from hades.errors import InvalidInput, NotFound
 from hades.store.byte_cache import ByteCache
@@ -29,11 +30,12 @@ class TieredMemoryManager:
     """
 
     def __init__(self, memory: Memory, config: Mapping[str, float] | None = None) -> None:
-        unknown = {*(config or ())} - THRESHOLDS.keys()
+        given = clean_mapping(config or {}, "config")
+        unknown = given.keys() - THRESHOLDS.keys()
         if unknown:
             known = ", ".join(THRESHOLDS)
             raise InvalidInput(f"There is no threshold {min(unknown)!r}: {known}.")
-        self.memory, self.config = memory, {**THRESHOLDS, **(config or {})}
+        self.memory, self.config = memory, {**THRESHOLDS, **given}
         for name, value in self.config.items():
             if not isinstance(value, int | float) or not 0 <= value <= 1_000_000:
                 raise InvalidInput(f"The {name} is a number from 0 to 1,000,000.")

@@ -16,6 +16,7 @@ from hades.context.text.layout import (
     PlainText,
     TextBody,
     TextLine,
+    counted,
     excerpt,
     flat,
     held_days,
@@ -275,7 +276,7 @@ def _source(label: str, found: Recall) -> str:
         return ", ".join(("path", *cited, _belief(path.belief)))
     if kind == 2:
         theme = found.themes[number - 1]
-        size = f"{theme.cluster.size:,} passages"
+        size = counted(theme.cluster.size, "passage")
         return ", ".join((theme.cluster.id, size, *map(one_line, theme.cites)))
     passage = found.passages[number - 1]
     place = f"{one_line(passage.id)}, {lines_of(passage)}, {held_days(passage)}"
