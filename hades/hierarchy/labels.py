@@ -94,15 +94,19 @@ def described(
 
 
 def _terms(text: CentralText) -> Iterator[str]:
-    """Yield the words of a text, and the pairs of words of its heading."""
-    yield from filter(_is_telling, (word.casefold() for word in words(text.text)))
-    before = ""
-    for word in (word.casefold() for word in words(text.heading)):
-        if _is_telling(word):
-            yield word
-            if before:
-                yield f"{before} {word}"
-        before = word if _is_telling(word) else ""
+    """Yield the words of a text and its heading, and pairs: of the heading, and of capitals.
+
+    Two words that begin with a capital are often a name, such as `Marta Lind`.
+    """
+    for said, is_heading in ((text.text, False), (text.heading, True)):
+        before = ""
+        for word in words(said):
+            term = word.casefold()
+            if _is_telling(term):
+                yield term
+                if before and (is_heading or (word[0].isupper() and before[0].isupper())):
+                    yield f"{before.casefold()} {term}"
+            before = word if _is_telling(term) else ""
 
 
 def _is_telling(word: str) -> bool:
@@ -162,7 +166,10 @@ def _extract(texts: Sequence[CentralText], weights: Mapping[str, float]) -> str:
             terms = [word.casefold() for word in words(sentence)]
             worth = sum(weights.get(term, 0.0) for term in set(terms))
             score = round(worth / max(len(terms), SENTENCE_WORDS), 9)
-            if score > best.get(topic, (0.0, ""))[0]:
+            if score > best.get(topic, (-1.0, ""))[0]:
                 best[topic] = score, f"{sentence} [{text.cite}]"
     lines = sorted(best.values(), key=lambda line: (-line[0], line[1]))
-    return "\n".join(line for _, line in lines[:SUMMARY_SENTENCES])
+    telling = [line for line in lines if line[0] > 0]
+    # Without a telling word, the first sentences of the most central texts have to do.
+    chosen = telling or list(best.values())
+    return "\n".join(line for _, line in chosen[:SUMMARY_SENTENCES])

@@ -82,6 +82,8 @@ def feedback(
     with memory._write("feedback") as write:
         shown = store.query_log.get(space, recall)
         verdicts = given_verdicts(shown, good, bad, answer or "")
+        if not verdicts and answer:
+            raise InvalidInput("The answer cites nothing that was shown: write [1], [F1] or (P1).")
         if not verdicts:
             raise InvalidInput("Say what was good or bad: a path, a fact, a passage or an answer.")
         before = store.feedback.verdicts(space, recall)
@@ -110,9 +112,10 @@ def _targets(kind: str, given: Iterable[str] | None, name: str) -> list[Target]:
 
 @operation("GET", "/query-log", command="query-log")
 def query_log(view: View, limit: Limit = 20) -> list[LoggedQuery]:
-    """List the last questions and what they were shown, newest first.
+    """List the last questions and what they were shown.
 
-    The questions of another process may appear some time later, because they are written together.
+    The newest comes first. The questions of another process may appear some time later, because
+    they are written together.
     """
     clean_number(limit, "limit", least=1)
     view._require_space()

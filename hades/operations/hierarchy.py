@@ -73,7 +73,7 @@ def organise(
     chat = None if model is None else open_chat_model(model)
     memory._index_pending(on_progress, for_question=False)
     current = _current(memory)
-    due = "the space has no hierarchy yet"
+    due = "the space had no hierarchy"
     if current is not None and current.drift is not None:
         due = current.drift.due
     if if_due and not due:
@@ -141,7 +141,11 @@ def hierarchy(
     *,
     history: Annotated[bool, Param("List the earlier hierarchies too.", "--history")] = False,
 ) -> HierarchyReport:
-    """Show the hierarchy of a space: its clusters, and whether organising again is due."""
+    """Show the clusters of a space.
+
+    `current.drift` says how far the space has moved from them, and whether organising is due.
+    With `history`, the earlier hierarchies are listed too.
+    """
     with view._store.snapshot():
         view._require_space()
         store, current = view._store.hierarchies, _current(view)

@@ -20,7 +20,6 @@ from hades.context.tokens import count, cut_words
 from hades.domain.answer import Diagnostic, Path, unlabelled
 from hades.domain.graph import Reason, row_of
 from hades.domain.hierarchy import Cluster
-from hades.domain.plain import one_line
 from hades.domain.rules import clean_list, clean_mapping
 from hades.domain.topics import Chunk
 from hades.domain.weights import TYPE_PRIORS, PathScoring
@@ -85,7 +84,7 @@ class HiRAGConfig(_Part):
             try:
                 values = yaml.safe_load(given) or {}
             except (yaml.YAMLError, ValueError, RecursionError) as error:
-                raise InvalidInput(f"This is not YAML: {one_line(str(error))[:200]}.") from error
+                raise InvalidInput(f"This is not YAML: {flat(str(error))[:200]}.") from error
         if isinstance(values, Mapping) and set(values) == {"hirag_pathrag"}:
             values = values["hirag_pathrag"]
         try:
@@ -172,6 +171,8 @@ class HiRAG:
 
         Paths with bridges are kept for the next call, until something is written.
         """
+        if not isinstance(candidate_graph, CandidateGraph):
+            raise InvalidInput("`candidate_graph` is what `get_hierarchy_candidates` returned.")
         given = {"M": M, "L": L, "relation_boost": relation_boosts}
         values = self.config.path.model_dump(by_alias=True)
         values |= {name: value for name, value in given.items() if value is not None}
@@ -235,7 +236,8 @@ def _path_line(path: Path) -> str:
 def _summary_line(cluster: Cluster, known: Mapping[str, Cluster]) -> str:
     parent = known.get(cluster.parent or "")
     above = f"{parent.label} ▸ " if parent else ""
-    return f"{above}{cluster.label}: {' '.join(cluster.summary.splitlines()[:1])}"
+    summary = "".join(f": {line}" for line in cluster.summary.splitlines()[:1])
+    return f"{above}{cluster.label}{summary}"
 
 
 def _threshold(thresholds: Mapping[str, float]) -> float:

@@ -34,6 +34,8 @@ class PathRAG:
 
     def __init__(self, view: View, config: PathScoring | None = None) -> None:
         self.view, self.config = view, config or PathScoring()
+        if not isinstance(self.config, PathScoring):
+            raise InvalidInput(f"`config` is a hades.PathScoring, not {type(config).__name__}.")
 
     def retrieve_paths(
         self,

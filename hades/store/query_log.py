@@ -75,7 +75,10 @@ class QueryLog(Buffer[str, _Entry]):
                 return query
         row = self._database.row(f"{_READ} AND recall = ?", space, recall)
         if row is None:
-            raise NotFound(f"There is no recall {recall[:80]!r} in the query log of this space.")
+            raise NotFound(
+                f"There is no recall {recall[:80]!r} in the query log of this space: "
+                "`hades query-log` lists them."
+            )
         return _query(row)
 
     def last(self, space: int, limit: int) -> list[LoggedQuery]:

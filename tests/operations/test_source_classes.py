@@ -87,6 +87,8 @@ def test_a_text_is_not_read_letter_by_letter(people: hades.Memory) -> None:
     found = people.recall("Who leads Project Atlas?")
     with pytest.raises(hades.InvalidInput, match=r"`useful` is a list: write \['12'\]\."):
         people.feedback(found.id, useful="12")
+    with pytest.raises(hades.InvalidInput, match=r"`config` is a hades\.PathScoring, not dict"):
+        hades.PathRAG(people, {"decay_rate": 0.7})  # type: ignore[arg-type]
     whole: Any = pathrag.retrieve_paths("Who leads Project Atlas?")
     with pytest.raises(hades.InvalidInput, match="`paths` is a list, not dict"):
         format_paths_for_prompt(whole, "Who leads Project Atlas?")

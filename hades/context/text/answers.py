@@ -16,7 +16,6 @@ from hades.context.text.layout import (
     PlainText,
     TextBody,
     TextLine,
-    counted,
     excerpt,
     flat,
     held_days,
@@ -38,7 +37,7 @@ from hades.domain.answer import (
 )
 from hades.domain.context import BudgetedContext
 from hades.domain.graph import Reason
-from hades.domain.plain import one_line
+from hades.domain.plain import counted, one_line
 from hades.domain.strength import Strength
 from hades.domain.topics import Chunk, Hit
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hades.context.text.layout import counted, flat, held_days, shown_name
+from hades.context.text.layout import flat, held_days, shown_name
 from hades.context.tokens import ELLIPSIS
 from hades.domain.answer import Fact, Passage, Path, unlabelled
 from hades.domain.hierarchy import Theme
+from hades.domain.plain import counted
 from hades.domain.topics import Chunk
 from hades.language.names import own_heading
 

@@ -78,11 +78,6 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def counted(count: int, word: str) -> str:
-    """Return a count with its noun, such as `1 passage` or `1,200 passages`."""
-    return f"{count:,} {word}{'s' * (count != 1)}"
-
-
 def excerpt(text: str, at_most: int = EXCERPT_CHARACTERS) -> str:
     """Return the first `at_most` characters of a text, with an ellipsis if it is longer."""
     return text if len(text) <= at_most else f"{text[:at_most]}…"

@@ -9,7 +9,6 @@ from hades.context.text.layout import (
     PlainText,
     TextBody,
     TextLine,
-    counted,
     flat,
     moment,
     shown_cite,
@@ -26,6 +25,7 @@ from hades.domain.hierarchy import (
     HierarchyReport,
     Organisation,
 )
+from hades.domain.plain import counted
 from hades.domain.promotion import Promotion, QualityReport
 from hades.domain.proposal import Proposal
 from hades.domain.summaries import Consolidation
