@@ -39,7 +39,7 @@ DOCUMENTS = (
 )
 EDGES = ("relations", "mentions", "cluster_edges")
 _COLLECTIONS = {"chunk": "chunks", "cluster": "clusters"}
-"""The collections of nodes that are no entities."""
+"""The collections of nodes other than entities."""
 _MARK_BYTES = 8
 
 

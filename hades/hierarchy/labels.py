@@ -25,13 +25,13 @@ SUMMARY_SENTENCES = 3
 SENTENCES_READ = 40
 SENTENCE_CHARACTERS = 300
 SENTENCE_WORDS = 8
-"""A shorter sentence says too little by itself: its score is reduced."""
+"""A sentence with fewer words is scored as if it had this many."""
 MODEL_TEXTS, MODEL_TOKENS = 8, 160
 TEXT_CHARACTERS = 1_500
 SOUND_AT_LEAST = 0.5
 """The share of a model's sentences that must be supported; below it, none is used."""
 UNNAMED = "unnamed"
-"""The label of a cluster without telling words. An empty one was purged."""
+"""The label of a cluster in which no word stands out. An empty label was purged."""
 TASK = "Say in two or three sentences what these texts have in common."
 
 
@@ -57,7 +57,7 @@ class ModelSummaries:
         self.usage: Usage | None = None
         self.written = 0
         self.why = ""
-        """Why the model wrote none of the last cluster."""
+        """Why the model wrote no summary of the last cluster."""
 
     def of(self, texts: Sequence[CentralText]) -> str:
         """Return the supported sentences of the model about texts, or "" if too few are."""

@@ -50,11 +50,11 @@ def feedback(
     ] = None,
     useful: Annotated[
         Iterable[str] | None,
-        Param("The number of a useful passage.", flag="--useful", characters=20),
+        Param("The number of a useful passage; may be repeated.", flag="--useful", characters=20),
     ] = None,
     useless: Annotated[
         Iterable[str] | None,
-        Param("The number of a useless passage.", flag="--useless", characters=20),
+        Param("The number of a useless one; may be repeated.", flag="--useless", characters=20),
     ] = None,
     answer: Annotated[
         str | None,

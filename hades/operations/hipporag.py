@@ -21,7 +21,7 @@ TOKENS_PER_RESULT, TOKENS_AT_LEAST = 600, 5_000
 WALK_FROM_NAMES, WALK_FROM_PRIOR = "walk from names", "walk from meaning and words"
 UNFINISHED_WALK, PRIOR = "walk, not finished in time", "meaning and words"
 SYNONYMS_AT_MOST = 20
-"""The most similar names of one name."""
+"""The largest number of similar names that one name adds."""
 ALPHA = 0.85
 """The damping of source document 004; `recall` uses 0.5."""
 

@@ -62,7 +62,7 @@ class PathConfig(_Part):
 
 
 class DemotionConfig(_Part):
-    """How much nodes with many edges count less."""
+    """How strongly the score of a node falls with its number of edges."""
 
     deg_alpha: float = Field(default=0.005, ge=0, le=1_000)
 
@@ -142,7 +142,7 @@ class HiRAG:
         """
         topics = self.config.topic_k if k_topic is None else k_topic
         if not isinstance(topics, int) or not 1 <= topics <= 64:
-            raise InvalidInput("k_topic is a whole number from 1 to 64.")
+            raise InvalidInput("`k_topic` is a whole number from 1 to 64.")
         least = _threshold(clean_mapping(thresholds or {}, "thresholds"))
         self.view._bring_up_to_date(None)
         with self.view._engine.query_context(self.view._scope()) as query:
@@ -227,7 +227,7 @@ def format_path_prompt(paths: Sequence[Path], hierarchy_summary: str) -> str:
 
 
 def _path_line(path: Path) -> str:
-    """Return a path with its snippets, or without them if it is too long."""
+    """Return a path with its snippets; if that is too long, without them and cut."""
     whole, short = (unlabelled(flat(path.told(snippets=snippets))) for snippets in (True, False))
     fits = count([whole])[0] <= PATH_TOKENS_AT_MOST
     return whole if fits else cut_words(short, PATH_TOKENS_AT_MOST)
@@ -242,7 +242,7 @@ def _summary_line(cluster: Cluster, known: Mapping[str, Cluster]) -> str:
 
 def _threshold(thresholds: Mapping[str, float]) -> float:
     if unknown := set(thresholds) - {"topic"}:
-        raise InvalidInput(f"There is no threshold {min(unknown)!r}: topic.")
+        raise InvalidInput(f"There is no threshold {min(unknown)!r}: use `topic`.")
     least = thresholds.get("topic", 0.0)
     if not isinstance(least, int | float) or not -1 <= least <= 1:
         raise InvalidInput("The threshold `topic` is a cosine, a number from -1 to 1.")
@@ -257,5 +257,5 @@ def _unit(given: Sequence[float], dims: int) -> Floats32:
         vector = np.zeros(0)
     length = math.sqrt(float((vector * vector).sum()))
     if vector.shape != (dims,) or not 0 < length < math.inf:
-        raise InvalidInput(f"q_emb is a list of {dims} finite numbers that are not all 0.")
+        raise InvalidInput(f"`q_emb` is a list of {dims} finite numbers that are not all 0.")
     return (vector / length).astype(np.float32)

@@ -264,7 +264,7 @@ def _label_order(label: str) -> tuple[int, int]:
 
 
 def _source(label: str, found: Recall) -> str:
-    """Describe the fact, path or passage of a label."""
+    """Describe the fact, path, theme or passage of a label."""
     kind, number = _label_order(label)
     if kind == 0:
         fact = found.facts[number - 1]

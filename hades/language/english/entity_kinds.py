@@ -144,7 +144,7 @@ def title_kind(title: str, text: str) -> str:
 
 
 def kind_of_name(name: str) -> str:
-    """Return the kind that the words of a name tell, or ""."""
+    """Return the kind that the words of a name imply, or ""."""
     if name in PLACES:
         return PLACE
     parts = name.split()
