@@ -21,6 +21,16 @@ def test_a_name_of_two_words_stays_together() -> None:
     assert "[knives@1#0]" in summary
 
 
+def test_addresses_are_in_no_label_and_no_summary() -> None:
+    label, summary = label_and_summary(
+        ("hash", "Hashing is fast. The code of hashing is at https://github.com/a/b today."),
+        ("tables", "Tables use hashing. See https://github.com/c/d"),
+        ("strings", "Strings need hashing. See https://github.com/e/f"),
+    )
+    assert label == "hashing"
+    assert "github" not in summary
+
+
 def test_without_a_telling_word_the_most_central_sentences_are_the_summary() -> None:
     label, summary = label_and_summary(
         ("travel passport", "It expires in October."),
