@@ -115,9 +115,9 @@ class HiRAG:
     def retrieve(self, query: str, *, with_paths: bool = True) -> dict[str, Any]:
         """Return what the hierarchy and its paths have for a query.
 
-        `candidates` is the part of the graph that stage A found, `chunks` its entry passages, those
-        on a path first, `paths` the best paths, and `prompt` a text for a model. Without
-        `with_paths`, stage B is left out.
+        `candidates` is the part of the graph that stage A found, `chunks` its entry passages, best
+        first, `paths` the best paths, and `prompt` a text for a model. Without `with_paths`, stage
+        B is left out.
         """
         self.view._ready(query, None)
         candidates = self.get_hierarchy_candidates(self.view._finder.encoder.encode([query])[0])
@@ -125,7 +125,7 @@ class HiRAG:
         return {
             "query": query,
             "candidates": candidates,
-            "chunks": self._entry_chunks(candidates, paths),
+            "chunks": self._entry_chunks(candidates),
             "paths": paths,
             "prompt": format_path_prompt(paths, self.hierarchy_summary(candidates)),
         }
@@ -194,13 +194,10 @@ class HiRAG:
         digest = blake2b(key.encode(), digest_size=16).hexdigest()
         return self.view._engine.bridges.paths(digest, search)
 
-    def _entry_chunks(self, candidates: CandidateGraph, paths: Sequence[Path]) -> list[Chunk]:
-        """Return the entry passages, those on a path first."""
+    def _entry_chunks(self, candidates: CandidateGraph) -> list[Chunk]:
         rows = [row_of(node) for node in candidates.entries]
         placed = self.view._store.chunks.find(rows, self.view.as_of)
-        entries = {placed[row].chunk.id: placed[row].chunk for row in rows if row in placed}
-        on_paths = [node.name for path in paths for node in path.nodes if node.name in entries]
-        return [entries[name] for name in dict.fromkeys([*on_paths, *entries])]
+        return [placed[row].chunk for row in rows if row in placed]
 
     def hierarchy_summary(self, candidates: CandidateGraph) -> str:
         """Return a line for each chosen cluster of level 1: topic ▸ subtopic: summary."""
