@@ -21,7 +21,7 @@ def tell(memory: hades.Memory) -> None:
         "design/approach_x", "Approach X was rejected because of Bug Y. Ann Lee decided it."
     )
     memory.remember("bugs/bug_y", "Bug Y crashes the parser of Approach X when input is empty.")
-    memory.remember("people/ann", "Ann Lee leads project Alpha and likes Approach Z.")
+    memory.remember("people/ann", "Ann Lee rejected the approach because it was slow.")
     memory.relate("design/approach_x", "rejected_because", "Bug Y")
 
 
