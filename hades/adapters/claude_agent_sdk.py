@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from pydantic import TypeAdapter
 
@@ -31,7 +31,8 @@ def hades_server(memory: View, *, writes: bool = True, budget: int = 2_000) -> M
 
 
 def _declared(function: Callable[..., str]) -> SdkMcpTool[Any]:
-    schema = TypeAdapter(function).json_schema()
+    adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, function))
+    schema = adapter.json_schema()
 
     @tool(function.__name__, inspect.getdoc(function) or "", schema)
     async def run(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ framework gave them. A turn and its reply mostly arrive together, and so stay to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import islice
@@ -17,6 +17,7 @@ from hades.adapters.access import current, delete, topic_name, writable
 from hades.adapters.messages import Message, parts_of
 from hades.domain.rules import clean_number
 from hades.domain.times import from_micros, system_clock
+from hades.domain.topics import State
 from hades.errors import Conflict, NotFound
 from hades.memory import View
 
@@ -58,29 +59,23 @@ class Conversation:
         """Return the messages, or the last `limit` of them."""
         if limit is not None and limit <= 0:
             return []
-        newest = (
-            message
-            for name in reversed(self._names())
-            if (state := current(self.memory, name))
-            for message in reversed(state.metadata.get("messages", []))
-        )
+        newest = (message for _, messages in self._newest() for message in reversed(messages))
         return list(islice(newest, clean_number(limit, "limit")))[::-1]
 
     def pop(self) -> Message | None:
         """Delete the last message and return it; None if there is none."""
         for _ in range(ATTEMPTS_AT_MOST):
-            states = (current(self.memory, name) for name in reversed(self._names()))
-            state = next(filter(None, states), None)
+            state, messages = next(self._newest(), (None, []))
             if state is None:
                 return None
-            *others, last = state.metadata.get("messages", [None])
+            memory, topic, others = writable(self.memory), state.topic, messages[:-1]
             try:
-                with writable(self.memory).batch():
+                with memory.batch():
                     if self._erase or not others:
-                        delete(self.memory, [state.topic], erase=self._erase)
+                        (memory.purge if self._erase else memory.forget)(topic)
                     if others:
-                        self._write(state.topic, others, 0 if self._erase else state.version)
-                return last
+                        self._write(topic, others, 0 if self._erase else state.version)
+                return messages[-1]
             except (Conflict, NotFound):  # another process took it first
                 continue
         raise Conflict(f"Too many others write to {self._name!r}: try again.")
@@ -94,6 +89,14 @@ class Conversation:
     def _names(self) -> list[str]:
         topics = self.memory.topics(f"{self._name}/*")
         return [topic.name for topic in topics if _moment(topic.name)]
+
+    def _newest(self) -> Iterator[tuple[State, list[Message]]]:
+        """Yield the topics of the conversation with their messages, the latest topic first."""
+        for name in reversed(self._names()):
+            state = current(self.memory, name)  # None: deleted meanwhile
+            messages = state.metadata.get("messages") if state else None
+            if state and messages:
+                yield state, messages
 
     def _next_names(self, count: int) -> list[str]:
         """Return names that sort after all names of the conversation, whatever the clock says."""

@@ -72,18 +72,20 @@ class HadesMemoryService(BaseMemoryService):
 
     def _add(self, place: tuple[str, str, str], events: Sequence[Event]) -> None:
         memory = writable(self.memory)
+        stored = {topic.name for topic in memory.topics(f"{topic_name(ROOT, *place)}/*")}
         for event in events:
+            topic = topic_name(ROOT, *place, event.id)
             parts = event.content.parts if event.content else None
             text = "\n".join(part.text for part in parts or () if part.text and not part.thought)
-            if not text.strip():
+            if topic in stored or not text.strip():
                 continue
             author = event.author or "user"
-            with suppress(Conflict):  # it is there already, or was deleted
+            with suppress(Conflict):  # it was deleted, or another process adds it
                 memory.remember(
-                    topic_name(ROOT, *place, event.id),
+                    topic,
                     said(author, text),
                     kind="conversation",
-                    metadata={"author": author, "text": text},
+                    metadata={"author": author},
                     valid_from=datetime.fromtimestamp(event.timestamp, UTC),
                     expect_version=0,
                 )
@@ -101,7 +103,7 @@ class HadesMemoryService(BaseMemoryService):
         if state is None:
             return None
         author = str(state.metadata.get("author", "user"))
-        text = str(state.metadata.get("text", state.content))
+        text = state.content.removeprefix(f"{author}: ")
         content = Content(parts=[Part(text=text)], role="user" if author == "user" else "model")
         return MemoryEntry(
             id=topic, content=content, author=author, timestamp=iso(state.valid_from)

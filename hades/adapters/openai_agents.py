@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from hades.adapters.access import framework
 from hades.adapters.conversation import Conversation
@@ -37,8 +37,7 @@ class HadesSession:
         """Return the items, or the last `limit` of them (default: that of the settings)."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        items: list[Any] = await asyncio.to_thread(self._conversation.messages, limit)
-        return items
+        return cast(list[Any], await asyncio.to_thread(self._conversation.messages, limit))
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Append items; what is added in one call is one topic."""
@@ -46,8 +45,7 @@ class HadesSession:
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Delete the last item and return it; None if there is none."""
-        item: Any = await asyncio.to_thread(self._conversation.pop)
-        return item
+        return cast(Any, await asyncio.to_thread(self._conversation.pop))
 
     async def clear_session(self) -> None:
         """Delete all items."""
