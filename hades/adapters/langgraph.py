@@ -15,6 +15,7 @@ from typing import Any
 
 from hades.adapters.access import current, delete, framework, name_parts, topic_name, writable
 from hades.adapters.filters import fits, matches
+from hades.domain.rules import clean_number
 from hades.domain.times import iso
 from hades.errors import InvalidInput
 from hades.memory import View
@@ -67,13 +68,13 @@ class HadesStore(base.BaseStore):
     def _read(self, op: base.Op) -> base.Result:
         if isinstance(op, base.GetOp):
             return self._item(topic_name(ROOT, *op.namespace, op.key))
-        if isinstance(op, base.SearchOp):
-            return self._search(op)
-        if isinstance(op, base.ListNamespacesOp):
-            return self._namespaces(op)
-        if not isinstance(op, base.PutOp):
+        if isinstance(op, base.PutOp):
+            return None
+        if not isinstance(op, base.SearchOp | base.ListNamespacesOp):
             raise InvalidInput(f"{type(op).__name__} is no operation of a store.")
-        return None
+        clean_number(op.limit, "limit")
+        clean_number(op.offset, "offset")
+        return self._search(op) if isinstance(op, base.SearchOp) else self._namespaces(op)
 
     def _item(self, topic: str) -> base.Item | None:
         state = current(self.memory, topic)
