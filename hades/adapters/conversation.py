@@ -101,7 +101,8 @@ class Conversation:
     def _next_names(self, count: int) -> list[str]:
         """Return names that sort after all names of the conversation, whatever the clock says."""
         moment, step = from_micros(system_clock()), timedelta(microseconds=1)
-        later = self.memory.topics(f"{self._name}/*", after=f"{self._name}/{_stamp(moment)}")
+        before = f"{self._name}/{_stamp(moment - step)}"
+        later = self.memory.topics(f"{self._name}/*", after=before)
         first = max([moment, *(at + step for topic in later if (at := _moment(topic.name)))])
         return [f"{self._name}/{_stamp(first + number * step)}" for number in range(count)]
 
