@@ -14,9 +14,9 @@ import hades
 
 pytest.importorskip("claude_agent_sdk", reason="the extra `claude-agent-sdk` is not installed")
 
-from claude_agent_sdk import AssistantMessage, ClaudeAgentOptions, TextBlock, query  # noqa: E402
+from claude_agent_sdk import AssistantMessage, ClaudeAgentOptions, TextBlock, query
 
-from hades.adapters.claude_agent_sdk import hades_server  # noqa: E402
+from hades.adapters.claude_agent_sdk import hades_server
 
 pytestmark = pytest.mark.slow
 

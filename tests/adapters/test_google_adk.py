@@ -12,15 +12,15 @@ import hades
 
 pytest.importorskip("google.adk", reason="the extra `google-adk` is not installed")
 
-from google.adk.agents import LlmAgent  # noqa: E402
-from google.adk.events import Event  # noqa: E402
-from google.adk.models import BaseLlm, LlmRequest, LlmResponse  # noqa: E402
-from google.adk.runners import Runner  # noqa: E402
-from google.adk.sessions import InMemorySessionService, Session  # noqa: E402
-from google.adk.tools import load_memory  # noqa: E402
-from google.genai.types import Content, Part  # noqa: E402
+from google.adk.agents import LlmAgent
+from google.adk.events import Event
+from google.adk.models import BaseLlm, LlmRequest, LlmResponse
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService, Session
+from google.adk.tools import load_memory
+from google.genai.types import Content, Part
 
-from hades.adapters.google_adk import HadesMemoryService  # noqa: E402
+from hades.adapters.google_adk import HadesMemoryService
 
 pytestmark = pytest.mark.slow
 

@@ -17,8 +17,8 @@ import hades
 
 pytest.importorskip("langgraph.store", reason="the extra `langgraph` is not installed")
 
-from langgraph.graph import START, StateGraph  # noqa: E402
-from langgraph.store.base import (  # noqa: E402
+from langgraph.graph import START, StateGraph
+from langgraph.store.base import (
     BaseStore,
     GetOp,
     InvalidNamespaceError,
@@ -28,9 +28,9 @@ from langgraph.store.base import (  # noqa: E402
     PutOp,
     SearchOp,
 )
-from langgraph.store.memory import InMemoryStore  # noqa: E402
+from langgraph.store.memory import InMemoryStore
 
-from hades.adapters.langgraph import HadesStore  # noqa: E402
+from hades.adapters.langgraph import HadesStore
 
 
 @pytest.fixture(scope="module")

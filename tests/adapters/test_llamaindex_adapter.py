@@ -13,13 +13,13 @@ import hades
 
 pytest.importorskip("llama_index.core", reason="the extra `llamaindex` is not installed")
 
-from llama_index.core.chat_engine import SimpleChatEngine  # noqa: E402
-from llama_index.core.llms import ChatMessage, MockLLM  # noqa: E402
-from llama_index.core.memory import Memory  # noqa: E402
-from llama_index.core.query_engine import RetrieverQueryEngine  # noqa: E402
-from sqlalchemy.ext.asyncio import create_async_engine  # noqa: E402
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.llms import ChatMessage, MockLLM
+from llama_index.core.memory import Memory
+from llama_index.core.query_engine import RetrieverQueryEngine
+from sqlalchemy.ext.asyncio import create_async_engine
 
-from hades.adapters.llamaindex import HadesMemoryBlock, HadesNodeRetriever  # noqa: E402
+from hades.adapters.llamaindex import HadesMemoryBlock, HadesNodeRetriever
 
 pytestmark = pytest.mark.slow
 

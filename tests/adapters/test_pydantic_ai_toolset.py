@@ -8,13 +8,13 @@ import hades
 
 pytest.importorskip("pydantic_ai", reason="the extra `pydantic-ai` is not installed")
 
-from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPart  # noqa: E402
-from pydantic_ai.exceptions import UnexpectedModelBehavior  # noqa: E402
-from pydantic_ai.messages import RetryPromptPart, ToolReturnPart  # noqa: E402
-from pydantic_ai.models.function import AgentInfo, FunctionModel  # noqa: E402
-from pydantic_ai.models.test import TestModel  # noqa: E402
+from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.exceptions import UnexpectedModelBehavior
+from pydantic_ai.messages import RetryPromptPart, ToolReturnPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.test import TestModel
 
-from hades.adapters.pydantic_ai import hades_toolset  # noqa: E402
+from hades.adapters.pydantic_ai import hades_toolset
 
 pytestmark = pytest.mark.slow
 
