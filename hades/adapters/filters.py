@@ -26,20 +26,20 @@ def matches(namespace: tuple[str, ...], end: str, path: tuple[str, ...]) -> bool
     )
 
 
-def fits(value: Any, condition: Any) -> bool:
-    """Return whether a value passes a filter: equal fields, or operators such as `$gt`."""
+def fits(value: dict[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Return whether the fields of a value pass a filter."""
+    return all(_passes(value.get(name), condition) for name, condition in wanted.items())
+
+
+def _passes(value: Any, condition: Any) -> bool:
+    """Return whether a value equals a condition, or passes its operators, such as `$gt`."""
     if isinstance(condition, Mapping):
         if any(str(name).startswith("$") for name in condition):
             return all(_compares(value, sign, other) for sign, other in condition.items())
-        return isinstance(value, dict) and all(
-            fits(value.get(name), inner) for name, inner in condition.items()
-        )
+        return isinstance(value, dict) and fits(value, condition)
     if isinstance(condition, list | tuple):
-        return (
-            isinstance(value, list)
-            and len(value) == len(condition)
-            and all(map(fits, value, condition))
-        )
+        same_length = isinstance(value, list) and len(value) == len(condition)
+        return same_length and all(map(_passes, value, condition))
     return bool(value == condition)
 
 

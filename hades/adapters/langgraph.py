@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from itertools import chain, islice
 from typing import Any
 
@@ -67,7 +66,8 @@ class HadesStore(base.BaseStore):
 
     def _read(self, op: base.Op) -> base.Result:
         if isinstance(op, base.GetOp):
-            return self._item(topic_name(ROOT, *op.namespace, op.key))
+            item = self._item(topic_name(ROOT, *op.namespace, op.key))
+            return base.Item(**item) if item else None
         if isinstance(op, base.PutOp):
             return None
         if not isinstance(op, base.SearchOp | base.ListNamespacesOp):
@@ -76,19 +76,15 @@ class HadesStore(base.BaseStore):
         clean_number(op.offset, "offset")
         return self._search(op) if isinstance(op, base.SearchOp) else self._namespaces(op)
 
-    def _item(self, topic: str) -> base.Item | None:
+    def _item(self, topic: str) -> dict[str, Any] | None:
+        """Return the fields of an item; None if there is none."""
         state = current(self.memory, topic)
         if state is None or not isinstance(value := state.metadata.get("value"), dict):
             return None
         _, *namespace, key = name_parts(topic)
-        created = state.metadata.get("created_at")
-        return base.Item(
-            value=value,
-            key=key,
-            namespace=tuple(namespace),
-            created_at=datetime.fromisoformat(created) if created else state.recorded_at,
-            updated_at=state.recorded_at,
-        )
+        created = state.metadata.get("created_at", state.recorded_at)
+        times = {"created_at": created, "updated_at": state.recorded_at}
+        return {"value": value, "key": key, "namespace": tuple(namespace), **times}
 
     def _search(self, op: base.SearchOp) -> list[base.SearchItem]:
         glob = f"{topic_name(ROOT, *op.namespace_prefix)}/*"
@@ -102,29 +98,18 @@ class HadesStore(base.BaseStore):
                 if topic.name not in scores:
                     yield topic.name
 
-        items = (self._item(topic) for topic in chain(scores, others()))
-        wanted = (op.filter or {}).items()
         fitting = (
-            item
-            for item in items
-            if item and all(fits(item.value.get(name), condition) for name, condition in wanted)
+            base.SearchItem(**item, score=scores.get(topic))
+            for topic in chain(scores, others())
+            if (item := self._item(topic)) and fits(item["value"], op.filter or {})
         )
-        return [
-            base.SearchItem(
-                *(item.namespace, item.key, item.value, item.created_at, item.updated_at),
-                score=scores.get(topic_name(ROOT, *item.namespace, item.key)),
-            )
-            for item in islice(fitting, op.offset, op.offset + op.limit)
-        ]
+        return list(islice(fitting, op.offset, op.offset + op.limit))
 
     def _namespaces(self, op: base.ListNamespacesOp) -> list[tuple[str, ...]]:
         every = {name_parts(topic.name)[1:-1] for topic in self.memory.topics(f"{ROOT}/*")}
-        wanted = op.match_conditions or ()
-        chosen = {
-            n[: op.max_depth]
-            for n in every
-            if all(matches(n, c.match_type, c.path) for c in wanted)
-        }
+        for condition in op.match_conditions or ():
+            every = {n for n in every if matches(n, condition.match_type, condition.path)}
+        chosen = {namespace[: op.max_depth] for namespace in every}
         return sorted(chosen)[op.offset : op.offset + op.limit]
 
     # Writing
@@ -134,7 +119,7 @@ class HadesStore(base.BaseStore):
         if op.ttl is not None:
             raise InvalidInput("This store keeps items until they are deleted: leave out ttl.")
         try:
-            value = json.loads(json.dumps(op.value, allow_nan=False))
+            value = json.loads(json.dumps(dict(op.value or {}), allow_nan=False))
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInput(f"The value of an item must be plain JSON: {error}.") from error
         fields = self._fields if op.index is None else op.index or ()

@@ -1,7 +1,8 @@
 """A program that speaks the protocol of Claude Code and calls the tools it is told to.
 
 The Claude Agent SDK starts it instead of the real one. The prompt is a list of calls in JSON:
-`[["recall", {"question": "…"}]]`. It says the results, one line of JSON each.
+`[["recall", {"question": "…"}]]`; any other prompt is recalled. It says the names of all tools and
+the results, one line of JSON each.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def main() -> None:
             answer = {"subtype": "success", "request_id": message["request_id"], "response": {}}
             send({"type": "control_response", "response": answer})
         elif message["type"] == "user":
-            run(json.loads(message["message"]["content"]))
+            prompt = message["message"]["content"]
+            calls = json.loads(prompt) if prompt[:1] == "[" else None
+            run(calls or [("recall", {"question": prompt})])
             result = {"type": "result", "subtype": "success", "is_error": False, "num_turns": 1}
             send({**result, "duration_ms": 1, "duration_api_ms": 1, "session_id": "s"})
             return
