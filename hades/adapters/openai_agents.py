@@ -37,7 +37,9 @@ class HadesSession:
         """Return the items, or the last `limit` of them (default: that of the settings)."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
-        return cast(list[Any], await asyncio.to_thread(self._conversation.messages, limit))
+        return cast(
+            "list[TResponseInputItem]", await asyncio.to_thread(self._conversation.messages, limit)
+        )
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Append items; what is added in one call is one topic."""
@@ -45,7 +47,7 @@ class HadesSession:
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Delete the last item and return it; None if there is none."""
-        return cast(Any, await asyncio.to_thread(self._conversation.pop))
+        return cast("TResponseInputItem | None", await asyncio.to_thread(self._conversation.pop))
 
     async def clear_session(self) -> None:
         """Delete all items."""

@@ -30,6 +30,8 @@ from langchain_core.runnables import RunnableLambda  # noqa: E402
 
 from hades.adapters.langchain import HadesChatHistory, HadesRetriever  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 NOTES = {
     "infra/queue": "We chose Postgres for the job queue, because Redis lost jobs in March.",
     "infra/cache": "The cache stays in Redis; it may lose entries.",

@@ -244,6 +244,7 @@ def test_bad_input_is_refused_and_nothing_written(store: HadesStore) -> None:
         store.search(("n",), filter={"n": {"$near": 3}})
 
 
+@pytest.mark.slow
 def test_it_works_with_a_memory_behind_a_server(server: Any, path: Any) -> None:
     with server.serving(path), hades.open(server.address) as client:
         store = HadesStore(client)
