@@ -6,6 +6,7 @@ MADE := .venv/.made
 DEMO := .venv/.demo
 READY := .venv/.ready
 PEERS := .venv/.peers
+FRAMEWORKS := .venv/.frameworks
 # More processes than cores: many tests wait for a server, a lock or another process.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(8, (os.cpu_count() or 2) * 3 // 2))')
 PARALLEL = --numprocesses $(WORKERS)
@@ -30,7 +31,7 @@ test: $(READY)  ## run the tests that are not slow, on all cores; PYTHON=… cho
 	@$(BIN)/python -c 'import sys; print("Testing on Python", sys.version)'
 	$(BIN)/python -m pytest $(PARALLEL) --dist worksteal -m 'not slow'
 
-test-all: test  ## and the slow ones: kills, servers of their own, models, every pattern, the docs
+test-all: test $(FRAMEWORKS)  ## and the slow ones: kills, servers of their own, models, frameworks, the docs
 	$(BIN)/python -m pytest $(PARALLEL) --dist loadfile -m slow
 
 coverage: $(READY)  ## run every test and say which lines none of them reached
@@ -63,6 +64,12 @@ docs: $(READY)  ## write the generated reference pages anew
 
 $(PEERS): $(READY)
 	@$(INSTALL) --quiet -e '.[bench]'
+	@touch $@
+
+$(FRAMEWORKS): $(READY)
+	@echo "Installing agent frameworks, for the tests of their adapters"
+	@$(INSTALL) --quiet -e '.[dev,frameworks]' \
+	  || echo "Tests of adapters will be skipped where their framework is missing"
 	@touch $@
 
 clean:  ## remove what the other commands made
