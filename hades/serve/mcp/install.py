@@ -94,7 +94,7 @@ def plan(client: str, name: str, arguments: list[str], *, here: Path | None = No
     file = _file_of(wanted, here)
     command, *first = own_command()
     if here is not None and "--memory" not in arguments:
-        command = _shared_command(command, wanted, here)
+        command = shared_command(command, wanted, here)
         memory = project_memory(Path(wanted.folder)).as_posix()
         arguments = [*(["--memory", memory] if wanted.folder else ["--here"]), *arguments]
     arguments = ["mcp", *arguments]
@@ -136,7 +136,7 @@ def client_named(name: str) -> AgentProgram:
     return CLIENTS[name]
 
 
-def _shared_command(command: str, client: AgentProgram, root: Path) -> str:
+def shared_command(command: str, client: AgentProgram, root: Path) -> str:
     """Return a command that also works in other copies of a project, if there is one.
 
     That is the name alone if the shell finds it, or a path in the project.
