@@ -13,7 +13,7 @@ from hades.store.database import Database, Glob, believed
 from hades.store.edges import touching
 from hades.store.states import STATE_THEN, read_tags
 
-_BELOW = "(:topic IS NULL OR t.name = :topic OR t.name GLOB :below)"
+_BELOW = "(t.name = :topic OR t.name GLOB :below OR :topic IS NULL)"
 
 
 class ActiveTopic(NamedTuple):
