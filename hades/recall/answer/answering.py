@@ -46,7 +46,7 @@ def answer(
     if related is not None and related.edges:
         paths = related_paths(related, plan.paths)
     else:
-        paths = find_paths(run, found, ranking.numbers, list(numbers.values()), ends)
+        paths = find_paths(run, found, ranking, list(numbers.values()), ends)
     with run.stage("facts", plan.retriever.timeout_ms) as stage:
         if related is None:
             facts = find_facts(stage, search, encoder, plan.facts)
@@ -69,7 +69,7 @@ def answer(
         run.diagnostics += packed.diagnostics
         if related is not None and len(packed.facts) < len(related.edges):
             shown = f"{len(packed.facts)} of {len(related.edges)} edges"
-            stage.note(Reason.BUDGET_EXHAUSTED, f"{shown}; all: {related.command}")
+            stage.note(Reason.BUDGET_EXHAUSTED, f"{shown}; all: `{related.command}`")
         stage.found, stage.cut = len(packed.passages), len(offered) - len(packed.passages)
         ranked = [passage for passage in packed.passages if passage.id in numbers]
         at = np.array([numbers[passage.id] for passage in ranked], np.int64)

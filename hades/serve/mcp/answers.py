@@ -23,11 +23,14 @@ from hades.context.text.answers import (
     sources,
     working_memory_lines,
 )
+from hades.context.text.briefs import HEADINGS
 from hades.context.text.edges import edge_lines, fact_change_lines, relation_change_lines
 from hades.context.text.evidence import path_line
 from hades.context.text.layout import PlainText, excerpt, joined
 from hades.context.text.states import state_lines, topic_line
 from hades.domain.answer import Answer, Fact, Passage, Path, Recall, WorkingMemory
+from hades.domain.brief import Brief
+from hades.domain.context import BudgetedContext
 from hades.domain.graph import Edge, FactChange, RelationChange
 from hades.domain.plain import one_line, plain
 from hades.domain.topics import State, Topic
@@ -207,7 +210,7 @@ def whole_version(state: State, space: str, start: int) -> CallToolResult:
     )
 
 
-def versions(shown: tuple[list[State], int | None], topic: str, space: str) -> CallToolResult:
+def versions(shown: tuple[list[State], str | int | None], topic: str, space: str) -> CallToolResult:
     """Return a page of versions in the given order, each as an excerpt."""
     states, following = shown
     blocks = [joined(state_lines(state, excerpt(state.content))) + "\n" for state in states]
@@ -241,11 +244,28 @@ def working_memory(memory: WorkingMemory, space: str) -> CallToolResult:
     return reply(text, space=space, topic=memory.topic, items=items, tokens=memory.tokens)
 
 
-def written(state: State, space: str, text: str) -> CallToolResult:
-    """Return `text`, with the id and version of the state that was written as values."""
+def context(built: BudgetedContext, space: str) -> CallToolResult:
+    """Return a context as a model reads it; its sections and what was cut as values."""
     return reply(
-        text, space=space, **picked(state, ("id", "topic", "version", "valid_from", "forgotten"))
+        built.text,
+        space=space,
+        sections=built.sections,
+        tokens=built.tokens,
+        notes=[str(note) for note in built.reasons],
     )
+
+
+def briefed(brief: Brief) -> CallToolResult:
+    """Return a brief: its text, and its lines by part as values."""
+    parts = {name: getattr(brief, name) for name in HEADINGS}
+    values = {"topic": brief.topic, "left_out_lines": brief.left_out or None}
+    return reply(brief.text, space=brief.space, **parts, **values, tokens=brief.tokens)
+
+
+def written(state: State, space: str, text: str, **values: Any) -> CallToolResult:
+    """Return `text`, with the id and version of the state that was written as values."""
+    about = picked(state, ("id", "topic", "version", "valid_from", "forgotten"))
+    return reply(text, space=space, **about, **values)
 
 
 # Facts
