@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import struct
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -48,7 +47,7 @@ class HttpConnection(H11Protocol):
         if accepted is not None and accepted.family == socket.AF_UNIX:
             # An unknown unix socket has no listener, and its requests are refused.
             kind = self.unix_listeners.get(accepted.getsockname())
-            peer_uid = _peer_uid(accepted)
+            peer_uid = peer_uid(accepted)
         app = self.app
 
         async def with_listener(scope: Any, receive: Any, send: Any) -> None:
@@ -82,13 +81,3 @@ class HttpConnection(H11Protocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
-
-
-def _peer_uid(unix_socket: Any) -> int | None:
-    """Return the user id at the other end of a unix socket; None if the system cannot say."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return None
-    size = struct.calcsize("3i")
-    credentials = unix_socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-    _pid, uid, _gid = struct.unpack("3i", credentials)
-    return int(uid)
