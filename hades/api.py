@@ -27,6 +27,8 @@ from hades.domain.answer import Usage as Usage
 from hades.domain.answer import Wants as Wants
 from hades.domain.answer import WorkingItem as WorkingItem
 from hades.domain.answer import WorkingMemory as WorkingMemory
+from hades.domain.brief import Brief as Brief
+from hades.domain.brief import BriefLine as BriefLine
 from hades.domain.context import BudgetedContext as BudgetedContext
 from hades.domain.context import ContextItem as ContextItem
 from hades.domain.context import ContextSection as ContextSection

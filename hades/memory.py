@@ -79,6 +79,7 @@ class View:
     neighbours = op.graph.neighbours
     subgraph = op.graph.subgraph
     working_memory = op.graph.working_memory
+    brief = op.briefs.brief
     suggest = op.promotion.suggest
     focus = op.graph.focus
 

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 PANELS = {
     "Everyday": "remember get topics history search ask recall ingest relate change-fact forget "
     "mcp",
-    "Questions": "context working-memory paths neighbours subgraph related mentions",
+    "Questions": "brief context working-memory paths neighbours subgraph related mentions",
     "Versions": "diff chunks log purge",
     "Facts and entities": "edges edge unrelate when-changed inverses set-inverse entities entity "
     "alias kind merge split resolve import-triples",

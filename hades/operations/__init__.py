@@ -5,6 +5,7 @@ how it is called from outside; REST route, client method and command are made fr
 `declare.py`). `hades/memory.py` lists all operations in two classes.
 """
 
+from hades.operations import briefs as briefs
 from hades.operations import context as context
 from hades.operations import edges as edges
 from hades.operations import entities as entities

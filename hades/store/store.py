@@ -13,6 +13,7 @@ from hades.domain.tiers import Tier
 from hades.domain.times import Clock
 from hades.errors import Corrupt, Denied, HadesError, InvalidInput
 from hades.store import check, dump, owed, purge
+from hades.store.activity import Activity
 from hades.store.archive import LOST, OWN_FACTS
 from hades.store.changefeed import Changefeed
 from hades.store.chunks import Chunks
@@ -75,6 +76,7 @@ class Store:
         self.sources = Sources(database, self.topics)
         self.links = Links(database)
         self.summaries = Summaries(database)
+        self.activity = Activity(database)
         self.hierarchies = Hierarchies(database)
         self.proposals = Proposals(database)
         self.idempotency = Idempotency(database)

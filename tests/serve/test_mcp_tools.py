@@ -22,7 +22,7 @@ from hades.serve.mcp.answers import ANSWER_CHARACTERS_AT_MOST
 
 WHY = {"question": "Why don't we use approach X?"}
 CORE = {
-    *("recall", "ask", "get", "history", "topics", "edges", "when_changed"),
+    *("brief", "recall", "ask", "get", "history", "topics", "edges", "when_changed"),
     *("remember", "relate", "change_fact", "unrelate", "forget"),
 }
 SEEDS = {"pathrag_retrieve", "hipporag_retrieve", "graph_query_paths", "graph_entity_update"}
@@ -95,7 +95,7 @@ def every_page(executor: Executor, tool: str, arguments: dict[str, Any], items: 
 
 
 def test_the_list_of_tools_is_short(story: Executor) -> None:
-    tools = talk(story, lambda client: client.list_tools()).tools
+    tools = talk(story, lambda client: client.list_tools(), tools="core").tools
     shown = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]
     (tokens,) = count([json.dumps(shown)])
     assert tokens < LISTING_TOKENS_AT_MOST

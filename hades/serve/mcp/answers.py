@@ -23,11 +23,13 @@ from hades.context.text.answers import (
     sources,
     working_memory_lines,
 )
+from hades.context.text.briefs import HEADINGS
 from hades.context.text.edges import edge_lines, fact_change_lines, relation_change_lines
 from hades.context.text.evidence import path_line
 from hades.context.text.layout import PlainText, excerpt, joined
 from hades.context.text.states import state_lines, topic_line
 from hades.domain.answer import Answer, Fact, Passage, Path, Recall, WorkingMemory
+from hades.domain.brief import Brief
 from hades.domain.graph import Edge, FactChange, RelationChange
 from hades.domain.plain import one_line, plain
 from hades.domain.topics import State, Topic
@@ -239,6 +241,13 @@ def working_memory(memory: WorkingMemory, space: str) -> CallToolResult:
     ]
     text = joined(working_memory_lines(memory))
     return reply(text, space=space, topic=memory.topic, items=items, tokens=memory.tokens)
+
+
+def briefed(brief: Brief) -> CallToolResult:
+    """Return a brief: its text, and its lines by part as values."""
+    parts = {name: getattr(brief, name) for name in HEADINGS}
+    values = {"topic": brief.topic, "left_out_lines": brief.left_out or None}
+    return reply(brief.text, space=brief.space, **parts, **values, tokens=brief.tokens)
 
 
 def written(state: State, space: str, text: str) -> CallToolResult:

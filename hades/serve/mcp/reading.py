@@ -11,9 +11,11 @@ from hades.context.text.answers import nothing_remembered
 from hades.context.text.layout import joined
 from hades.context.text.states import diff_lines
 from hades.domain.answer import Answer, Recall, WorkingMemory
+from hades.domain.brief import Brief
 from hades.domain.topics import Diff, State
 from hades.errors import InvalidInput
 from hades.memory import View
+from hades.operations.briefs import BUDGET_TOKENS as BRIEF_TOKENS
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import Name, OptionalName, Time, given, operation_tool, tool
@@ -148,6 +150,17 @@ async def when_changed(
     """Return when a fact about a name last ended, and what replaced it."""
     turn = await call.read(lambda view: view.when_changed(name, relation, to or None))
     return answers.relation_changed(turn)
+
+
+@operation_tool(
+    core=True, topic="Only this topic and those below it.", budget=(Tokens, BRIEF_TOKENS)
+)
+def brief(call: AgentCall, result: Brief) -> CallToolResult:
+    """Return what matters now: decisions, open threads, recent changes, facts that just ended.
+
+    Call it when a conversation starts, and to answer what to do next or what is new.
+    """
+    return answers.briefed(result)
 
 
 @operation_tool("topic", budget=(Tokens, 2_000))

@@ -111,9 +111,11 @@ def operation_tool(
             def do(memory: Any) -> Any:
                 return getattr(memory, operation.name)(**options)
 
-            model = operation.calls_model(options)
-            result = await (call.write(do) if operation.writes else call.ask(do, model=model))
-            return answer(call, result)
+            if operation.writes:
+                return answer(call, await call.write(do))
+            if not operation.asks:
+                return answer(call, await call.read(do))
+            return answer(call, await call.ask(do, model=operation.calls_model(options)))
 
         run.__name__, run.__doc__ = answer.__name__, answer.__doc__
         own = [_argument(operation.parameter(name), about) for name, about in shown.items()]

@@ -1,0 +1,272 @@
+"""A brief: current decisions, open threads, recent changes and facts that just ended.
+
+Rules choose the lines, no model. Decisions and open threads are told by tags, by names of topics
+and, in the notes written last, by their words. Changes are read as for a summary, so a line shows
+what is new in a topic. All reads are bounded, however large the memory is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hades.context.text.briefs import HEADINGS, brief_line, brief_text
+from hades.context.tokens import count, cut_words
+from hades.domain.brief import Brief, BriefLine
+from hades.domain.graph import Edge
+from hades.domain.statement import statement
+from hades.domain.summaries import Cited
+from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, from_micros, to_micros
+from hades.language.english.threads import (
+    DECISION_STEMS,
+    OPEN_STEMS,
+    decision_said,
+    is_decision,
+    is_open,
+    is_over,
+    open_said,
+)
+from hades.language.sentences import plain_sentence, sentences
+from hades.lifecycle.summary_lines import CHARACTERS_READ, LINE_TOKENS, lines_of
+from hades.store.activity import ActiveTopic
+from hades.store.records import EdgeFilter
+from hades.store.store import Store
+from hades.store.summaries import StateOfPeriod
+
+NAMED_READ, MARKED_READ, RECENT_READ, EDGES_READ = 400, 100, 200, 200
+"""The most topics whose name or tags are read for a mark, the most of these whose text is read, the
+most topics that changed last, and the most edges."""
+NODES_READ = 1_000
+"""The most topics below a topic whose edges are read."""
+RECENT_MICROSECONDS = 30 * DAY_MICROSECONDS
+"""A change is recent if it came at most this long before the last one, which may be long ago."""
+DOCUMENTS_SHOWN = 5
+"""The most changed documents that are listed; a repository may bring thousands at once."""
+SHARES = {"decisions": 0.35, "open_threads": 0.3, "changes": 0.25, "ended": 0.1}
+"""The share of the budget of each part; tokens that one leaves go to the others, in this order."""
+BLOCKING = ("blocked_by",)
+"""Relations whose edges are open threads while they hold."""
+REPLACED = ("superseded_by", "replaced_by")
+"""Relations from a topic that no longer counts to the one that does."""
+_FIRST = to_micros(datetime.min)
+
+
+def _no_lines() -> list[tuple[BriefLine, Cited]]:
+    return []
+
+
+@dataclass(slots=True)
+class BriefParts:
+    """The lines of a brief before they are fitted into a budget, each with its source."""
+
+    decisions: list[tuple[BriefLine, Cited]] = field(default_factory=_no_lines)
+    open_threads: list[tuple[BriefLine, Cited]] = field(default_factory=_no_lines)
+    changes: list[tuple[BriefLine, Cited]] = field(default_factory=_no_lines)
+    ended: list[tuple[BriefLine, Cited]] = field(default_factory=_no_lines)
+
+
+@dataclass(frozen=True, slots=True)
+class BriefReader:
+    """Reads the lines of a brief: of a space, or of a topic and all below it."""
+
+    store: Store
+    space: int
+    as_of: AsOf
+    topic: str | None = None
+    since: int = -FOREVER
+    """Only changes from this time on, until before `until`; then RECENT does not apply."""
+    until: int = FOREVER
+
+    def read(self) -> BriefParts:
+        """Return all lines, the latest first in each part."""
+        recent = self.store.activity.topics(
+            *(self.space, self.as_of, RECENT_READ),
+            topic=self.topic,
+            since=self.since,
+            until=self.until,
+        )
+        named = {
+            "decisions": self._marked(DECISION_STEMS, is_decision),
+            "open_threads": self._marked(OPEN_STEMS, is_open),
+        }
+        edges = self._edges()
+        notes = [row for row in recent if row.kind == "note" and not row.forgotten]
+        texts = self._texts([*notes, *named["decisions"], *named["open_threads"]])
+        gone = self._replaced()
+        parts = BriefParts()
+        for name, says in (("decisions", decision_said), ("open_threads", open_said)):
+            marked = {row.id for row in named[name]}
+            own = getattr(parts, name)
+            for row in _by_time({row.id: row for row in (*named[name], *notes)}.values()):
+                line = self._thread(row, texts.get(row.id, ""), says, row.id in marked)
+                if line and row.topic not in gone:
+                    own.append(line)
+        parts.open_threads += [self._fact(edge) for edge in self._blocking()]
+        parts.open_threads.sort(key=lambda line: line[0].at, reverse=True)
+        self._add_changes(parts, recent, edges)
+        return parts
+
+    def _marked(
+        self, stems: Sequence[str], is_marked: Callable[[str, Iterable[str]], bool]
+    ) -> list[ActiveTopic]:
+        """Return the topics that a tag or their name marks as a decision or as open."""
+        rows = self.store.activity.topics(
+            self.space, self.as_of, NAMED_READ, topic=self.topic, marks=stems
+        )
+        marked = [row for row in rows if not row.forgotten and is_marked(row.topic, row.tags)]
+        return marked[:MARKED_READ]
+
+    def _texts(self, rows: Iterable[ActiveTopic]) -> dict[int, str]:
+        texts = self.store.topics.contents({row.id for row in rows}, lost_ok=True)
+        return {state: text[:CHARACTERS_READ] for state, text in texts.items()}
+
+    def _thread(
+        self, row: ActiveTopic, text: str, says: Callable[[str], bool], is_marked: bool
+    ) -> tuple[BriefLine, Cited] | None:
+        """Return the line of a decision or an open thread; None if the text is about neither."""
+        if is_over(row.topic, text):
+            return None
+        all_sentences = [plain_sentence(sentence) for sentence in sentences(text)]
+        telling = [sentence for sentence in all_sentences if sentence and says(sentence)]
+        if not telling and not is_marked:
+            return None
+        return self._line(row, " ".join(telling or all_sentences) or row.topic)
+
+    def _line(self, row: ActiveTopic, text: str) -> tuple[BriefLine, Cited]:
+        at, short = from_micros(row.valid_from), cut_words(text, LINE_TOKENS)
+        return BriefLine(f"{row.topic}@{row.version}", at, short), (row.topic, row.version)
+
+    # Edges
+
+    def is_known(self) -> bool:
+        """Return whether there is a topic or an entity of this name, or a topic below it."""
+        return bool(self._nodes())
+
+    def _nodes(self) -> list[int] | None:
+        """Return the nodes of the topic and all below it; None for the whole space."""
+        if self.topic is None:
+            return None
+        nodes = self.store.activity.nodes(self.space, self.topic, NODES_READ)
+        return nodes or self.store.entities.own_nodes(self.space, self.topic)
+
+    def _edges(self) -> list[Edge]:
+        """Return the edges that began or ended last, the latest first."""
+        nodes = self._nodes()
+        ids = self.store.activity.edges(self.space, self.as_of, EDGES_READ, nodes)
+        edges = self.store.edges.read(self.space, ids, self.as_of)
+        return [edges[id_] for id_ in ids if id_ in edges]
+
+    def _of_relations(self, relations: Iterable[str]) -> list[Edge]:
+        """Return edges of these relations that hold."""
+        filters = (EdgeFilter(relation=name, limit=EDGES_READ) for name in relations)
+        find = self.store.edges.find
+        return [edge for wanted in filters for edge in find(self.space, wanted, self.as_of)]
+
+    def _blocking(self) -> list[Edge]:
+        edges = self._of_relations(BLOCKING)
+        return [edge for edge in edges if self._is_about(edge)]
+
+    def _replaced(self) -> set[str]:
+        return {edge.source.name for edge in self._of_relations(REPLACED)}
+
+    def _is_about(self, edge: Edge) -> bool:
+        ends = (edge.source.name, edge.target.name)
+        return self.topic is None or any(
+            end == self.topic or end.startswith(f"{self.topic}/") for end in ends
+        )
+
+    def _fact(self, edge: Edge, then: Edge | None = None) -> tuple[BriefLine, Cited]:
+        text = statement(edge) + (f"; then {statement(then)}" if then else "")
+        at = edge.valid_to if self._has_ended(edge) else edge.valid_from
+        line = BriefLine(edge.cite, at or edge.valid_from, cut_words(text, LINE_TOKENS))
+        return line, ("", edge.id)
+
+    def _has_ended(self, edge: Edge) -> bool:
+        valid = from_micros(self.store.moment(self.as_of)[0])
+        return edge.valid_to is not None and edge.valid_to <= valid
+
+    # Changes
+
+    def _add_changes(
+        self, parts: BriefParts, recent: Sequence[ActiveTopic], edges: Sequence[Edge]
+    ) -> None:
+        """Add what changed, without what other parts show, and the facts that ended."""
+        facts = {edge.id: self._fact(edge) for edge in edges}
+        times = {edge: to_micros(line.at) for edge, (line, _) in facts.items()}
+        since = self.since
+        if since == -FOREVER:
+            last = max([*(row.valid_from for row in recent), *times.values()], default=0)
+            since = max(last - RECENT_MICROSECONDS, _FIRST)
+        by_id = {edge.id: edge for edge in edges}
+        dated = [edge for edge in edges if since <= times[edge.id] < self.until]
+        ended = [edge for edge in dated if self._has_ended(edge)]
+        parts.ended = [self._fact(edge, by_id.get(edge.superseded_by or 0)) for edge in ended]
+        shown = {cited for own in (parts.decisions, parts.open_threads) for _, cited in own}
+        shown |= {("", edge.superseded_by or 0) for edge in ended}
+        began = [facts[edge.id] for edge in dated if edge not in ended]
+        rows = [
+            row
+            for row in recent
+            if since <= row.valid_from and (row.topic, row.version) not in shown
+        ]
+        parts.changes = self._news(rows, since) + self._documents(rows)
+        parts.changes += [fact for fact in began if fact[1] not in shown]
+        parts.changes.sort(key=lambda line: line[0].at, reverse=True)
+
+    def _news(self, rows: Sequence[ActiveTopic], since: int) -> list[tuple[BriefLine, Cited]]:
+        """Return what is new in the notes, and which topics were forgotten."""
+        by_cite = {(row.topic, row.version): row for row in rows}
+        states = [
+            StateOfPeriod._make(row[:7]) for row in rows if row.kind == "note" or row.forgotten
+        ]
+        period = from_micros(since), from_micros(self.store.moment(self.as_of)[0])
+        lines, _ = lines_of(
+            self.store, self.space, *period, states, (), known=self.as_of.known, lost_ok=True
+        )
+        return [self._line(by_cite[line.cited], line.text) for line in lines]
+
+    def _documents(self, rows: Iterable[ActiveTopic]) -> list[tuple[BriefLine, Cited]]:
+        """Return the documents and conversations that changed last, by name only."""
+        others = [row for row in rows if row.kind not in ("note", "code") and not row.forgotten]
+        return [self._line(row, f"{row.kind} {row.topic}") for row in others[:DOCUMENTS_SHOWN]]
+
+
+def make_brief(reader: BriefReader, space: str, budget: int) -> Brief:
+    """Return the brief of a reader's lines, as many as fit into `budget` tokens."""
+    parts = reader.read()
+    lines = {name: [line for line, _ in getattr(parts, name)] for name in HEADINGS}
+    kept, left_out = fitted(lines, budget)
+    text = brief_text(kept, past=not reader.as_of.is_now)
+    return Brief(
+        space=space,
+        topic=reader.topic,
+        **{name: tuple(own) for name, own in kept.items()},
+        budget=budget,
+        left_out=left_out,
+        text=text,
+        tokens=count([text])[0],
+    )
+
+
+def fitted(
+    lines: dict[str, list[BriefLine]], budget: int
+) -> tuple[dict[str, list[BriefLine]], int]:
+    """Return the first lines of each part that fit, and how many were left out."""
+    room = budget - sum(count([HEADINGS[name]])[0] for name, own in lines.items() if own)
+    sizes = {name: count([brief_line(line) for line in own]) for name, own in lines.items()}
+    taken = dict.fromkeys(lines, 0)
+    for shares in (SHARES, dict.fromkeys(SHARES, 1.0)):  # then what is left over, in order
+        start = room
+        for name, share in shares.items():
+            allowed = min(room, int(start * share))
+            while taken[name] < len(sizes[name]) and sizes[name][taken[name]] <= allowed:
+                allowed -= sizes[name][taken[name]]
+                room -= sizes[name][taken[name]]
+                taken[name] += 1
+    kept = {name: own[: taken[name]] for name, own in lines.items()}
+    return kept, sum(len(own) for own in lines.values()) - sum(taken.values())
+
+
+def _by_time(rows: Iterable[ActiveTopic]) -> list[ActiveTopic]:
+    return sorted(rows, key=lambda row: (row.valid_from, row.id), reverse=True)

@@ -1,0 +1,53 @@
+"""Briefs: what matters now in a space, or for a topic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from hades.domain.brief import Brief
+from hades.domain.rules import clean_name, clean_number
+from hades.errors import NotFound
+from hades.operations.declare import Param, operation
+from hades.operations.parameters import TOKENS_AT_MOST
+
+if TYPE_CHECKING:
+    from hades.memory import View
+
+BUDGET_TOKENS, BUDGET_TOKENS_AT_LEAST = 2_000, 100
+
+
+@operation("GET", "/brief", command="brief", timed=True)
+def brief(
+    view: View,
+    topic: Annotated[
+        str | None, Param("Only this topic and those below it.", example="infra")
+    ] = None,
+    *,
+    budget: Annotated[
+        int,
+        Param(
+            "How many tokens at most.",
+            flag="--budget/-b",
+            least=BUDGET_TOKENS_AT_LEAST,
+            most=TOKENS_AT_MOST,
+        ),
+    ] = BUDGET_TOKENS,
+) -> Brief:
+    """Show what matters now: decisions, open threads, changes.
+
+    It has the current decisions, what is open, what changed lately and the facts that just ended,
+    of a space or of a topic and all below it, each line with its source and date, within a budget
+    of tokens. Tags (`decision`, `todo`, `blocked` …) and names of topics (`adr/…`, `next-steps`)
+    count; in notes, words such as “we decided” and “blocked by” do too.
+    """
+    clean_number(budget, "budget", least=BUDGET_TOKENS_AT_LEAST)
+    view._require_space()
+    from hades.lifecycle.brief import BriefReader, make_brief
+
+    if topic is not None:
+        clean_name(topic)
+    with view._store.snapshot():
+        reader = BriefReader(view._store, view._space_id, view.as_of, topic)
+        if topic is not None and not reader.is_known():
+            raise NotFound(f"There is no topic {topic!r} and none below it: `topics` lists them.")
+        return make_brief(reader, view._space, budget)

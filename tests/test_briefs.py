@@ -1,0 +1,152 @@
+"""Briefs: what matters now, chosen by rules and fitted into a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from shell import Shell
+
+import hades
+from hades.context.tokens import count
+from hades.domain.times import to_micros
+from hades.language.english.moments import parse_time
+from hades.language.english.threads import is_decision, is_open, open_said
+
+
+def november() -> int:
+    """A clock that stands still."""
+    return to_micros(parse_time("2026-11-14", 0))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
+    """A small project, for tests that only read."""
+    path = tmp_path_factory.mktemp("brief") / "project.hades"
+    with hades.open(path, clock=november) as memory:
+        queue = "We chose Redis streams, because Kafka is too heavy. TODO: migrate the workers."
+        memory.remember("infra/queue", queue, tags=["decision"], valid_from="2026-10-01")
+        memory.remember("adr/0007-storage", "One SQLite file.", valid_from="2026-11-02")
+        memory.remember("adr/0003-mongo", "Status: Superseded\n\nMongo.", valid_from="2026-09-01")
+        memory.remember("infra/deploy", "Deploys run on Fridays.", valid_from="2026-10-05")
+        memory.remember("infra/deploy", "Deploys run on Mondays.", valid_from="2026-11-10")
+        memory.remember("bugs/login", "Login fails. Still open: why.", valid_from="2026-11-11")
+        memory.remember("bugs/logout", "Fixed in 1.2.", tags=["todo"], valid_from="2026-11-11")
+        memory.remember("open-questions", "Which region?", valid_from="2026-11-12")
+        memory.relate("db07", "runs_on", "rack 4", valid_from="2026-10-20")
+        memory.change_fact("db07", "runs_on", to="rack 5", at="2026-11-13")
+        memory.relate("infra/release", "blocked_by", "bugs/login", valid_from="2026-11-12")
+        yield memory
+
+
+def cites(lines: tuple[hades.BriefLine, ...]) -> list[str]:
+    return [line.cite for line in lines]
+
+
+def test_a_brief_says_what_matters_now(project: hades.Memory) -> None:
+    brief = project.brief()
+    assert cites(brief.decisions) == ["adr/0007-storage@1", "infra/queue@1"]
+    assert cites(brief.open_threads) == [
+        *("open-questions@1", "edge 4", "bugs/login@1", "infra/queue@1")
+    ]
+    assert cites(brief.changes) == ["bugs/logout@1", "infra/deploy@2"]
+    assert cites(brief.ended) == ["edge 1"]
+    assert " 2026-11-11 Still open: why. [bugs/login@1]" in brief.text.splitlines()
+    assert "Deploys run on Fridays. → Deploys run on Mondays." in brief.text
+    assert "; then db07 runs on rack 5" in brief.text
+    assert (brief.tokens, brief.left_out) == (count([brief.text])[0], 0)
+
+
+def test_a_brief_of_a_topic_includes_what_is_below_it(project: hades.Memory) -> None:
+    brief = project.brief("infra")
+    assert cites(brief.decisions) == ["infra/queue@1"]
+    assert cites(brief.open_threads) == ["edge 4", "infra/queue@1"]
+    assert cites(brief.changes) == ["infra/deploy@2"]
+    assert cites(project.brief("db07").ended) == ["edge 1"]  # an entity has facts only
+    with pytest.raises(hades.NotFound, match="no topic 'inf' and none below it"):
+        project.brief("inf")
+
+
+def test_a_brief_of_the_past(project: hades.Memory) -> None:
+    brief = project.at("2026-10-25").brief()
+    assert cites(brief.decisions) == ["infra/queue@1"]
+    assert cites(brief.changes) == ["edge 1", "infra/deploy@1"]
+    assert not brief.ended
+    assert project.at("2020").brief().text == "Nothing was remembered here at that time."
+
+
+def test_a_brief_keeps_to_its_budget(project: hades.Memory) -> None:
+    whole = project.brief()
+    for budget in (100, 150, 200, 2_000):
+        brief = project.brief(budget=budget)
+        lines = (*brief.decisions, *brief.open_threads, *brief.changes, *brief.ended)
+        assert brief.tokens <= budget
+        assert brief.decisions
+        assert len(lines) + brief.left_out == 9
+    assert whole.left_out == 0
+    with pytest.raises(hades.InvalidInput):
+        project.brief(budget=5)
+
+
+def test_a_topic_that_another_one_replaced_is_no_current_decision(memory: hades.Memory) -> None:
+    memory.remember("decisions/mongo", "We use Mongo.")
+    memory.remember("decisions/sqlite", "We use SQLite.")
+    memory.relate("decisions/mongo", "superseded_by", "decisions/sqlite")
+    assert cites(memory.brief().decisions) == ["decisions/sqlite@1"]
+
+
+def test_an_empty_memory_says_what_to_do(path: Path) -> None:
+    with hades.open(path) as memory:
+        brief = memory.brief()
+    assert brief.is_empty
+    assert brief.text == "Nothing is remembered here yet: `remember` writes the first note."
+
+
+def test_the_command_shows_a_brief(path: Path) -> None:
+    hades_ = Shell(path)
+    hades_("remember", "infra/queue", "Redis it is.", "--tag", "decision")
+    assert "Decisions:\n " in hades_("brief")
+    assert "Redis it is. [infra/queue@1]" in hades_("brief", "infra", "--budget", "200")
+    assert hades_.json("brief")["decisions"][0]["cite"] == "infra/queue@1"
+    assert "no topic 'nope'" in hades_.refused("brief", "nope")
+
+
+@pytest.mark.parametrize(
+    ("topic", "tags", "decision", "is_still_open"),
+    [
+        ("adr/0001-x", (), True, False),
+        ("notes/decision-queue", (), True, False),
+        ("infra/queue", ("Decision",), True, False),
+        ("infra/queue", ("decision", "superseded"), False, False),
+        ("todo", (), False, True),
+        ("atlas/next-steps", (), False, True),
+        ("atlas/open questions", (), False, True),
+        ("login", ("blocked",), False, True),
+        ("login", ("todo", "done"), False, False),
+        ("docs/next.js", (), False, False),
+        ("docs/open-source", (), False, False),
+        ("shop/opening-hours", (), False, False),
+        ("adress", (), False, False),
+    ],
+)
+def test_tags_and_names_that_count(
+    topic: str, tags: tuple[str, ...], decision: bool, is_still_open: bool
+) -> None:
+    assert is_decision(topic, tags) is decision
+    assert is_open(topic, tags) is is_still_open
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["TODO: migrate", "Next steps are clear", "It is blocked by the login bug", "[ ] write docs"],
+)
+def test_words_that_say_that_something_is_open(sentence: str) -> None:
+    assert open_said(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["The shop is open on Sundays", "There is no open issue", "She sat next to me"]
+)
+def test_words_that_say_nothing_open(sentence: str) -> None:
+    assert not open_said(sentence)
