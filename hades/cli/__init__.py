@@ -39,7 +39,7 @@ def _options(
         raise typer.Exit
 
 
-for _module in ("states", "sources", "maintenance", "database", "evals", "serve", "mcp"):
+for _module in ("states", "sources", "maintenance", "database", "evals", "serve", "mcp", "hooks"):
     importlib.import_module(f"hades.cli.{_module}")  # each adds its commands
 commands.add_commands(app)
 

@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 PANELS = {
     "Everyday": "remember get topics history search ask recall ingest relate change-fact forget "
-    "mcp",
+    "mcp hooks",
     "Questions": "brief context working-memory paths neighbours subgraph related mentions",
     "Versions": "diff chunks log purge",
     "Facts and entities": "edges edge unrelate when-changed inverses set-inverse entities entity "

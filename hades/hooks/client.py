@@ -78,7 +78,7 @@ def main(arguments: list[str]) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         sys.stdout.buffer.write(answer)
         sys.stdout.buffer.flush()
-    except Exception as error:  # the edge of the process: the agent must not notice
+    except Exception as error:  # noqa: BLE001 - the edge of the process: the agent must not notice
         _report(folder, client, event, error)
     # Skip the interpreter's clean-up, which takes a few milliseconds and may complain about a
     # closed pipe.
@@ -94,7 +94,7 @@ def _report(folder: str, client: str, event: str, error: Exception) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         if folder:
             log(folder, client or "-", event or "-", f"failed: {error or type(error).__name__}")
-    except Exception:  # without a log there is nobody left to tell
+    except Exception:  # noqa: BLE001 - without a log there is nobody left to tell
         return
 
 

@@ -1,7 +1,7 @@
 """Redaction: secrets are replaced before a text is stored.
 
-Three signs mark a secret: a form that only keys have (`ghp_…`, `AKIA…`, `-----BEGIN … PRIVATE KEY`),
-a name that says so (`password = …`, `API_KEY=…`, `Authorization: Bearer …`), and an address with a
+Three signs mark a secret: a form that only keys have (`ghp_…`, `AKIA…`, a private key's frame), a
+name that says so (`password = …`, `API_KEY=…`, `Authorization: Bearer …`), and an address with a
 password in it. Hashes, ids and other random-looking words without such a sign stay.
 """
 
@@ -39,7 +39,9 @@ _HOOK_ADDRESS = lazy_pattern(
     r"(https://(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks)/)"
     r"[A-Za-z0-9/_-]{10,255}"
 )
-_ADDRESS = lazy_pattern(r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,100}):([^\s@/'\"]{1,200})@")
+_ADDRESS = lazy_pattern(
+    r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{1,20}://[^\s:/@'\"]{0,100}):([^\s@/'\"]{1,200})@"
+)
 _HEADER = lazy_pattern(
     r"(?i)(\b(?:authorization|x-api-key|x-auth-token|cookie|set-cookie)\b[\"']?[ \t]{0,4}[:=]"
     r"[ \t\"']{0,4}(?:(?:bearer|basic|token|apikey|digest)[ \t]{1,4})?)([^\s\"',;]{8,4096})"
@@ -59,7 +61,8 @@ _SAID = lazy_pattern(
     r"([\"'`]?[^\s\"'`]{4,200}[\"'`]?)"
 )
 _FLAG = lazy_pattern(
-    r"(?i)((?:^|[\s])(?:--?(?:password|passwd|pass|token|secret|api-?key|auth-token)[= ]|-p(?=\S{6})))"
+    r"(?i)((?:^|\s)(?:--?(?:password|passwd|pass|token|secret|api-?key|auth-token)[= ]"
+    r"|-p(?=\S{6})))"
     r"([\"']?[^\s\"'-][^\s\"']{3,200}[\"']?)"
 )
 _USER = lazy_pattern(r"((?:^|\s)(?:-u|--user)[= ][\"']?[^\s:\"']{1,80}:)([^\s\"']{4,200})")

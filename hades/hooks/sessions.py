@@ -6,8 +6,10 @@ A resident may end and start again within a session, so nothing is kept only in 
 from __future__ import annotations
 
 import json
-import os
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -36,8 +38,12 @@ class HookSession:
     failed: list[str] = field(default_factory=list)
     brief_change: int = -1
     """The memory's change number at the last brief; -1: there was none."""
+    memory: str = ""
+    """The memory file of its last event."""
     owed: str = ""
-    """The transcript that could not be taken in yet."""
+    """The transcript that is to be taken in."""
+    config: str = ""
+    """The client's own folder, if it was moved."""
 
     def note_tool(self, event: HookEvent) -> None:
         """Note the files that a tool edited and the commands that failed."""
@@ -69,40 +75,51 @@ def cut(text: str, characters: int) -> str:
     return text[:characters].rsplit(" ", 1)[0] + " …"
 
 
-def load(folder: Path, client: str, session: str) -> HookSession:
-    """Return what is known about a session; a new one if nothing is."""
-    try:
-        fields = json.loads(_file(folder, client, session).read_bytes())
-        return HookSession(**fields)
-    except (OSError, ValueError, TypeError):
-        return HookSession(client, session)
+class Sessions:
+    """The files of all sessions, in one folder. Events of a session may come at the same time."""
 
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
 
-def save(folder: Path, state: HookSession) -> None:
-    """Write what is known about a session."""
-    state.shown = state.shown[-SHOWN_AT_MOST:]
-    path = _file(folder, state.client, state.session)
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    write_private(path, json.dumps(asdict(state), ensure_ascii=False).encode("utf-8", "replace"))
+    def read(self, client: str, session: str) -> HookSession:
+        """Return what is known about a session; a new one if nothing is."""
+        return self._read(self._file(client, session)) or HookSession(client, session)
 
+    @contextmanager
+    def change(self, client: str, session: str) -> Iterator[HookSession]:
+        """Yield what is known about a session, and write it after the block."""
+        with self._lock:
+            state = self.read(client, session)
+            yield state
+            state.shown = state.shown[-SHOWN_AT_MOST:]
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            content = json.dumps(asdict(state), ensure_ascii=False)
+            write_private(self._file(client, session), content.encode("utf-8", "replace"))
 
-def owing(folder: Path) -> list[HookSession]:
-    """Return the sessions whose transcript is still to be taken in; remove files of old ones."""
-    sessions = []
-    oldest = time.time() - KEPT_DAYS * 86_400
-    for path in (folder / "sessions").glob("*.json"):
+    def owing(self, memory: str) -> list[HookSession]:
+        """Return the sessions of a memory whose transcript is still to be taken in.
+
+        Files of sessions that ended long ago are removed.
+        """
+        owing = []
+        oldest = time.time() - KEPT_DAYS * 86_400
+        for path in self._folder.glob("*.json"):
+            with suppress(OSError):
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+            state = self._read(path)
+            if state is not None and state.owed and state.memory == memory:
+                owing.append(state)
+        return owing
+
+    def _file(self, client: str, session: str) -> Path:
+        name = sha256(f"{client}\0{session}".encode()).hexdigest()[:32]
+        return self._folder / f"{name}.json"
+
+    @staticmethod
+    def _read(path: Path) -> HookSession | None:
         try:
-            if path.stat().st_mtime < oldest:
-                os.unlink(path)
-                continue
-            state = HookSession(**json.loads(path.read_bytes()))
+            return HookSession(**json.loads(path.read_bytes()))
         except (OSError, ValueError, TypeError):
-            continue
-        if state.owed:
-            sessions.append(state)
-    return sessions
-
-
-def _file(folder: Path, client: str, session: str) -> Path:
-    name = sha256(f"{client}\0{session}".encode()).hexdigest()[:32]
-    return folder / "sessions" / f"{name}.json"
+            return None  # it is missing, or of another version
