@@ -50,7 +50,7 @@ def install(
     _write(invocation, change, "This goes in", "It is there already: nothing to write.", yes)
 
 
-@command(hooks_app, "uninstall", of_memory=False, spaced=False)
+@command(hooks_app, "uninstall", of_memory=False)
 def uninstall(invocation: Invocation, client: CLIENT, here: HERE = False, yes: YES = False) -> None:
     """Remove the hooks of HADES from a coding agent's file."""
     from hades.hooks.install import plan_uninstall
@@ -59,7 +59,7 @@ def uninstall(invocation: Invocation, client: CLIENT, here: HERE = False, yes: Y
     _write(invocation, change, "This goes out", "There is no hook of HADES in it.", yes)
 
 
-@command(hooks_app, "status", of_memory=False, spaced=False)
+@command(hooks_app, "status", of_memory=False)
 def status(invocation: Invocation) -> None:
     """Show what is installed, when it last ran and what it added."""
     from hades.hooks.status import hooks_status

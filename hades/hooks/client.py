@@ -30,6 +30,8 @@ LIMIT_S = {
 EVENTS = tuple(LIMIT_S)
 CONFIG_VARIABLES = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 """The variables by which a client's own folder is moved."""
+ANSWERED = b"+"
+"""The first byte of every answer."""
 POLL_S = 0.02
 
 
@@ -106,12 +108,24 @@ def _answer(client: str, event: str, memory: str) -> bytes:
         raise ValueError("the payload is too large")
     config = os.environ.get(CONFIG_VARIABLES.get(client, ""), "")
     head = "\0".join((PROTOCOL, client, event, memory, config, ""))
-    with _connected() as connection:
-        connection.sendall(os.fsencode(head) + payload)
-        connection.shutdown(socket.SHUT_WR)
-        parts = []
-        while part := connection.recv(65536):
-            parts.append(part)
+    call = os.fsencode(head) + payload
+    answer = _called(call) or _called(call)  # the resident may end just when it is called
+    if not answer:
+        raise ConnectionError("the resident broke off")
+    return answer.removeprefix(ANSWERED)
+
+
+def _called(call: bytes) -> bytes:
+    """Send a call to the resident; return all of the answer, b"" if it broke off."""
+    parts = []
+    try:
+        with _connected() as connection:
+            connection.sendall(call)
+            connection.shutdown(socket.SHUT_WR)
+            while part := connection.recv(65536):
+                parts.append(part)
+    except (BrokenPipeError, ConnectionResetError):
+        return b""
     return b"".join(parts)
 
 

@@ -57,27 +57,22 @@ class Handlers:
         def catch_up() -> str:
             reports = [self._take_in(memory, state) for state in self._sessions.owing(place)]
             memory.warm()
-            return "; ".join(reports)
+            return "; ".join([*reports, "warmed up"])
 
         if event.source == "compact":
             text = self._checkpoint(memory, event.session)
             report = "checkpoint" if text else "no checkpoint"
             return HookResult(f"{CHECKPOINT}\n{text}" if text else "", report)
-        state = self._sessions.read(event.client, event.session)
-        # A resumed session knows what it was told, unless something was written since.
-        if event.source in ("resume", "fork") and state.brief_change == memory.change:
-            return HookResult("", "nothing new since the last brief", catch_up)
         brief = memory.brief(budget=BRIEF_TOKENS)
-        cited = [
-            line.cite
-            for part in (brief.decisions, brief.open_threads, brief.changes, brief.ended)
-            for line in part
-        ]
+        parts = (brief.decisions, brief.open_threads, brief.changes, brief.ended)
+        cited = {line.cite: None for part in parts for line in part}
         with self._sessions.change(event.client, event.session) as state:
-            state.brief_change = memory.change
+            news = cited.keys() - set(state.shown)
             state.shown = list(dict.fromkeys([*state.shown, *cited]))
-        text = "" if brief.is_empty else f"{BRIEF}\n{brief.text}"
-        return HookResult(text, f"brief of {len(cited)} lines", catch_up)
+        # A resumed session knows what it was told, unless something was written since.
+        if not news:
+            return HookResult("", "nothing new for the brief", catch_up)
+        return HookResult(f"{BRIEF}\n{brief.text}", f"brief of {len(cited)} lines", catch_up)
 
     def _prompt(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
         lines = []

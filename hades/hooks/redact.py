@@ -52,7 +52,8 @@ _NAMED = lazy_pattern(
     r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|api_?-?key|apikey|access_?-?key|private_?-?key"
     r"|signing_?-?key|encryption_?-?key|master_?-?key|account_?-?key|credentials?|client_?-?secret|auth_?-?key|dsn|"
     r"[a-z]{1,20}(?:Password|Secret|Token|ApiKey|AccessKey))"
-    r"(?:[_.-][A-Za-z0-9]{1,20}){0,2}[\"']?[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4})"
+    r"(?![_.-](?:name|id|hash|count|type|url|uri|path|file|length|limit|ttl|policy|field|column)\b)"
+    r"(?:[_.-][A-Za-z0-9]{1,20}){0,2}[\"']?[ \t]{0,4}(?:=>|:=|[:=](?!=))[ \t]{0,4})"
     r"(\"[^\"\n]{1,400}\"|'[^'\n]{1,400}'|[^\s\"',;}){]{1,400})"
 )
 _SAID = lazy_pattern(

@@ -94,8 +94,15 @@ class Resident:
         client = name = "-"
         try:
             with connection:
-                client, name, memory, config, payload = self._received(connection)
-                event, result = self._handled(client, name, memory, config, payload)
+                received = self._received(connection)
+                if not received:
+                    return  # somebody looked whether the resident runs
+                client, name, memory, config, payload = _parsed(received)
+                try:
+                    event, result = self._handled(client, name, memory, config, payload)
+                except BaseException:
+                    connection.sendall(hook_client.ANSWERED)
+                    raise
                 self._send(connection, event, result)
             self._log(event, result, began)
             if result.later is not None and (report := result.later()):
@@ -107,7 +114,7 @@ class Resident:
         finally:
             self._places.release()
 
-    def _received(self, connection: socket.socket) -> tuple[str, str, str, str, bytes]:
+    def _received(self, connection: socket.socket) -> bytes:
         connection.settimeout(READING_S)
         if peer_uid(connection) not in (os.geteuid(), None):
             raise Denied("the caller is another user")
@@ -116,11 +123,7 @@ class Resident:
             received += part
             if len(received) > hook_client.PAYLOAD_BYTES_AT_MOST + 65536:
                 raise InvalidInput("the payload is too large")
-        fields = bytes(received).split(b"\0", HEAD_FIELDS)
-        if len(fields) <= HEAD_FIELDS or os.fsdecode(fields[0]) != hook_client.PROTOCOL:
-            raise InvalidInput("the call is not of this version's client")
-        client, name, memory, config = (os.fsdecode(field) for field in fields[1:HEAD_FIELDS])
-        return client, name, memory, config, fields[HEAD_FIELDS]
+        return bytes(received)
 
     def _handled(
         self, client: str, name: str, memory: str, config: str, payload: bytes
@@ -140,7 +143,7 @@ class Resident:
         from hades.hooks.events import encode_answer
 
         with suppress(BrokenPipeError, ConnectionResetError):  # the client did not wait
-            connection.sendall(encode_answer(event, result.context))
+            connection.sendall(hook_client.ANSWERED + encode_answer(event, result.context))
 
     def _opened(self, place: str) -> Memory:
         from hades.opening import open_with_settings
@@ -180,6 +183,15 @@ def memory_of(event: HookEvent) -> str:
     if not (root / ".git").exists():
         raise InvalidInput(f"{root} is not a repository and has no memory")
     return str(make_project_folder(root))
+
+
+def _parsed(received: bytes) -> tuple[str, str, str, str, bytes]:
+    """Return client, event, memory, the client's folder and the payload of a call."""
+    fields = received.split(b"\0", HEAD_FIELDS)
+    if len(fields) <= HEAD_FIELDS or os.fsdecode(fields[0]) != hook_client.PROTOCOL:
+        raise InvalidInput("the call is not of this version's client")
+    client, name, memory, config = (os.fsdecode(field) for field in fields[1:HEAD_FIELDS])
+    return client, name, memory, config, fields[HEAD_FIELDS]
 
 
 def _ms(began: float) -> int:

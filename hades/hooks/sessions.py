@@ -36,8 +36,6 @@ class HookSession:
     answered: str = ""
     files: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    brief_change: int = -1
-    """The memory's change number at the last brief; -1: there was none."""
     memory: str = ""
     """The memory file of its last event."""
     owed: str = ""

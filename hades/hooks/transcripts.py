@@ -12,6 +12,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from hades.hooks.redact import redact_counted
 from hades.hooks.sessions import HookSession
 from hades.ingest.readers.chat_exports import ChatSession, ChatTurn
 from hades.ingest.readers.chats import read_sessions
+from hades.lifecycle.gate import nothing_new
 
 if TYPE_CHECKING:
     from hades.memory import Memory
@@ -42,20 +44,24 @@ def topic_of(session: str) -> str:
 
 
 def take_in(memory: Memory, state: HookSession) -> str:
-    """Remember the conversation of a session's transcript; return a short report for the log."""
+    """Remember the conversation of a session's transcript; return a short report for the log.
+
+    The write gate sees each turn, for small talk and output of HADES, and the whole.
+    """
     with _opened(state.client, state.owed, state.config) as path:
         turns = [turn for part in _sessions(path) for turn in part.turns]
+    turns = [turn for turn in turns if not nothing_new("", turn.text, ())]
     if not turns:
-        return "the transcript has no conversation yet"
+        return "not taken in: it says nothing new"
     text, kept, secrets = _conversation(turns)
-    started = next((turn.when.at for turn in turns if turn.when), None)
+    times = [turn.when.at for turn in turns if turn.when and turn.when.at < datetime.now(UTC)]
     before = memory.change
     memory.remember(
         topic_of(state.session),
         text,
         tags=["session"],
         metadata={"client": state.client, "turns": len(turns)},
-        valid_from=started,
+        valid_from=min(times, default=None),
         kind="conversation",
         gate=True,
     )

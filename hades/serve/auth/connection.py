@@ -42,16 +42,16 @@ class HttpConnection(H11Protocol):
         """Find the listener and the peer's user; abort if its kind of listener has too many."""
         super().connection_made(transport)
         kind: ListenerKind | None = LISTENERS["http"]
-        peer_uid = None
+        user = None
         accepted = transport.get_extra_info("socket")
         if accepted is not None and accepted.family == socket.AF_UNIX:
             # An unknown unix socket has no listener, and its requests are refused.
             kind = self.unix_listeners.get(accepted.getsockname())
-            peer_uid = peer_uid(accepted)
+            user = peer_uid(accepted)
         app = self.app
 
         async def with_listener(scope: Any, receive: Any, send: Any) -> None:
-            scope["hades.listener"], scope["hades.peer_uid"] = kind, peer_uid
+            scope["hades.listener"], scope["hades.peer_uid"] = kind, user
             await app(scope, receive, send)
 
         self.app = with_listener
