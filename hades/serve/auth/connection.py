@@ -15,7 +15,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from hades.serve.auth.sockets import LISTENERS, ListenerKind
+from hades.serve.auth.sockets import LISTENERS, ListenerKind, peer_uid
 
 HEAD_S = 10.0
 """How long a client may take to send the head of a request."""
