@@ -1,4 +1,4 @@
-"""A day of an agent with hooks: twenty sessions in one repository, replayed through the real
+"""Two days of an agent with hooks: forty sessions in one repository, replayed through the real
 command. It prints what the agent would have seen, and how much of it is useful.
 
 The notes, the sessions and the labels were written by hand (`evals/hooks/`). The thresholds were
@@ -21,13 +21,13 @@ DATA = EVALS / "hooks"
 
 
 def run(*, small: bool = False) -> None:
-    """Replay the day (`small`: its first five sessions), with and without briefs."""
+    """Replay the days (`small`: its first five sessions), with and without briefs."""
     for briefed in (True, False):
         replay_day(briefed=briefed, small=small)
 
 
 def replay_day(*, briefed: bool, small: bool) -> None:
-    """Replay the day and print what was added. A line of the brief is not shown again."""
+    """Replay the days and print what was added. A line of the brief is not shown again."""
     sessions = _rows("day_sessions.jsonl")[: 5 if small else None]
     labels = {(row["session"], row["turn"], row["id"]): row["useful"] for row in _labels()}
     with agent_home() as (home, repository):
@@ -44,7 +44,7 @@ def replay_day(*, briefed: bool, small: bool) -> None:
         added = sum(_tokens(text) for text in turns)
         with_hit = sum(1 for text in turns if text)
         rows.append((row["about"], _tokens(brief), added, f"{with_hit} of {len(turns)}"))
-    what = "A day with hooks" if briefed else "The same day without briefs"
+    what = "Two days with hooks" if briefed else "The same days without briefs"
     show(what, ("session", "tokens: brief", "lines", "prompts with a hit"), rows)
     useful = [labels.get((session, turn, name)) for session, turn, name, _ in hits]
     judged = [verdict for verdict in useful if verdict is not None]
