@@ -36,7 +36,7 @@ _CODE = re.compile(r"```[^`]{0,20000}(?:```|$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PromptLine:
     """A line for the agent, with the id of its source."""
 
     id: str
@@ -44,7 +44,7 @@ class Line:
     belief: float
 
 
-def lines_for(view: View, prompt: str, *, unwanted: Collection[str], own: str) -> list[Line]:
+def lines_for(view: View, prompt: str, *, unwanted: Collection[str], own: str) -> list[PromptLine]:
     """Return the lines that a prompt calls for, best first, without the ids of `unwanted`.
 
     `own` is the topic of the session's own transcript, which the agent knows already.
@@ -66,15 +66,15 @@ def question_of(prompt: str) -> str:
     return f"{text[:half]} … {text[-half:]}"
 
 
-def as_context(lines: list[Line]) -> str:
+def as_context(lines: list[PromptLine]) -> str:
     """Return the lines as the text that the agent reads; "" without lines."""
     return "\n".join([HEADING, *(f"- {line.id}: {line.text}" for line in lines)]) if lines else ""
 
 
-def _candidates(recalled: Recall, question: str) -> list[Line]:
+def _candidates(recalled: Recall, question: str) -> list[PromptLine]:
     """Return a line for each fact and state that fits, best first."""
     lines = [
-        Line(f"edge {fact.edge.id}", cut(fact.text, LINE_CHARACTERS), fact.score)
+        PromptLine(f"edge {fact.edge.id}", cut(fact.text, LINE_CHARACTERS), fact.score)
         for fact in recalled.facts
         if fact.score >= FACT_AT_LEAST
     ]
@@ -84,8 +84,8 @@ def _candidates(recalled: Recall, question: str) -> list[Line]:
             continue
         if not passage.superseded and passage.valid_to is None:
             text = f"{excerpt(passage.chunk.text, question)} ({passage.valid_from:%Y-%m-%d})"
-            lines.append(Line(passage.id.split("#")[0], text, passage.belief.mean))
-    unique: dict[str, Line] = {}
+            lines.append(PromptLine(passage.id.split("#")[0], text, passage.belief.mean))
+    unique: dict[str, PromptLine] = {}
     for line in sorted(lines, key=lambda line: -line.belief):
         unique.setdefault(line.id, line)
     return list(unique.values())
