@@ -5,6 +5,7 @@ Git ignores the folder. Each working tree of a repository has a memory of its ow
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from hades.errors import InvalidInput, Unavailable
@@ -24,6 +25,14 @@ def project_root(start: Path) -> Path:
         if (folder / ".git").exists() and (folder == start or folder != home):
             return folder
     return start
+
+
+def current_project(environment: Mapping[str, str]) -> Path:
+    """Return the root of the project in which a client started this process.
+
+    Claude Code says where it is; other clients start commands in the project's folder.
+    """
+    return project_root(Path(environment.get("CLAUDE_PROJECT_DIR") or Path.cwd()))
 
 
 def project_memory(root: Path) -> Path:

@@ -150,3 +150,65 @@ def test_words_that_say_that_something_is_open(sentence: str) -> None:
 )
 def test_words_that_say_nothing_open(sentence: str) -> None:
     assert not open_said(sentence)
+
+
+def answered(view: hades.View, question: str) -> list[str]:
+    """The sentences of the answer, without their sources."""
+    answer = view.ask(question)
+    assert answer.recall.intent == "brief", answer.recall.evidence
+    return [sentence.text for sentence in answer.sentences]
+
+
+def test_what_to_work_on_next_is_what_is_open(project: hades.Memory) -> None:
+    first, *_, fact = answered(project, "What should I work on next?")
+    assert first == "open-questions: Which region? (12 November 2026)"
+    assert fact == "infra/release blocked by bugs/login, since 12 November 2026"
+
+
+def test_decisions_are_told_by_tags_and_names(project: hades.Memory) -> None:
+    storage, queue = answered(project, "Which decisions did we make?")
+    assert storage == "adr/0007-storage: One SQLite file. (2 November 2026)"
+    assert queue.startswith("infra/queue: We chose Redis streams")
+    assert answered(project, "What did we decide last month?") == [queue]
+
+
+def test_catching_up_has_all_parts(project: hades.Memory) -> None:
+    sentences = answered(project, "Hi, catch me up please!")
+    heads = [sentence.partition(": ")[0] for sentence in sentences]
+    assert heads[:7] == [*["Decision"] * 2, *["Open"] * 3, *["Changed"] * 2]
+    assert sentences[-1].startswith(
+        "db07 runs on rack 4, from 20 October to 13 November 2026; then"
+    )
+
+
+def test_what_was_done_includes_changed_facts(project: hades.Memory) -> None:
+    done = answered(project, "What did we do this week?")
+    assert done[0].startswith("infra/deploy: Deploys run on Fridays. → Deploys run on Mondays.")
+    assert done[-1].startswith("db07 runs on rack 4")
+    assert len(done) == 6
+    then = answered(project, "What did we work on in October?")
+    assert "infra/deploy: Deploys run on Fridays. (5 October 2026)" in then
+    recalled = project.recall("What did we do this week?")
+    assert "No longer" not in recalled.context
+    assert {citation.kind for citation in recalled.citations} == {"passage", "fact"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did we decide about the queue?",
+        "Which decisions did Ann make?",
+        "What should I do about the login bug?",
+        "What is next to the kitchen?",
+        "What did we do?",
+        "Who decided to use Redis?",
+    ],
+)
+def test_a_question_about_something_is_searched(project: hades.Memory, question: str) -> None:
+    assert project.recall(question).intent != "brief"
+
+
+def test_without_anything_open_or_decided_a_search_answers(memory: hades.Memory) -> None:
+    memory.remember("ann", "Ann lives in Lyon.")
+    assert memory.recall("Which decisions did we make?").intent != "brief"
+    assert answered(memory, "What should I work on next?")[0].startswith("ann: Ann lives in Lyon.")

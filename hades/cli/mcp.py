@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -12,8 +13,6 @@ from hades.cli import app
 from hades.cli.invocation import Invocation, command, require_extra
 from hades.domain.address import is_address, is_server
 from hades.errors import InvalidInput
-
-ToolSet = Literal["core", "memgpt", "all"]
 
 
 @command(app, "mcp")
@@ -23,9 +22,9 @@ def mcp(
         bool, typer.Option("--read-only", help="Offer only tools that read.")
     ] = False,
     tools: Annotated[
-        ToolSet,
-        typer.Option("--tools", help="The tools to offer: core, memgpt or all."),
-    ] = "all",
+        str,
+        typer.Option("--tools", help="core, memgpt, all or names, with commas between."),
+    ] = "core",
     install: Annotated[
         str | None,
         typer.Option(
@@ -36,7 +35,7 @@ def mcp(
         ),
     ] = None,
     here: Annotated[
-        bool, typer.Option("--here", help="With --install: only for the project in this folder.")
+        bool, typer.Option("--here", help="Use the memory of the project in this folder.")
     ] = False,
     name: Annotated[
         str, typer.Option("--name", help="With --install: the name of the server there.")
@@ -46,21 +45,27 @@ def mcp(
     """Serve the memory to an agent over MCP (stdin, stdout).
 
     With --space, only that space can be used. With a server's address for --memory, that
-    server is used, with your key (HADES_KEY).
+    server is used, with your key (HADES_KEY). With --here, the memory is `.hades/memory.hades`
+    in the root of the repository; --install then writes to the client's file there.
     """
+    require_extra("mcp")
     if install is None:
-        _serve(invocation, read_only=read_only, tools=tools)
+        _serve(invocation, read_only=read_only, tools=tools, here=here)
     else:
-        options = ["--read-only"] * read_only + ["--tools", tools] * (tools != "all")
+        _check(tools)
+        options = ["--read-only"] * read_only + ["--tools", tools] * (tools != "core")
         _install(invocation, install, options, here=here, name=name, yes=yes)
 
 
-def _serve(invocation: Invocation, *, read_only: bool, tools: str) -> None:
-    require_extra("mcp")
+def _serve(invocation: Invocation, *, read_only: bool, tools: str, here: bool) -> None:
+    from hades.project import current_project, make_project_folder, project_memory
     from hades.settings import load_settings
 
     settings = load_settings()
-    memory = invocation.memory or settings.ready_path()
+    memory = invocation.memory
+    if memory is None:
+        own = make_project_folder(current_project(os.environ)) if here else settings.ready_path()
+        memory = str(own)
     if is_address(memory):
         from hades.serve.mcp.bridge import serve_address
 
@@ -68,29 +73,45 @@ def _serve(invocation: Invocation, *, read_only: bool, tools: str) -> None:
             raise InvalidInput(
                 "A server says which spaces you may use: `hades keys create --space` makes a key."
             )
-        serve_address(str(memory), settings.key, read_only=read_only, tools=tools)
-    else:
-        from hades.serve.mcp.stdio import serve_memory
+        serve_address(memory, settings.key, read_only=read_only, tools=tools)
+        return
+    from hades.serve.mcp.stdio import serve_memory
 
-        place = memory if is_server(memory) else Path(memory).expanduser()
-        serve_memory(place, invocation.space, read_only=read_only, tools=tools)
+    _check(tools)
+    place = memory if is_server(memory) else Path(memory).expanduser()
+    if isinstance(place, Path) and place == project_memory(place.parent.parent):
+        make_project_folder(place.parent.parent)  # a new copy of the project has none yet
+    serve_memory(place, invocation.space, read_only=read_only, tools=tools)
+
+
+def _check(tools: str) -> None:
+    """Raise InvalidInput if a set or a tool of this list does not exist."""
+    from hades.serve.mcp.server import chosen_tools
+
+    chosen_tools(tools)
 
 
 def _install(
     invocation: Invocation, client: str, options: list[str], *, here: bool, name: str, yes: bool
 ) -> None:
     from hades.cli.render import printable
+    from hades.project import current_project, make_project_folder, project_memory
     from hades.serve.mcp import install
     from hades.settings import load_settings
 
-    memory = invocation.memory or load_settings().ready_path()
-    if not is_address(memory) and not is_server(memory):
-        memory = Path(memory).expanduser().absolute()
-    arguments = ["mcp", "--memory", str(memory)]
+    root = current_project(os.environ) if here else None
+    memory = invocation.memory
+    if memory is None and root is None:
+        memory = str(load_settings().ready_path())
+    if memory is not None and not is_address(memory) and not is_server(memory):
+        memory = str(Path(memory).expanduser().absolute())
+    arguments = [] if memory is None else ["--memory", memory]
     if invocation.space is not None:
         arguments += ["--space", invocation.space]
-    arguments += options
-    change = install.plan(client, name, arguments, here=Path.cwd() if here else None)
+    change = install.plan(client, name, [*arguments, *options], here=root)
+    if root is not None and memory is None:
+        own = project_memory(root)
+        sys.stdout.write(f"The memory of this project is {own}, which git ignores.\n")
     sys.stdout.write(f"{change.client.title} reads {change.file}. This goes in:\n")
     sys.stdout.write(printable(change.shown()) + "\n")
     if not change.is_news:
@@ -99,6 +120,8 @@ def _install(
     if change.replaces is not None:
         sys.stdout.write(f"It takes the place of: {printable(str(change.replaces))}\n")
     invocation.confirm(f"Write this to {change.file}?", yes)
+    if root is not None and memory is None:
+        make_project_folder(root)
     kept = install.apply(change)
     sys.stdout.write(f"Written to {change.file}.\n")
     if kept is not None:

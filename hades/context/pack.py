@@ -177,13 +177,15 @@ def _draft(number: int, passage: Passage) -> BlockDraft[Passage]:
 def _head(number: int, passage: Passage) -> str:
     """Return the head line of a passage.
 
-    For a line of a summary, that is the date, and the name of its topic unless the line has it.
+    For a line of a summary or a brief, that is the date, the part of the brief, and the name of its
+    topic unless the line has it.
     """
     if "summary" not in passage.parts:
         return passage_line(number, passage)
     name, text = passage.chunk.topic.rpartition("/")[2], passage.chunk.text.casefold()
     said = all(word.casefold() in text for word in _LETTERS.findall(name))
-    return f"[{number}] {passage.valid_from:%Y-%m-%d}{'' if said else f' {shown_name(name)}'}"
+    part = f" {passage.chunk.heading}" if passage.chunk.heading else ""
+    return f"[{number}] {passage.valid_from:%Y-%m-%d}{part}{'' if said else f' {shown_name(name)}'}"
 
 
 def _composed(

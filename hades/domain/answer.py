@@ -37,6 +37,8 @@ class Intent(StrEnum):
     """A question for the edges of one relation: what calls a function."""
     CONNECTION = "connection"
     """A question for the paths between two names: how is Ann connected with Ben."""
+    BRIEF = "brief"
+    """A question with which a conversation starts, answered from the brief: what is next?"""
     LOOKUP = "lookup"
     """Any other, plain question."""
 

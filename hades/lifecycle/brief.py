@@ -19,8 +19,7 @@ from hades.domain.statement import statement
 from hades.domain.summaries import Cited
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, from_micros, to_micros
 from hades.language.english.threads import (
-    DECISION_STEMS,
-    OPEN_STEMS,
+    MARK_STEMS,
     decision_said,
     is_decision,
     is_open,
@@ -34,7 +33,7 @@ from hades.store.records import EdgeFilter
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod
 
-NAMED_READ, MARKED_READ, RECENT_READ, EDGES_READ = 400, 100, 200, 200
+NAMED_READ, MARKED_READ, RECENT_READ, EDGES_READ = 1_000, 100, 200, 200
 """The most topics whose name or tags are read for a mark, the most of these whose text is read, the
 most topics that changed last, and the most edges."""
 NODES_READ = 1_000
@@ -86,36 +85,32 @@ class BriefReader:
             since=self.since,
             until=self.until,
         )
-        named = {
-            "decisions": self._marked(DECISION_STEMS, is_decision),
-            "open_threads": self._marked(OPEN_STEMS, is_open),
-        }
-        edges = self._edges()
         notes = [row for row in recent if row.kind == "note" and not row.forgotten]
-        texts = self._texts([*notes, *named["decisions"], *named["open_threads"]])
+        marked = self._marked()
+        texts = self._texts([*notes, *(row for rows in marked.values() for row in rows)])
         gone = self._replaced()
         parts = BriefParts()
         for name, says in (("decisions", decision_said), ("open_threads", open_said)):
-            marked = {row.id for row in named[name]}
-            own = getattr(parts, name)
-            for row in _by_time({row.id: row for row in (*named[name], *notes)}.values()):
-                line = self._thread(row, texts.get(row.id, ""), says, row.id in marked)
+            own, by_mark = getattr(parts, name), {row.id for row in marked[name]}
+            for row in _by_time({*marked[name], *notes}):
+                line = self._thread(row, texts.get(row.id, ""), says, row.id in by_mark)
                 if line and row.topic not in gone:
                     own.append(line)
         parts.open_threads += [self._fact(edge) for edge in self._blocking()]
         parts.open_threads.sort(key=lambda line: line[0].at, reverse=True)
-        self._add_changes(parts, recent, edges)
+        self._add_changes(parts, recent, self._edges())
         return parts
 
-    def _marked(
-        self, stems: Sequence[str], is_marked: Callable[[str, Iterable[str]], bool]
-    ) -> list[ActiveTopic]:
-        """Return the topics that a tag or their name marks as a decision or as open."""
+    def _marked(self) -> dict[str, list[ActiveTopic]]:
+        """Return the topics that a tag or their name marks as a decision, and as open."""
         rows = self.store.activity.topics(
-            self.space, self.as_of, NAMED_READ, topic=self.topic, marks=stems
+            self.space, self.as_of, NAMED_READ, topic=self.topic, marks=MARK_STEMS
         )
-        marked = [row for row in rows if not row.forgotten and is_marked(row.topic, row.tags)]
-        return marked[:MARKED_READ]
+        held = [row for row in rows if not row.forgotten]
+        return {
+            name: [row for row in held if is_marked(row.topic, row.tags)][:MARKED_READ]
+            for name, is_marked in (("decisions", is_decision), ("open_threads", is_open))
+        }
 
     def _texts(self, rows: Iterable[ActiveTopic]) -> dict[int, str]:
         texts = self.store.topics.contents({row.id for row in rows}, lost_ok=True)

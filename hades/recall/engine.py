@@ -31,6 +31,7 @@ from hades.language.english.intent import asks_for_list, choose_mode, read_inten
 from hades.language.english.time_words import read_time
 from hades.models.encoder import wait_until_loaded
 from hades.recall.answer.answering import answer
+from hades.recall.answer.brief_answer import from_brief
 from hades.recall.answer.overview import overview
 from hades.recall.answer.relations import find_related, relation_asked
 from hades.recall.answer.themes import find_themes
@@ -127,9 +128,10 @@ class RecallEngine:
             intent, amount, plan, budget, many=many, hard=mode == Mode.EXECUTION
         )
         run = Run(chosen, clock, self._store.within, list(diagnostics))
-        from_summaries = overview(run, self._store, scope, asked, usual)
-        if from_summaries is not None:
-            return from_summaries
+        for from_lines in (from_brief, overview):
+            recalled = from_lines(run, self._store, scope, asked, usual)
+            if recalled is not None:
+                return recalled
         encoding = start_encoding(run, self.finder.encoder, text)
         with ExitStack() as moment:
             query, when = self._open(run, moment, scope, question, ends or (), on_progress)

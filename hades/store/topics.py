@@ -133,6 +133,15 @@ class Topics(States):
         )
         return {state: row for state, *row in rows}
 
+    def named(self, space: int, part: str, limit: int) -> Sequence[str]:
+        """Return names of topics that hold now and contain a text in any case, the last first."""
+        return self._database.column(
+            "SELECT t.name FROM topics t JOIN states s ON s.id = t.latest "
+            "WHERE t.space = ?1 AND lower(t.name) LIKE ?2 AND s.encoding IS NOT NULL "
+            "ORDER BY t.id DESC LIMIT ?3",
+            *(space, f"%{part}%", limit),
+        )
+
     def written(self, space: int, changes: Iterable[int]) -> dict[int, tuple[str, int]]:
         """Return topic and version of the state that each change wrote, if it wrote one."""
         rows = self._database.rows(

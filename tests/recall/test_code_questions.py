@@ -136,7 +136,7 @@ def test_what_does_not_fit_is_told_with_how_to_read_it(shop: hades.Memory) -> No
     assert len(found.facts) == 1
     told = [note.detail for note in found.reasons if note.reason is Reason.BUDGET_EXHAUSTED]
     assert told == [
-        "1 of 2 edges; all: hades edges shop.prices.net_price --relation calls --direction in"
+        "1 of 2 edges; all: `hades edges shop.prices.net_price --relation calls --direction in`"
     ]
     small = shop.recall("What calls net_price?", budget=60)
     assert small.tokens <= 60

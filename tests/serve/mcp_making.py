@@ -22,7 +22,8 @@ EVE = Caller("eve", Role.READER)
 WRITING_TOOLS = {
     "feedback",
     *("remember", "relate", "change_fact", "unrelate", "forget"),
-    *("ingest_text", "propose", "promote", "graph_entity_update"),
+    *("ingest_text", "propose", "promote", "graph_entity_update", "consolidate", "extract"),
+    *("core_memory_append", "core_memory_replace", "archival_memory_insert"),
 }
 
 Result = TypeVar("Result")

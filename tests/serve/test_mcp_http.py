@@ -139,7 +139,7 @@ def test_a_client_remembers_and_recalls(running: Running, mode: Any) -> None:
     running.executor.on_recall = None
     assert "färg/blå@1#0" in text_of(found)
     assert found.structured_content["passages"][0]["cite"] == "färg/blå@1#0"
-    assert tools > WRITING_TOOLS
+    assert tools > {"brief", "remember", "change_fact"}
     assert "hades://default/f%C3%A4rg%2Fbl%C3%A5" in [one.uri for one in resources.resources]
     assert heard == [("What does Ann like?", "default")]
     assert ("MCP remember", True) in running.calls
@@ -170,16 +170,17 @@ def test_roles_and_spaces_hold(running: Running, mode: Any) -> None:
     assert "You may not use the space 'default'" in text_of(other)
 
 
-def test_an_address_can_ask_for_fewer_tools(running: Running) -> None:
+def test_an_address_can_ask_for_other_tools(running: Running) -> None:
     async def life(client: Client) -> tuple[set[str], Any]:
         note = {"topic": "narrow", "content": "x"}
         return names_of(await client.list_tools()), await client.call_tool("remember", note)
 
-    tools, written = talk(f"{running.url}?tools=core", "ann", life)
+    tools, written = talk(running.url, "ann", life)
     assert "remember" in tools
     assert "pathrag_retrieve" not in tools
     assert not written.is_error
-    tools, refused = talk(f"{running.url}?read_only=true", "ann", life)
+    assert talk(f"{running.url}?tools=all", "ann", life)[0] > WRITING_TOOLS
+    tools, refused = talk(f"{running.url}?tools=all&read_only=true", "ann", life)
     assert "pathrag_retrieve" in tools
     assert not tools & WRITING_TOOLS
     assert text_of(refused) == "This needs the role writer: yours is reader."
@@ -238,7 +239,7 @@ def test_a_bridge_shows_what_the_key_and_its_options_allow(running: Running) -> 
         tried = await client.call_tool("remember", note)
         return names_of(await client.list_tools()), tried
 
-    for key, options in (("eve", ()), ("ann", ("--read-only", "--tools", "core"))):
+    for key, options in (("eve", ("--tools", "all")), ("ann", ("--read-only",))):
         server = bridged(running.address, key, *options)
         shown, tried = asyncio.run(meet(Client(server), life))
         assert "recall" in shown, key

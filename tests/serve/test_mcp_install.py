@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import stat
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp import Client, StdioServerParameters
+from serve.mcp_making import hades_command, hades_environment, meet, text_of
 from typer.testing import CliRunner, Result
 
 import hades
@@ -81,6 +84,90 @@ def test_a_project_gets_a_file_of_its_own(home: Path) -> None:
     refused = run("--install", "claude-desktop", "--here", "--yes")
     assert refused.exit_code == 2
     assert "leave out --here" in refused.output
+
+
+def project(home: Path, name: str) -> Path:
+    """A repository with a folder in it, which is the current one."""
+    root = home / name
+    (root / ".git").mkdir(parents=True)
+    (root / "src").mkdir()
+    os.chdir(root / "src")
+    return root
+
+
+@pytest.mark.parametrize("client", ["claude-code", "cursor", "vscode", "gemini-cli"])
+def test_a_project_gets_a_memory_of_its_own(
+    home: Path, monkeypatch: pytest.MonkeyPatch, client: str
+) -> None:
+    command = home / "bin" / "hades"
+    command.parent.mkdir()
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(command.parent))
+    monkeypatch.setattr(install, "own_command", lambda: [str(command)])
+    root = project(home, "atlas")
+    done = CliRunner().invoke(app, ["mcp", "--install", client, "--here", "--yes"])
+    assert done.exit_code == 0, done.output
+    assert f"The memory of this project is {root}/.hades/memory.hades" in done.output
+    assert (root / ".hades" / ".gitignore").read_text() == "*\n"
+    file = root / str(install.CLIENTS[client].project_file)
+    (entry,) = json.loads(file.read_text())[install.CLIENTS[client].key].values()
+    at = "${workspaceFolder}/.hades/memory.hades"
+    own = ["--memory", at] if client in ("cursor", "vscode") else ["--here"]
+    assert (entry["command"], entry["args"]) == ("hades", ["mcp", *own])
+    assert str(home) not in file.read_text()  # it can be committed
+
+
+def test_a_memory_that_is_named_is_used_in_a_project_too(home: Path) -> None:
+    root = project(home, "atlas")
+    done = run("--install", "claude-code", "--here", "--yes", "--tools", "core,drill")
+    assert done.exit_code == 0, done.output
+    (entry,) = json.loads((root / ".mcp.json").read_text())["mcpServers"].values()
+    own = ["--memory", str(root / "src/notes.hades"), "--tools", "core,drill"]
+    assert entry["args"][-4:] == own
+    assert not (root / ".hades").exists()
+
+
+def test_a_command_in_the_project_is_named_from_there(home: Path) -> None:
+    root = project(home, "atlas")
+    for client, folder in (("claude-code", "."), ("cursor", "${workspaceFolder}")):
+        wanted = install.CLIENTS[client]
+        shared = install.shared_command(str(root / ".venv/bin/hades"), wanted, root)
+        assert shared == f"{folder}/.venv/bin/hades"
+    elsewhere = str(home / "other/bin/hades")
+    assert install.shared_command(elsewhere, install.CLIENTS["cursor"], root) == elsewhere
+
+
+def test_a_tool_that_does_not_exist_is_refused(home: Path) -> None:
+    refused = run("--install", "cursor", "--yes", "--tools", "core,drll")
+    assert refused.exit_code == 2
+    assert "There is no tool 'drll'" in refused.output
+    assert not (home / ".cursor").exists()
+
+
+@pytest.mark.slow
+def test_two_projects_share_nothing(home: Path) -> None:
+    """Each client starts `hades mcp --here` in its project, as the committed file says."""
+
+    async def life(client: Client) -> str:
+        note = {"topic": "name", "content": f"This project is called {name}."}
+        await client.call_tool("remember", note)
+        return text_of(await client.call_tool("topics", {}))
+
+    roots = []
+    for name in ("atlas", "borealis"):
+        roots.append(project(home, name))
+        command, *arguments = hades_command("mcp", "--here")
+        # Claude Code may have been started in a folder of the project, and says which it is.
+        environment = {**hades_environment(), "CLAUDE_PROJECT_DIR": str(roots[-1])}
+        environment["HOME"] = str(home)
+        server = StdioServerParameters(
+            command=command, args=arguments, env=environment, cwd=roots[-1] / "src"
+        )
+        assert asyncio.run(meet(Client(server), life)).startswith("name@1 ")
+    for root in roots:
+        with hades.open(root / ".hades/memory.hades", read_only=True) as memory:
+            assert memory.get("name").content == f"This project is called {root.name}."
 
 
 def test_what_was_there_stays_and_the_old_file_is_kept(home: Path) -> None:

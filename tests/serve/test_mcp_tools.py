@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from making import remember_story
-from mcp import Client
+from mcp import Client, MCPError
 from serve.mcp_making import EVE, WRITING_TOOLS, names_of, talk, text_of
 
 import hades
@@ -115,9 +115,15 @@ def test_tools_say_what_they_do(story: Executor) -> None:
             assert "\n" not in tool.description, name
     core = talk(story, lambda client: client.list_tools(), tools="core")
     assert names_of(core) == CORE
+    by_default = talk(story, lambda client: client.list_tools(), tools="core")
+    assert names_of(by_default) == CORE
+    some = talk(story, lambda client: client.list_tools(), tools="core, pathrag_retrieve")
+    assert names_of(some) == CORE | {"pathrag_retrieve"}
     memgpt = talk(story, lambda client: client.list_tools(), tools="memgpt")
     assert names_of(memgpt) == MEMGPT | {"get"}
-    assert not names_of(talk(story, lambda client: client.list_tools())) & MEMGPT
+    assert tools.keys() > MEMGPT | {"drill", "consolidate", "context", "extract"}
+    with pytest.raises(MCPError, match="no tool 'cor': use core, memgpt, all, or names"):
+        talk(story, lambda client: client.list_tools(), tools="cor")
     reader = talk(story, lambda client: client.list_tools(), caller=EVE, tools="memgpt")
     searching = {"conversation_search", "conversation_search_date", "archival_memory_search"}
     assert names_of(reader) == searching | {"get"}

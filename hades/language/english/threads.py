@@ -18,11 +18,8 @@ OPEN_WORDS = word_set(
     "todo todos next open blocked blocker blockers backlog wip followup followups"
 )
 """Tags, and words in a topic's name, that mark a decision or an open thread."""
-DECISION_STEMS, OPEN_STEMS = (
-    ("deci", "adr"),
-    ("todo", "next", "open", "block", "backlog", "wip", "follow"),
-)
-"""Beginnings of these words; a name without one of them has no mark."""
+MARK_STEMS = ("deci", "adr", "todo", "next", "open", "block", "backlog", "wip", "followup")
+"""Texts of which every one of these words contains one."""
 _DONE_TAGS = word_set("done closed resolved obsolete superseded rejected withdrawn archived")
 _THINGS = word_set(
     """question questions issue issues thread threads item items point points task tasks step steps

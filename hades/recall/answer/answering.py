@@ -69,7 +69,7 @@ def answer(
         run.diagnostics += packed.diagnostics
         if related is not None and len(packed.facts) < len(related.edges):
             shown = f"{len(packed.facts)} of {len(related.edges)} edges"
-            stage.note(Reason.BUDGET_EXHAUSTED, f"{shown}; all: {related.command}")
+            stage.note(Reason.BUDGET_EXHAUSTED, f"{shown}; all: `{related.command}`")
         stage.found, stage.cut = len(packed.passages), len(offered) - len(packed.passages)
         ranked = [passage for passage in packed.passages if passage.id in numbers]
         at = np.array([numbers[passage.id] for passage in ranked], np.int64)

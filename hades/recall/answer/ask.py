@@ -113,7 +113,7 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
         return _from_paths(recall)
     if recall.themes:
         return _from_themes(recall)
-    if recall.level:
+    if recall.level or recall.intent is Intent.BRIEF:
         return from_summaries(recall)
     if recall.notes or (recall.facts and not recall.passages):
         return from_notes(recall)

@@ -92,11 +92,25 @@ def overview(
             why = "no summary mentions it" if covering else "there are no summaries of that time"
             stage.note(Reason.NO_HIERARCHY, f"{why}: `hades consolidate` makes them")
             return None
-        passages, facts = _read(store, scope, chosen, stage)
+        passages, facts = read_cited(store, scope, chosen, stage)
         stage.found, stage.coverage = len(chosen), 1.0
+    level = level if covering else 0
+    run.plan = run.plan.model_copy(update={"level": level})
+    return replace(recall_of_lines(run, asked, asks, passages, facts, usual), level=level)
+
+
+def recall_of_lines(
+    run: Run,
+    asked: AskedQuestion,
+    asks: TimeAsked,
+    passages: list[Passage],
+    facts: Sequence[Fact],
+    usual: int,
+) -> Recall:
+    """Return a recall made of lines that were chosen by rules, not by a search."""
     own = run.plan.final_context
     packed = pack(
-        question,
+        asked.text,
         passages,
         [],
         budget=run.plan.budget.tokens,
@@ -105,12 +119,9 @@ def overview(
         facts=facts,
     )
     run.diagnostics += packed.diagnostics
-    level = level if covering else 0
-    run.plan = run.plan.model_copy(update={"level": level})
     chances = [passage.belief.mean for passage in packed.passages]
     measured = conveyed(run, packed, (1.0, 0.0), passages, len(facts))
-    recall = make_recall(run, asked, asks, packed, chances, measured)
-    return replace(recall, notes=True, level=level)
+    return replace(make_recall(run, asked, asks, packed, chances, measured), notes=True)
 
 
 def _level(asks: TimeAsked, topical: frozenset[str], *, general: bool) -> int:
@@ -170,7 +181,7 @@ def _about(
     return named if topical and (named or must) else each
 
 
-def _read(
+def read_cited(
     store: Store, scope: Scope, lines: Sequence[tuple[str, Cited]], stage: Stage
 ) -> tuple[list[Passage], list[Fact]]:
     """Return lines of states as passages that cite their originals, and lines of edges as facts."""

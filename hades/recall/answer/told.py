@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from hades.domain.answer import Answer, Fact, Passage, Recall, Sentence, TimeKind, Wants
+from hades.domain.answer import Answer, Fact, Intent, Passage, Recall, Sentence, TimeKind, Wants
 from hades.domain.graph import Reason
 from hades.domain.statement import day
 from hades.language.english.intent import asks_for_list
@@ -81,11 +81,12 @@ def from_notes(recall: Recall) -> Answer:
 
 
 def from_summaries(recall: Recall) -> Answer:
-    """Answer with the lines of the summaries in order of time."""
-    units = [_fact(fact, number) for number, fact in enumerate(recall.facts, start=1)]
-    units += [
+    """Answer with the lines of the summaries in order of time, or with those of a brief in its
+    order, each part under its name."""
+    facts = [_fact(fact, number) for number, fact in enumerate(recall.facts, start=1)]
+    units = [
         _Unit(
-            text=f"{one.chunk.topic}: {one.chunk.text} ({day(one.valid_from)})",
+            text=f"{_part_of(one)}{one.chunk.topic}: {one.chunk.text} ({day(one.valid_from)})",
             belief=one.belief.mean,
             number=number,
             kind="passage",
@@ -94,8 +95,16 @@ def from_summaries(recall: Recall) -> Answer:
         )
         for number, one in enumerate(recall.passages, start=1)
     ]
-    units.sort(key=lambda unit: (unit.when, unit.topic))
+    units += facts
+    if recall.intent is not Intent.BRIEF:
+        units.sort(key=lambda unit: (unit.when, unit.topic))
     return Answer(recall.question, tuple(unit.sentence for unit in units), recall)
+
+
+def _part_of(passage: Passage) -> str:
+    """Return the part of a brief that a line is from, as the beginning of a sentence."""
+    heading = passage.chunk.heading
+    return f"{heading.capitalize()}: " if heading else ""
 
 
 def sure_facts(recall: Recall) -> list[Sentence]:

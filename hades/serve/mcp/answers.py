@@ -30,6 +30,7 @@ from hades.context.text.layout import PlainText, excerpt, joined
 from hades.context.text.states import state_lines, topic_line
 from hades.domain.answer import Answer, Fact, Passage, Path, Recall, WorkingMemory
 from hades.domain.brief import Brief
+from hades.domain.context import BudgetedContext
 from hades.domain.graph import Edge, FactChange, RelationChange
 from hades.domain.plain import one_line, plain
 from hades.domain.topics import State, Topic
@@ -209,7 +210,7 @@ def whole_version(state: State, space: str, start: int) -> CallToolResult:
     )
 
 
-def versions(shown: tuple[list[State], int | None], topic: str, space: str) -> CallToolResult:
+def versions(shown: tuple[list[State], str | int | None], topic: str, space: str) -> CallToolResult:
     """Return a page of versions in the given order, each as an excerpt."""
     states, following = shown
     blocks = [joined(state_lines(state, excerpt(state.content))) + "\n" for state in states]
@@ -243,6 +244,17 @@ def working_memory(memory: WorkingMemory, space: str) -> CallToolResult:
     return reply(text, space=space, topic=memory.topic, items=items, tokens=memory.tokens)
 
 
+def context(built: BudgetedContext, space: str) -> CallToolResult:
+    """Return a context as a model reads it; its sections and what was cut as values."""
+    return reply(
+        built.text,
+        space=space,
+        sections=built.sections,
+        tokens=built.tokens,
+        notes=[str(note) for note in built.reasons],
+    )
+
+
 def briefed(brief: Brief) -> CallToolResult:
     """Return a brief: its text, and its lines by part as values."""
     parts = {name: getattr(brief, name) for name in HEADINGS}
@@ -250,11 +262,10 @@ def briefed(brief: Brief) -> CallToolResult:
     return reply(brief.text, space=brief.space, **parts, **values, tokens=brief.tokens)
 
 
-def written(state: State, space: str, text: str) -> CallToolResult:
+def written(state: State, space: str, text: str, **values: Any) -> CallToolResult:
     """Return `text`, with the id and version of the state that was written as values."""
-    return reply(
-        text, space=space, **picked(state, ("id", "topic", "version", "valid_from", "forgotten"))
-    )
+    about = picked(state, ("id", "topic", "version", "valid_from", "forgotten"))
+    return reply(text, space=space, **about, **values)
 
 
 # Facts

@@ -24,7 +24,7 @@ PATIENCE_S = 600.0
 VERSION_HEADER = "mcp-protocol-version"
 
 
-def serve_address(text: str, key: str | None, *, read_only: bool, tools: str = "all") -> None:
+def serve_address(text: str, key: str | None, *, read_only: bool, tools: str = "core") -> None:
     """Serve the memory of a running server over standard input and output, until these close."""
     wanted = {"tools": tools, "read_only": str(read_only).lower()}
     run(_serve(read_address(text), key, wanted))

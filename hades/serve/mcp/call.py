@@ -44,8 +44,8 @@ class AgentCall:
     caller: Caller
     home: str | None
     """The space of calls that name no space."""
-    tools: str = "all"
-    """The set of tools that the client lists: core, memgpt or all."""
+    tools: str = "core"
+    """The tools that the client lists: sets (core, memgpt, all) and names, with commas."""
     named_space: str = ""
     as_of: str = ""
     known_at: str = ""

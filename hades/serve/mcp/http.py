@@ -1,7 +1,7 @@
 """MCP over HTTP (streamable, without sessions), at /mcp of `hades serve`.
 
-Each request is authenticated by its key. `/mcp?tools=core` lists only the core tools,
-`/mcp?tools=memgpt` those of MemGPT; `/mcp?read_only=true` allows only reads, for any key.
+Each request is authenticated by its key. `/mcp` lists the core tools, `/mcp?tools=all` every tool;
+`/mcp?read_only=true` allows only reads, for any key.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class McpApp:
             caller, wanted = caller_of(request), request.query_params
             if wanted.get("read_only") == "true":
                 caller = replace(caller, role=Role.READER)
-            return AgentCall(executor, caller, DEFAULT_SPACE, tools=wanted.get("tools", "all"))
+            return AgentCall(executor, caller, DEFAULT_SPACE, tools=wanted.get("tools", "core"))
 
         server = AgentServer(identify)
         server.streamable_http_app(

@@ -17,6 +17,7 @@ from typing import Any
 
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
+from hades.project import project_memory
 from hades.serve.config_files import encode_config, read_config, write_config
 
 Entry = dict[str, Any]
@@ -35,14 +36,21 @@ class AgentProgram:
     """The key of the object with the servers."""
     typed: bool = False
     """Whether its entries have `"type": "stdio"`."""
+    folder: str = ""
+    """How its project file refers to the project's folder; empty: it starts servers there."""
 
 
 CLIENTS = {
     "claude-code": AgentProgram("Claude Code", ".claude.json", ".mcp.json", typed=True),
     "claude-desktop": AgentProgram("Claude Desktop", "{data}/Claude/claude_desktop_config.json"),
-    "cursor": AgentProgram("Cursor", ".cursor/mcp.json", ".cursor/mcp.json"),
+    "cursor": AgentProgram(
+        "Cursor", ".cursor/mcp.json", ".cursor/mcp.json", folder="${workspaceFolder}"
+    ),
     "vscode": AgentProgram(
-        "VS Code", "{data}/Code/User/mcp.json", ".vscode/mcp.json", key="servers", typed=True
+        *("VS Code", "{data}/Code/User/mcp.json", ".vscode/mcp.json"),
+        key="servers",
+        typed=True,
+        folder="${workspaceFolder}",
     ),
     "windsurf": AgentProgram("Windsurf", ".codeium/windsurf/mcp_config.json"),
     "gemini-cli": AgentProgram("Gemini CLI", ".gemini/settings.json", ".gemini/settings.json"),
@@ -74,16 +82,21 @@ class ConfigChange:
 
 
 def plan(client: str, name: str, arguments: list[str], *, here: Path | None = None) -> ConfigChange:
-    """Return the change that makes a client start `hades` with these arguments; write nothing.
+    """Return the change that makes a client start `hades mcp` with these arguments; write nothing.
 
     `name` is the entry in the client's file; `here` is a project's folder (None: for all projects).
+    Without a memory among the arguments, the project's own is served, by paths that are good in
+    every copy of the project, so that the file can be committed.
     """
-    if client not in CLIENTS:
-        raise InvalidInput(f"There is no client {client!r}: {', '.join(CLIENTS)}.")
     clean_name(name, "server")
-    wanted = CLIENTS[client]
+    wanted = client_named(client)
     file = _file_of(wanted, here)
     command, *first = own_command()
+    if here is not None and "--memory" not in arguments:
+        command = shared_command(command, wanted, here)
+        memory = project_memory(Path(wanted.folder)).as_posix()
+        arguments = [*(["--memory", memory] if wanted.folder else ["--here"]), *arguments]
+    arguments = ["mcp", *arguments]
     entry: Entry = {"type": "stdio"} if wanted.typed else {}
     entry |= {"command": command, "args": [*first, *arguments]}
     before, config = read_config(file)
@@ -98,6 +111,25 @@ def plan(client: str, name: str, arguments: list[str], *, here: Path | None = No
 def apply(change: ConfigChange) -> Path | None:
     """Write a change; return the backup of the old file, if any. Raise Conflict if it changed."""
     return write_config(change.file, change.before, change.after)
+
+
+def client_named(name: str) -> AgentProgram:
+    """Return a client by its name, or raise InvalidInput."""
+    if name not in CLIENTS:
+        raise InvalidInput(f"There is no client {name!r}: {', '.join(CLIENTS)}.")
+    return CLIENTS[name]
+
+
+def shared_command(command: str, client: AgentProgram, root: Path) -> str:
+    """Return a command that also works in other copies of a project, if there is one.
+
+    That is the name alone if the shell finds it, or a path in the project.
+    """
+    if Path(command).is_relative_to(root):
+        inside = Path(command).relative_to(root).as_posix()
+        return f"{client.folder or '.'}/{inside}"
+    found = shutil.which("hades")
+    return "hades" if found and os.path.abspath(found) == command else command
 
 
 def own_command() -> list[str]:

@@ -12,6 +12,7 @@ from hades.context.text.layout import joined
 from hades.context.text.states import diff_lines
 from hades.domain.answer import Answer, Recall, WorkingMemory
 from hades.domain.brief import Brief
+from hades.domain.context import BudgetedContext
 from hades.domain.topics import Diff, State
 from hades.errors import InvalidInput
 from hades.memory import View
@@ -19,6 +20,7 @@ from hades.operations.briefs import BUDGET_TOKENS as BRIEF_TOKENS
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import Name, OptionalName, Time, given, operation_tool, tool
+from hades.serve.mcp.tool_names import with_tools
 from hades.store.edge_pages import Place, edge_place
 
 BUDGET_TOKENS_AT_MOST = 5_000
@@ -44,7 +46,7 @@ def recall(call: AgentCall, result: Recall) -> CallToolResult:
     Use it first: before answering about earlier work, decisions, people or documents, and
     before remembering. It reads times in the question; as_of, since and until override them.
     """
-    return answers.recalled(result)
+    return answers.recalled(with_tools(call, result))
 
 
 @operation_tool(
@@ -57,7 +59,7 @@ def ask(call: AgentCall, answer: Answer) -> CallToolResult:
 
     Shorter than recall: use it for a single fact. It says so if nothing answers.
     """
-    return answers.answered(answer)
+    return answers.answered(with_tools(call, answer))
 
 
 @tool("as_of", "known_at", "space", core=True)
@@ -170,6 +172,32 @@ def working_memory(call: AgentCall, result: WorkingMemory) -> CallToolResult:
     It has the latest state, earlier ones, and the topics related to it.
     """
     return answers.working_memory(result, call.space)
+
+
+@operation_tool(
+    operation="retrieve_within_budget",
+    question=None,
+    max_tokens=(Annotated[int, Field(ge=200, le=BUDGET_TOKENS_AT_MOST)], BUDGET_TOKENS_AT_MOST),
+    tokens="Whose tokens: a model such as gpt-4o.",
+)
+def context(call: AgentCall, result: BudgetedContext) -> CallToolResult:
+    """Return a context for a question in sections: latest states, summaries, details."""
+    return answers.context(with_tools(call, result), call.space)
+
+
+@tool("as_of", "known_at", "space")
+async def drill(
+    call: AgentCall,
+    summary: Annotated[Name, Field(description="The topic of a summary: summary/2026-11.")],
+    every: Annotated[bool, Field(description="All original states, not one level.")] = False,
+    after: OptionalName = "",
+    limit: Annotated[int, Field(ge=1, le=50)] = 10,
+) -> CallToolResult:
+    """List the states that a summary was made of."""
+    options = given(after=after, limit=limit + 1)
+    states = await call.read(lambda view: view.originals(summary, every=every, **options))
+    page = answers.page(states, limit, lambda state: state.id, answers.VERSION)
+    return answers.versions(page, summary, call.space)
 
 
 def _write_place(place: Place) -> str:

@@ -23,7 +23,7 @@ from hades.settings import load_settings
 
 
 def serve_memory(
-    memory: str | Path, space: str | None, *, read_only: bool, tools: str = "all"
+    memory: str | Path, space: str | None, *, read_only: bool, tools: str = "core"
 ) -> None:
     """Serve a memory over standard input and output; unless `read_only`, create a missing one.
 

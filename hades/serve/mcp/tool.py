@@ -15,9 +15,11 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from hades.operations.declare import OPERATIONS, Parameter
+from hades.errors import InvalidInput
+from hades.operations.declare import OPERATIONS, Operation, Parameter
 from hades.serve.mcp.call import AgentCall, Ctx
 from hades.serve.wire import wire_type
+from hades.store.records import Progress
 
 NAME_CHARACTERS_AT_MOST = 2_000
 
@@ -45,12 +47,13 @@ _NOT_SHOWN = frozenset(
 
 TOOLS: dict[str, Tool] = {}
 CORE: set[str] = set()
-"""Tools that `--tools core` lists."""
+"""Tools that are listed by default."""
 MEMGPT: set[str] = set()
-"""Tools that `--tools memgpt` lists; those outside `CORE` are listed only there."""
+"""Tools that `--tools memgpt` lists."""
 
 Function = TypeVar("Function", bound=Callable[..., Awaitable[CallToolResult]])
-Answering = TypeVar("Answering", bound=Callable[[AgentCall, Any], CallToolResult])
+Answer = CallToolResult | Awaitable[CallToolResult]
+Answering = TypeVar("Answering", bound=Callable[[AgentCall, Any], Answer])
 
 
 def tool(
@@ -90,41 +93,75 @@ def tool(
     return declare
 
 
+def chosen_tools(names: str) -> set[str]:
+    """Return the tools of a list of sets and names: `core,pathrag_retrieve`; `all` is every tool.
+
+    Raise InvalidInput for a name that is neither.
+    """
+    chosen: set[str] = set()
+    for name in (part.strip() for part in names.split(",")):
+        tools = {"core": CORE, "memgpt": MEMGPT, "all": TOOLS.keys()}.get(name, {name})
+        if not tools <= TOOLS.keys():
+            raise InvalidInput(
+                f"There is no tool {name!r}: use core, memgpt, all, or names of tools."
+            )
+        chosen |= tools
+    return chosen
+
+
 def operation_tool(
-    names: str = "", *, core: bool = False, destroys: bool = False, **described: Any
+    names: str = "",
+    *,
+    operation: str = "",
+    core: bool = False,
+    destroys: bool = False,
+    **described: Any,
 ) -> Callable[[Answering], Answering]:
     """Return a decorator for the function that turns an operation's result into a tool's answer.
 
     The tool has those arguments of the operation that are in `described`, with a description for
     models (or None, or a type and a default), and in `names`, without one. The function has the
-    operation's name, and its docstring is for models.
+    name of the tool, by default that of its `operation`; its docstring is for models.
     """
 
     def declare(answer: Answering) -> Answering:
-        operation = OPERATIONS[answer.__name__]
+        declared = OPERATIONS[operation or answer.__name__]
         shown = {**described, **dict.fromkeys(names.split())}
 
         async def run(call: AgentCall, **arguments: Any) -> CallToolResult:
-            required = {name for name in shown if operation.parameter(name).required}
+            ctx = arguments.pop("ctx", None)
+            required = {name for name in shown if declared.parameter(name).required}
             options = {name: arguments[name] for name in required} | given(**arguments)
-
-            def do(memory: Any) -> Any:
-                return getattr(memory, operation.name)(**options)
-
-            if operation.writes:
-                return answer(call, await call.write(do))
-            if not operation.asks:
-                return answer(call, await call.read(do))
-            return answer(call, await call.ask(do, model=operation.calls_model(options)))
+            answered = answer(call, await _called(declared, call, options, ctx))
+            return await answered if inspect.isawaitable(answered) else answered
 
         run.__name__, run.__doc__ = answer.__name__, answer.__doc__
-        own = [_argument(operation.parameter(name), about) for name, about in shown.items()]
+        own = [_argument(declared.parameter(name), about) for name, about in shown.items()]
+        if declared.job:
+            own.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Ctx))
         run.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
-        shared = ("as_of", "known_at", "space") if operation.timed else ("space",)
-        tool(*shared, core=core, writes=operation.writes, destroys=destroys)(run)
+        shared = ("as_of", "known_at", "space") if declared.timed else ("space",)
+        tool(*shared, core=core, writes=declared.writes, destroys=destroys)(run)
         return answer
 
     return declare
+
+
+async def _called(
+    operation: Operation, call: AgentCall, options: dict[str, Any], ctx: Ctx | None
+) -> Any:
+    """Call an operation as its declaration says: as a write, a question, long work or a read."""
+
+    def do(memory: Any, **progress: Progress) -> Any:
+        return getattr(memory, operation.name)(**options, **progress)
+
+    if operation.job and ctx is not None:
+        return await call.work(lambda memory, report: do(memory, on_progress=report), ctx)
+    if operation.writes:
+        return await call.write(do)
+    if not operation.asks:
+        return await call.read(do)
+    return await call.ask(do, model=operation.calls_model(options))
 
 
 def _argument(parameter: Parameter, about: Any) -> inspect.Parameter:

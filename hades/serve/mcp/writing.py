@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Annotated, Any
 
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.context.text.layout import indented
+from hades.context.text.layout import excerpt, flat, indented, joined
+from hades.context.text.reports import consolidation_lines, extraction_lines
+from hades.domain.extraction import Extraction
 from hades.domain.feedback import Feedback
 from hades.domain.graph import Edge, FactChange
 from hades.domain.plain import one_line, plain
 from hades.domain.promotion import Promotion
+from hades.domain.summaries import Consolidation
 from hades.domain.topics import State
-from hades.memory import Memory
+from hades.errors import NotFound
+from hades.lifecycle.near_topics import near_topic
+from hades.memory import Memory, View
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall, Ctx
 from hades.serve.mcp.tool import (
@@ -31,6 +37,9 @@ from hades.serve.mcp.tool import (
 )
 from hades.store.records import Progress
 
+NEAR_CHARACTERS = 120
+"""The beginning of another topic's text that is shown when a new topic may repeat it."""
+
 
 @operation_tool(
     core=True,
@@ -43,13 +52,30 @@ from hades.store.records import Progress
     expect_version="Refuse if the topic has another version; 0: it must be new.",
     gate=(Annotated[bool, Field(description="false: write it even if it says nothing new.")], True),
 )
-def remember(call: AgentCall, state: State) -> CallToolResult:
+async def remember(call: AgentCall, state: State) -> CallToolResult:
     """Write down what will matter in later conversations.
 
     Decisions and why, preferences, findings, the state of work. Use one topic for one thing. An
     existing topic gets a new version: get it first, and write the whole text again.
     """
-    return answers.written(state, call.space, f"Remembered as {one_line(state.id)}.")
+    text = f"Remembered as {one_line(state.id)}."
+    near = None
+    if state.version == 1:
+        near = await call.read(lambda view: _near(view, state.topic))
+    if near is not None:
+        says = one_line(excerpt(flat(near.content), NEAR_CHARACTERS))
+        states = f"{near.version} state{'s' * (near.version != 1)}, last {near.valid_from:%Y-%m-%d}"
+        text += f"\nNote: {one_line(near.topic)} exists: {states}. If it is about the same thing, "
+        text += f"write there and forget this one. It says:\n {says}"
+    return answers.written(state, call.space, text, near=near and near.id)
+
+
+def _near(view: View, topic: str) -> State | None:
+    """Return the current state of another topic that may be about the same thing."""
+    name = near_topic(view._store, view._space_id, topic)
+    with suppress(NotFound):  # a plan for later, or forgotten meanwhile
+        return None if name is None else view.get(name)
+    return None
 
 
 @tool("space", writes=True)
@@ -136,6 +162,20 @@ def promote(call: AgentCall, done: Promotion) -> CallToolResult:
     waiting = f" {len(done.proposed)} changes wait for approval." if done.proposed else ""
     text = f"{news}{waiting}\n{indented(done.state.content)}"
     return answers.written(done.state, call.space, text)
+
+
+@operation_tool("since until level at_least dry_run")
+def consolidate(call: AgentCall, done: Consolidation) -> CallToolResult:
+    """Summarise the days, weeks and months that are over; drill shows what a summary is made of."""
+    made = [summary.topic for summary in done.made]
+    return answers.reply(joined(consolidation_lines(done)), space=call.space, made=made)
+
+
+@operation_tool("topic glob threshold dry_run")
+def extract(call: AgentCall, done: Extraction) -> CallToolResult:
+    """Turn sentences of notes and documents into facts; unsure ones wait for approval."""
+    values = {"states": done.states, "outcomes": done.outcomes}
+    return answers.reply(joined(extraction_lines(done)), space=call.space, **values)
 
 
 @operation_tool("recall", answer="Your answer, citing [1], [F2], (path 3).")

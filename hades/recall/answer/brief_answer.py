@@ -1,0 +1,109 @@
+"""Answers from the brief: for questions with which a conversation starts.
+
+“What should I work on next?” names nothing that a search could find. The lines of the brief become
+the passages and facts of the answer, each citing its state or edge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hades.domain.answer import Intent, Passage, Recall, TimeKind
+from hades.domain.brief import BriefLine
+from hades.domain.summaries import Cited
+from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
+from hades.language.english.brief_questions import BriefPart, brief_asked
+from hades.lifecycle.brief import BriefParts, BriefReader
+from hades.recall.answer.overview import read_cited, recall_of_lines
+from hades.recall.find.finder import Scope
+from hades.recall.question.time_asked import TimeAsked, time_asked
+from hades.recall.run import AskedQuestion, Run
+from hades.store.store import Store
+
+STAGE = "brief"
+DAYS_AT_MOST = 31
+"""What was done in a longer time is left to summaries."""
+_Lines = list[tuple[BriefLine, Cited]]
+
+
+def from_brief(
+    run: Run, store: Store, scope: Scope, asked: AskedQuestion, usual: int
+) -> Recall | None:
+    """Return a recall made of a brief; None if the question wants none or nothing fits."""
+    if scope.tag or scope.kind or scope.glob or run.plan.level is not None:
+        return None
+    valid, read = store.moment(scope.as_of)[0], scope.as_of.valid is None
+    asks = time_asked(
+        *(asked.text, store.now(), valid),
+        since=scope.since,
+        until=scope.until,
+        read=read and run.plan.retriever.time_words,
+    )
+    part = brief_asked(asked.text, asks.words.said if asks.words else "")
+    window = _window(asks, part)
+    if part is None or window is None:
+        return None
+    with run.stage(STAGE) as stage, store.snapshot():
+        # What was written last week may have been changed since.
+        then = from_micros(window[1] - 1) if window[1] <= valid else scope.as_of.valid
+        as_of = replace(scope.as_of, valid=then)
+        reader = BriefReader(store, scope.space, as_of, since=window[0], until=window[1])
+        chosen = _chosen(part, reader.read(), window)
+        lines = [(line.text, cited) for own in chosen.values() for line, cited in own]
+        passages, facts = read_cited(store, scope, lines[: run.plan.budget.docs_max], stage)
+        stage.found, stage.coverage = len(lines), 1.0
+    if not lines:
+        return None
+    if part is BriefPart.ALL:
+        passages = _with_headings(passages, chosen)
+    asked = replace(asked, intent=Intent.BRIEF, evidence=f"it asks for {part}")
+    return recall_of_lines(run, asked, asks, passages, facts, usual)
+
+
+def _window(asks: TimeAsked, part: BriefPart | None) -> tuple[int, int] | None:
+    """Return the time that the lines must be of; None if a brief does not answer for this time."""
+    if asks.kind is None or part is BriefPart.NEXT:
+        return -FOREVER, FOREVER
+    if asks.kind not in (TimeKind.DURING, TimeKind.SINCE):
+        return None
+    if part is BriefPart.DONE and asks.until - asks.since > DAYS_AT_MOST * DAY_MICROSECONDS:
+        return None
+    return asks.since, min(asks.until, FOREVER - 1) + 1
+
+
+def _chosen(part: BriefPart, parts: BriefParts, window: tuple[int, int]) -> dict[str, _Lines]:
+    """Return the lines that answer a question, by heading, without lines of another time."""
+    named = {
+        "decision": parts.decisions,
+        "open": parts.open_threads,
+        "changed": parts.changes,
+        "ended": parts.ended,
+    }
+    inside = {
+        name: [line for line in own if window[0] <= to_micros(line[0].at) < window[1]]
+        for name, own in named.items()
+    }
+    if part is BriefPart.DECISIONS:
+        return {"decision": inside["decision"]}
+    if part is BriefPart.NEXT:
+        return {"open": inside["open"] or inside["changed"]}
+    if part is BriefPart.DONE:
+        every = [line for own in inside.values() for line in own]
+        by_cite = {cited: (line, cited) for line, cited in reversed(every)}
+        return {"": sorted(by_cite.values(), key=lambda line: line[0].at)}
+    return inside
+
+
+def _with_headings(passages: list[Passage], chosen: dict[str, _Lines]) -> list[Passage]:
+    """Return the passages, each with the part of the brief it is from as its heading."""
+    parts = {(cited, line.text): name for name, own in chosen.items() for line, cited in own}
+    return [
+        replace(
+            passage,
+            chunk=replace(
+                passage.chunk,
+                heading=parts[(passage.chunk.topic, passage.chunk.version), passage.chunk.text],
+            ),
+        )
+        for passage in passages
+    ]

@@ -1,0 +1,53 @@
+"""Tools instead of commands: our messages, as an agent can follow them.
+
+Messages name what to do as a command, such as `hades topics`. An agent has tools, not a shell, so
+its client gets the name of the tool. Only our own sentences are changed, never stored text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TypeVar
+
+from hades.domain.answer import Answer, Recall
+from hades.domain.context import BudgetedContext
+from hades.serve.mcp.call import AgentCall
+from hades.serve.mcp.tool import TOOLS, chosen_tools
+
+Result = TypeVar("Result", Recall, Answer, BudgetedContext)
+
+_COMMAND = re.compile(r"`hades ([a-z]{1,20}(?:-[a-z]{1,20}){0,2})[^`]{0,500}`")
+
+
+def listed_tools(call: AgentCall) -> set[str]:
+    """Return the names of the tools that a client sees: those it chose and its caller may use."""
+    return {
+        name
+        for name in chosen_tools(call.tools)
+        if call.may_write or ((about := TOOLS[name].annotations) and about.read_only_hint)
+    }
+
+
+def for_agent(call: AgentCall, message: str) -> str:
+    """Return one of our messages with tools in place of commands.
+
+    A command without a tool, or with one that the client does not see, is left to the user.
+    """
+    if "`hades " not in message:
+        return message
+    listed = listed_tools(call)
+
+    def named(found: re.Match[str]) -> str:
+        tool = found[1].replace("-", "_")
+        return f"`{tool}`" if tool in listed else f"“{found[1]}” (ask the user: it is no tool here)"
+
+    return _COMMAND.sub(named, message)
+
+
+def with_tools(call: AgentCall, result: Result) -> Result:
+    """Return a recall, an answer or a context whose reasons name tools in place of commands."""
+    if isinstance(result, Answer):
+        return replace(result, recall=with_tools(call, result.recall))
+    reasons = (replace(note, detail=for_agent(call, note.detail)) for note in result.reasons)
+    return replace(result, reasons=tuple(reasons))
