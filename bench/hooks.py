@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -42,14 +45,18 @@ def run(*, small: bool = False) -> None:
             subprocess.run(words, check=True)
 
         ask(calls)
+        resident = _resident(home)
         rows = []
         for name, call in {"a prompt": ask, "the interpreter's start in it": start}.items():
+            before = _processor_s(), _processor_s(resident)
             median, most = percentiles(call, range(calls))
-            rows.append((name, f"{median / 1000:.0f} ms", f"{most / 1000:.0f} ms"))
+            used = [_processor_s() - before[0], _processor_s(resident) - before[1]]
+            times = f"{median / 1000:.0f} ms", f"{most / 1000:.0f} ms"
+            rows.append((name, *times, *(f"{seconds / calls * 1000:.0f} ms" for seconds in used)))
         inside = sorted(_resident_ms(home)[-calls:])
-        rows.append(("the resident's work in it", f"{inside[len(inside) // 2]} ms", ""))
-    load = os.getloadavg()[0]
-    show(f"Hooks: {calls} prompts, 309 notes, load {load:.1f}", ("", "p50", "p99"), rows)
+        rows.append(("the resident's work in it", f"{inside[len(inside) // 2]} ms", "", "", ""))
+    head = ("", "p50", "p99", "processor: command", "processor: resident")
+    show(f"Hooks: {calls} prompts, 309 notes, load {os.getloadavg()[0]:.1f}", head, rows)
 
 
 @contextmanager
@@ -96,9 +103,9 @@ def wait_for(home: Path, words: str, count: int = 1, seconds: float = 120) -> No
 
 def wait_until_ended(home: Path, seconds: float = 60) -> None:
     """Wait until the resident has ended because nobody calls."""
-    socket = home / "state" / "hades" / "hooks" / f"resident-{hook_client.PROTOCOL}.sock"
+    place = home / "state" / "hades" / "hooks" / f"resident-{hook_client.PROTOCOL}.sock"
     until = time.monotonic() + seconds
-    while socket.exists() and time.monotonic() < until:
+    while place.exists() and time.monotonic() < until:
         time.sleep(0.1)
 
 
@@ -114,6 +121,25 @@ def _remember_studio(repository: Path) -> None:
                     since = event.get("valid_from") or event["at"]
                     memory.remember(event["topic"], event["content"], valid_from=since)
         memory.index()
+
+
+def _resident(home: Path) -> int:
+    """Return the number of the resident's process."""
+    path = home / "state" / "hades" / "hooks" / f"resident-{hook_client.PROTOCOL}.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.connect(str(path))
+        size = struct.calcsize("3i")
+        peer = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    return int(struct.unpack("3i", peer)[0])
+
+
+def _processor_s(process: int | None = None) -> float:
+    """Return the processor time of a process, or of the commands that this one has run."""
+    if process is None:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+    fields = Path(f"/proc/{process}/stat").read_text("utf-8").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _resident_ms(home: Path) -> list[int]:
