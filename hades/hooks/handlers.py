@@ -80,11 +80,15 @@ class Handlers:
             shown = frozenset(self._sessions.read(event.client, event.session).shown)
             own = transcripts.topic_of(event.session)
             lines = lines_for(memory, redact(event.prompt), unwanted=shown, own=own)
-        with self._sessions.change(event.client, event.session) as state:
-            state.memory = place
-            state.note_prompt(event.prompt)
-            state.shown += [line.id for line in lines]
-        return HookResult(as_context(lines), f"{len(lines)} lines")
+
+        def keep() -> str:
+            with self._sessions.change(event.client, event.session) as state:
+                state.memory = place
+                state.note_prompt(event.prompt)
+                state.shown += [line.id for line in lines]
+            return ""
+
+        return HookResult(as_context(lines), f"{len(lines)} lines", keep)
 
     def _tool(self, event: HookEvent, _memory: Memory, _place: str) -> HookResult:
         with self._sessions.change(event.client, event.session) as state:
