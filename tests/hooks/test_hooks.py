@@ -16,7 +16,10 @@ import pytest
 
 import hades
 from hades.hooks import client as hook_client
+from hades.hooks.resident import Resident
+from hades.serve.auth.sockets import LISTENERS, listen_unix
 from tests.hooks.agent import Agent
+from tests.shell import Shell
 
 NOTES = {
     "decision/queue": "We decided to use NATS JetStream for background jobs, not Celery.",
@@ -174,6 +177,27 @@ def test_small_talk_is_kept_out_by_the_write_gate(agent: Agent) -> None:
     before = len(agent.log())
     agent.hook("claude-code", "session-end", session_id="talk", transcript_path=path)
     assert "not taken in" in agent.last("session-end later", before)
+
+
+def test_status_says_what_ran_and_what_it_added(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent.context("session-start", "SessionStart", session_id="status", source="startup")
+    monkeypatch.setenv("HOME", str(agent.home))
+    monkeypatch.setenv("XDG_STATE_HOME", str(agent.home / "state"))
+    state = json.loads(Shell(agent.memory).alone("hooks", "status", "--json"))
+    assert state["resident"]
+    runs = {(run["client"], run["event"]): run for run in state["events"]}
+    started = runs["claude-code", "session-start"]
+    assert started["characters"] > 100
+    assert started["added"] >= started["characters"]
+    assert started["failures"] == 0
+
+
+def test_an_idle_resident_ends_and_removes_its_socket(tmp_path: Path) -> None:
+    listener = listen_unix(tmp_path / "r.sock", LISTENERS["rw"])
+    Resident(tmp_path, listener, idle_s=0.1).serve()
+    assert not (tmp_path / "r.sock").exists()
 
 
 # Bad input
