@@ -96,6 +96,18 @@ def test_a_topic_that_another_one_replaced_is_no_current_decision(memory: hades.
     assert cites(memory.brief().decisions) == ["decisions/sqlite@1"]
 
 
+def test_documents_do_not_push_notes_out(memory: hades.Memory) -> None:
+    memory.remember("ann", "Ann lives in Lyon.", valid_from="2023-11-01")
+    with memory.batch():
+        for number in range(8):
+            memory.remember(
+                f"doc {number}", "A long text.", kind="document", valid_from="2023-11-02"
+            )
+    changes = memory.brief().changes
+    assert len(changes) == 6
+    assert (changes[0].text, changes[-1].cite) == ("document doc 7", "ann@1")
+
+
 def test_an_empty_memory_says_what_to_do(path: Path) -> None:
     with hades.open(path) as memory:
         brief = memory.brief()

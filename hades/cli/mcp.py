@@ -86,9 +86,10 @@ def _serve(invocation: Invocation, *, read_only: bool, tools: str, here: bool) -
 
 def _check(tools: str) -> None:
     """Raise InvalidInput if a set or a tool of this list does not exist."""
-    from hades.serve.mcp.server import chosen_tools
+    if tools != "core":  # else the tools, which take long to import, need not be known here
+        from hades.serve.mcp.server import chosen_tools
 
-    chosen_tools(tools)
+        chosen_tools(tools)
 
 
 def _install(

@@ -41,7 +41,7 @@ NODES_READ = 1_000
 RECENT_MICROSECONDS = 30 * DAY_MICROSECONDS
 """A change is recent if it came at most this long before the last one, which may be long ago."""
 DOCUMENTS_SHOWN = 5
-"""The most changed documents that are listed; a repository may bring thousands at once."""
+"""The most other topics than notes that are listed; a repository may bring thousands at once."""
 SHARES = {"decisions": 0.35, "open_threads": 0.3, "changes": 0.25, "ended": 0.1}
 """The share of the budget of each part; tokens that one leaves go to the others, in this order."""
 BLOCKING = ("blocked_by",)
@@ -74,18 +74,13 @@ class BriefReader:
     as_of: AsOf
     topic: str | None = None
     since: int = -FOREVER
-    """Only changes from this time on, until before `until`; then RECENT does not apply."""
+    """Only changes from this time on, until before `until`, instead of the recent ones."""
     until: int = FOREVER
 
     def read(self) -> BriefParts:
         """Return all lines, the latest first in each part."""
-        recent = self.store.activity.topics(
-            *(self.space, self.as_of, RECENT_READ),
-            topic=self.topic,
-            since=self.since,
-            until=self.until,
-        )
-        notes = [row for row in recent if row.kind == "note" and not row.forgotten]
+        recent = self._recent(RECENT_READ, notes=True)
+        notes = [row for row in recent if not row.forgotten]
         marked = self._marked()
         texts = self._texts([*notes, *(row for rows in marked.values() for row in rows)])
         gone = self._replaced()
@@ -98,8 +93,19 @@ class BriefReader:
                     own.append(line)
         parts.open_threads += [self._fact(edge) for edge in self._blocking()]
         parts.open_threads.sort(key=lambda line: line[0].at, reverse=True)
-        self._add_changes(parts, recent, self._edges())
+        documents = self._recent(DOCUMENTS_SHOWN, notes=False)
+        self._add_changes(parts, [*recent, *documents], self._edges())
         return parts
+
+    def _recent(self, limit: int, *, notes: bool) -> list[ActiveTopic]:
+        """Return the notes, or the other topics, that changed last."""
+        return self.store.activity.topics(
+            *(self.space, self.as_of, limit),
+            topic=self.topic,
+            notes=notes,
+            since=self.since,
+            until=self.until,
+        )
 
     def _marked(self) -> dict[str, list[ActiveTopic]]:
         """Return the topics that a tag or their name marks as a decision, and as open."""
@@ -195,11 +201,13 @@ class BriefReader:
             since = max(last - RECENT_MICROSECONDS, _FIRST)
         by_id = {edge.id: edge for edge in edges}
         dated = [edge for edge in edges if since <= times[edge.id] < self.until]
-        ended = [edge for edge in dated if self._has_ended(edge)]
-        parts.ended = [self._fact(edge, by_id.get(edge.superseded_by or 0)) for edge in ended]
+        ended = {edge.id: edge for edge in dated if self._has_ended(edge)}
+        parts.ended = [
+            self._fact(edge, by_id.get(edge.superseded_by or 0)) for edge in ended.values()
+        ]
         shown = {cited for own in (parts.decisions, parts.open_threads) for _, cited in own}
-        shown |= {("", edge.superseded_by or 0) for edge in ended}
-        began = [facts[edge.id] for edge in dated if edge not in ended]
+        shown |= {("", edge.superseded_by or 0) for edge in ended.values()}
+        began = [facts[edge.id] for edge in dated if edge.id not in ended]
         rows = [
             row
             for row in recent
@@ -212,9 +220,7 @@ class BriefReader:
     def _news(self, rows: Sequence[ActiveTopic], since: int) -> list[tuple[BriefLine, Cited]]:
         """Return what is new in the notes, and which topics were forgotten."""
         by_cite = {(row.topic, row.version): row for row in rows}
-        states = [
-            StateOfPeriod._make(row[:7]) for row in rows if row.kind == "note" or row.forgotten
-        ]
+        states = [StateOfPeriod._make(row[:7]) for row in rows if row.kind == "note"]
         period = from_micros(since), from_micros(self.store.moment(self.as_of)[0])
         lines, _ = lines_of(
             self.store, self.space, *period, states, (), known=self.as_of.known, lost_ok=True
@@ -222,9 +228,9 @@ class BriefReader:
         return [self._line(by_cite[line.cited], line.text) for line in lines]
 
     def _documents(self, rows: Iterable[ActiveTopic]) -> list[tuple[BriefLine, Cited]]:
-        """Return the documents and conversations that changed last, by name only."""
-        others = [row for row in rows if row.kind not in ("note", "code") and not row.forgotten]
-        return [self._line(row, f"{row.kind} {row.topic}") for row in others[:DOCUMENTS_SHOWN]]
+        """Return the documents, conversations and files of code, by name only."""
+        others = (row for row in rows if row.kind != "note" and not row.forgotten)
+        return [self._line(row, f"{row.kind} {row.topic}") for row in others]
 
 
 def make_brief(reader: BriefReader, space: str, budget: int) -> Brief:

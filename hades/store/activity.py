@@ -13,7 +13,9 @@ from hades.store.database import Database, Glob, believed
 from hades.store.edges import touching
 from hades.store.states import STATE_THEN, read_tags
 
-_BELOW = "(:topic IS NULL OR t.name = :topic OR t.name GLOB :below)"
+_BELOW = "(t.name = :topic OR t.name GLOB :below OR :topic IS NULL)"
+
+_KIND_CHOSEN = {None: "", True: "AND t.kind = :note ", False: "AND t.kind <> :note "}
 
 
 class ActiveTopic(NamedTuple):
@@ -45,14 +47,15 @@ class Activity:
         *,
         topic: str | None = None,
         marks: Sequence[str] = (),
+        notes: bool | None = None,
         since: int = -FOREVER,
         until: int = FOREVER,
     ) -> list[ActiveTopic]:
         """Return topics, no summaries, by the time of their last state, the latest first.
 
         `topic` restricts them to a topic and those below it. With `marks`, only topics are
-        returned whose name contains one of these texts or whose tags do. `since` and `until`
-        bound the time of the last state.
+        returned whose name contains one of these texts or whose tags do. `notes` chooses notes, or
+        all other topics. `since` and `until` bound the time of the last state.
         """
         valid, known = self._database.moment(as_of)
         by_name = {f"mark_{chr(97 + n)}": f"%{mark}%" for n, mark in enumerate(marks)}
@@ -65,6 +68,7 @@ class Activity:
             "s.tags FROM topics t JOIN states s "
             f"ON s.id = CASE WHEN t.planned = 1 OR :past THEN {STATE_THEN} ELSE t.latest END "
             f"WHERE t.space = :space AND t.kind <> :summary AND {_BELOW} "
+            f"{_KIND_CHOSEN[notes]}"
             "AND s.valid_from >= :since AND s.valid_from < :until "
             f"{f'AND ({marked})' if marked else ''} "
             "ORDER BY s.valid_from DESC, s.id DESC LIMIT :limit",
@@ -73,6 +77,7 @@ class Activity:
             known=known,
             past=not as_of.is_now,
             summary=KIND,
+            note="note",
             usual=DEFAULT_IMPORTANCE,
             since=since,
             until=until,

@@ -438,3 +438,11 @@ def _answering(answer: bytes) -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         thread.join()
+
+
+def test_a_brief_is_the_same_from_afar(client: hades.Memory) -> None:
+    client.remember("infra/queue", "We chose Redis streams.", tags=["decision"])
+    brief = client.brief("infra", budget=500)
+    assert isinstance(brief, hades.Brief)
+    assert [line.cite for line in brief.decisions] == ["infra/queue@1"]
+    assert "We chose Redis streams. [infra/queue@1]" in brief.text
