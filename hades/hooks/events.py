@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hades.errors import InvalidInput
@@ -51,7 +51,7 @@ class HookEvent:
     transcript: str = ""
     files: tuple[str, ...] = ()
     """The files that a tool edited."""
-    failed: tuple[str, ...] = field(default=())
+    failed: tuple[str, ...] = ()
     """The commands that failed."""
 
 

@@ -178,10 +178,11 @@ def memory_of(event: HookEvent) -> str:
         raise InvalidInput("the payload names no folder")
     root = project_root(Path(event.cwd))
     memory = project_memory(root)
-    if memory.exists():
-        return str(memory)
-    if not (root / ".git").exists():
+    if not memory.exists() and not (root / ".git").exists():
         raise InvalidInput(f"{root} is not a repository and has no memory")
+    # A repository may come from anywhere, so its memory must not lead out of it.
+    if memory.is_symlink():
+        raise InvalidInput(f"{memory} is a symbolic link")
     return str(make_project_folder(root))
 
 

@@ -231,6 +231,17 @@ def test_bad_payloads_are_one_line_in_the_log(agent: Agent) -> None:
         assert memory.change == change
 
 
+def test_a_memory_that_leads_out_of_its_repository_is_refused(agent: Agent) -> None:
+    for name, link in {"one": ".hades", "two": ".hades/memory.hades"}.items():
+        repository = agent.home / name
+        (repository / ".git").mkdir(parents=True)
+        (repository / link).parent.mkdir(exist_ok=True)
+        (repository / link).symlink_to(agent.memory if "/" in link else agent.memory.parent)
+        before = len(agent.log())
+        agent.hook("claude-code", "turn-end", session_id="link", cwd=str(repository))
+        assert "is a symbolic link" in agent.last("failed", before)
+
+
 def test_only_the_users_own_transcript_is_read(agent: Agent) -> None:
     elsewhere = agent.home / "elsewhere.jsonl"
     elsewhere.write_text(Path(agent.transcript("own", ("user", "a b c"))).read_text())
