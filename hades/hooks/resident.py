@@ -101,7 +101,8 @@ class Resident:
                 try:
                     event, result = self._handled(client, name, memory, config, payload)
                 except BaseException:
-                    connection.sendall(hook_client.ANSWERED)
+                    with suppress(OSError):  # the client did not wait
+                        connection.sendall(hook_client.ANSWERED)
                     raise
                 self._send(connection, event, result)
             self._log(event, result, began)
