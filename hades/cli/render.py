@@ -25,7 +25,7 @@ from hades.domain.compare import commit_of
 from hades.domain.context import CoreBlock
 from hades.domain.feedback import KINDS, LoggedQuery, ParameterChange, WeightSnapshot
 from hades.domain.graph import Entity, Related
-from hades.domain.plain import one_line
+from hades.domain.plain import counted, one_line
 from hades.domain.promotion import Suggestion
 from hades.domain.tiers import Tier
 from hades.domain.topics import Change, Chunk, Space, State, Topic
@@ -130,7 +130,7 @@ def _history(console: Console, versions: Sequence[State]) -> None:
 
 
 def _shown_counts(query: LoggedQuery) -> str:
-    return ", ".join(f"{query.count(kind)} {kind}s" for kind in KINDS)
+    return ", ".join(counted(query.count(kind), kind) for kind in KINDS)
 
 
 def _percent(share: float | None) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
+from hades.domain.plain import counted
 from hades.errors import InvalidInput
 
 KINDS = ("passage", "path", "fact")
@@ -163,14 +164,10 @@ class Feedback:
         if not self.counted:
             return "nothing new: these verdicts were counted before"
         use = "held out to test weights" if self.held_out else "to learn from"
-        pairs = f", {_number(self.pairs, 'pair')} of paths {use}" if self.pairs else ""
+        pairs = f", {counted(self.pairs, 'pair')} of paths {use}" if self.pairs else ""
         weights = f"weight snapshot {self.snapshot} is" if self.snapshot else "shipped weights are"
         now = " now" if self.adopted else ""
-        return f"{_number(self.counted, 'verdict')} counted{pairs}; {weights}{now} in force"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+        return f"{counted(self.counted, 'verdict')} counted{pairs}; {weights}{now} in force"
 
 
 @dataclass(frozen=True, slots=True)

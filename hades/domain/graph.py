@@ -36,7 +36,7 @@ RELATION_KINDS: Mapping[str, tuple[str, str]] = {
     "works_at": ("person", "organisation"),
     "works_for": ("person", ""),
 }
-"""The kinds of source and target that a relation implies; "" says nothing."""
+"""The kinds of source and target that a relation implies; "" if it implies none."""
 
 Numbers = TypeVar("Numbers", bound=Any)
 """An int, or an array of them."""
@@ -140,7 +140,7 @@ UNSURE = Belief()
 TOLD = Belief(9.0, 1.0)
 """The belief of a told fact, higher than that of a mention in a text."""
 MENTIONED = Belief(3.0, 1.0)
-"""A text that has a name does not always mean this entity."""
+"""The belief of a mention: a text may use the name for something else."""
 CERTAIN = Belief(19.0, 1.0)
 """The belief of what follows from how a text is built, such as its title."""
 

@@ -23,7 +23,7 @@ NEARNESS_LOST_AT_MOST = 0.1
 """Organise again when chunks that joined are this much farther (in cosine) from their centroids
 than the chunks that the clusters were made of."""
 JOINED_AT_LEAST = 10
-"""The mean nearness of fewer chunks says nothing."""
+"""With fewer joined chunks than this, their mean nearness is not compared."""
 MEMBER_OF, SUBTOPIC_OF, SIBLING = "member_of", "subtopic_of", "sibling"
 """Relations of the hierarchy: chunk to cluster, cluster to parent, cluster to cluster. They are
 derived from the clusters and memberships when read."""
@@ -36,7 +36,7 @@ def cluster_name(number: int) -> str:
 
 
 def cluster_number(name: str) -> int | None:
-    """Return the number in the name of a cluster, or None if it is no such name."""
+    """Return the number in the name of a cluster; None if it is not the name of a cluster."""
     digits = name.removeprefix(_PREFIX)
     is_name = name.startswith(_PREFIX) and digits.isascii() and digits.isdigit()
     return int(digits) if is_name and len(digits) <= 18 else None
@@ -159,7 +159,7 @@ class Organisation:
     """Why it was made, or why not."""
     seconds: float = 0.0
     peak_mb: int = 0
-    """The most memory that this process ever had."""
+    """The peak memory of this process since it started, in MB."""
     dry_run: bool = False
     usage: Usage | None = None
     """The usage of the model, if one wrote the summaries."""

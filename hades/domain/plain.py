@@ -60,3 +60,8 @@ def one_line(name: str) -> str:
         sign if sign.isprintable() or unicodedata.category(sign) == "Zs" else "\ufffd"
         for sign in name
     )
+
+
+def counted(count: int, word: str) -> str:
+    """Return a count with its noun, such as `1 passage` or `1,200 passages`."""
+    return f"{count:,} {word}{'s' * (count != 1)}"

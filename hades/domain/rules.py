@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from hades.domain.topics import TOPIC_KINDS
 from hades.errors import InvalidInput
@@ -14,6 +14,8 @@ NAME_BYTES_AT_MOST = 2_000
 CONTENT_BYTES_AT_MOST = 256 * 1024 * 1024
 METADATA_BYTES_AT_MOST = 1024 * 1024
 METADATA_DEPTH_AT_MOST = 64
+Key = TypeVar("Key")
+Item = TypeVar("Item")
 
 
 def clean_name(name: str, what: str = "topic") -> str:
@@ -62,6 +64,25 @@ def clean_tags(tags: Iterable[str] | None) -> tuple[str, ...] | None:
     if not isinstance(tags, Iterable):
         raise InvalidInput(f"Tags are a list of strings, not {tags!r}.")
     return tuple(sorted({clean_name(tag, "tag") for tag in tags}))
+
+
+def clean_list(given: Iterable[Item], what: str) -> list[Item]:
+    """Return the items of a list; raise InvalidInput for a text or a mapping.
+
+    A text could be read letter by letter and a mapping key by key, which nobody means.
+    """
+    if isinstance(given, str):
+        raise InvalidInput(f"`{what}` is a list: write [{given[:80]!r}].")
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise InvalidInput(f"`{what}` is a list, not {type(given).__name__}.")
+    return list(given)
+
+
+def clean_mapping(given: Mapping[Key, Item], what: str) -> Mapping[Key, Item]:
+    """Return a mapping unchanged; raise InvalidInput for anything else."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(f"`{what}` is a mapping, not {type(given).__name__}.")
+    return given
 
 
 def clean_kind(kind: str | None) -> None:

@@ -22,7 +22,7 @@ from hades.domain.topics import DEFAULT_IMPORTANCE
 HALF_USES = 8
 """The uses after which the level is half-way from the importance to 1. A judgement."""
 USEFULNESS_SHARE = 0.25
-"""How much feedback may add to an importance, or take from it. A judgement."""
+"""The most that feedback adds to an importance or takes from it. Chosen, not measured."""
 HALF_LIFE = timedelta(days=30)
 HALF_LIFE_AT_MOST = timedelta(days=3_650)
 DIGITS = 4

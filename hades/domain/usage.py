@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The usage of calls to a language model, with retries; as an estimate, an upper bound."""
+    """The usage of calls to a language model, with retries. An estimate is an upper bound."""
 
     model: str
     prompt_tokens: int

@@ -108,7 +108,7 @@ class Weighting:
     """The number of the weight snapshot; 0: the shipped parameters."""
 
     def prior(self, relation: str) -> float:
-        """Return how much a relation says by itself."""
+        """Return the prior of a relation: how much it says without similarity and evidence."""
         return self.priors.get(relation, TYPE_PRIOR_OTHERWISE)
 
     def aged(self, relation: str, weight: float, parts: Mapping[str, float], days: float) -> Weight:

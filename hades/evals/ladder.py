@@ -19,7 +19,6 @@ import numpy as np
 
 from hades.context.tokens import count
 from hades.domain.answer import Conveyance, Path
-from hades.domain.graph import row_of
 from hades.domain.plain import plain
 from hades.domain.topics import Chunk
 from hades.errors import InvalidInput, Unavailable
@@ -28,7 +27,7 @@ from hades.evals.memories import PREFIX, OpenSet, space_of
 from hades.evals.sets import EvalSet, Question, read_rows
 from hades.memory import View
 from hades.models.onnx_encoder import Vectors
-from hades.operations.hirag import HiRAG, format_path_prompt
+from hades.operations.hirag import HiRAG
 from hades.store.records import Progress
 
 _STAGE = {"timeout_ms": 60_000}
@@ -187,18 +186,10 @@ def ask(rung: str, view: View, question: str) -> Reply:
 
 
 def _ask_hirag(view: View, question: str, *, with_paths: bool) -> Reply:
-    hirag = HiRAG(view)
-    view._ready(question, None)
-    candidates = hirag.get_hierarchy_candidates(view._finder.encoder.encode([question])[0])
-    paths = hirag.get_best_paths(candidates) if with_paths else []
-    prompt = format_path_prompt(paths, hirag.hierarchy_summary(candidates))
-    rows = [row_of(node) for node in candidates.entries]
-    placed = view._store.chunks.find(rows, view.as_of)
-    entries = {placed[row].chunk.id: placed[row].chunk for row in rows if row in placed}
-    # Passages that a path joins come first, then the other entry passages.
-    on_paths = [node.name for path in paths for node in path.nodes if node.name in entries]
-    chunks = [entries[name] for name in dict.fromkeys([*on_paths, *entries])][:PASSAGES]
-    return Reply(chunks, paths, sum(count([prompt, *(chunk.text for chunk in chunks)])))
+    found = HiRAG(view).retrieve(question, with_paths=with_paths)
+    chunks = found["chunks"][:PASSAGES]
+    tokens = sum(count([found["prompt"], *(chunk.text for chunk in chunks)]))
+    return Reply(chunks, found["paths"], tokens)
 
 
 def _organise(eval_set: EvalSet, opened: OpenSet, on_progress: Progress | None) -> str:

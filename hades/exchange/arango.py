@@ -22,7 +22,8 @@ from hades.domain.plain import plain
 from hades.domain.times import from_micros, from_micros_or_none
 from hades.domain.weights import SHIPPED
 from hades.exchange.clusters import DECIMALS
-from hades.exchange.snapshot import PAPER, ExportedEdge, ExportedNode, GraphSnapshot
+from hades.exchange.elements import ExportedEdge, ExportedNode
+from hades.exchange.snapshot import PAPER, GraphSnapshot
 from hades.store.hierarchies import StoredMember
 
 DATABASE = "arxiv_repository"
@@ -38,7 +39,7 @@ DOCUMENTS = (
 )
 EDGES = ("relations", "mentions", "cluster_edges")
 _COLLECTIONS = {"chunk": "chunks", "cluster": "clusters"}
-"""The collections of nodes that are no entities."""
+"""The collections of nodes other than entities."""
 _MARK_BYTES = 8
 
 

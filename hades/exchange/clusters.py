@@ -138,7 +138,7 @@ class Clusters:
             yield from ((row, labels.get(row.chunk)) for row in rows)
 
     def _known_rows(self) -> Iterator[list[StoredMember]]:
-        """Yield pages of memberships as they were known: one that ended later has no end."""
+        """Yield pages of memberships as known at the moment: one that ended later is not ended."""
         known = self._store.moment(self._as_of)[1]
         after = 0
         while rows := self._store.hierarchies.journal(self._space, after, _JOURNAL_PAGE):

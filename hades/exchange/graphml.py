@@ -7,7 +7,8 @@ import re
 from typing import Any, TextIO
 
 from hades.domain.plain import plain
-from hades.exchange.snapshot import ExportedEdge, ExportedNode, GraphSnapshot
+from hades.exchange.elements import ExportedEdge, ExportedNode
+from hades.exchange.snapshot import GraphSnapshot
 
 _NOT_XML = "\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff"
 """Characters XML 1.0 cannot hold; they become the replacement character."""

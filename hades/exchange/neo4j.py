@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from hades.domain.plain import plain
-from hades.exchange.snapshot import ExportedEdge, ExportedNode, GraphSnapshot
+from hades.exchange.elements import ExportedEdge, ExportedNode
+from hades.exchange.snapshot import GraphSnapshot
 
 _COMMAND = """#!/bin/sh
 # Loads this folder into a new Neo4j database (name it as the first argument). When the database

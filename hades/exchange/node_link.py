@@ -20,7 +20,8 @@ from hades.domain.topics import State
 from hades.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from hades.exchange.snapshot import ExportedEdge, ExportedNode, GraphSnapshot
+    from hades.exchange.elements import ExportedEdge, ExportedNode
+    from hades.exchange.snapshot import GraphSnapshot
 
 _STATE_FIELDS = ("tags", "confidence", "importance", "valid_from")
 _OF_A_TEXT = ("text", *(column.name for column in fields(State)))

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import TypeVar
 
 from hades.domain.feedback import LoggedQuery, WeightSnapshot
-from hades.domain.graph import Edge, Entity, Node, NodeKind, row_of
-from hades.domain.hierarchy import MEMBER_OF, SIBLING, SUBTOPIC_OF, Cluster, cluster_name
+from hades.domain.graph import Edge, Node, NodeKind
+from hades.domain.hierarchy import MEMBER_OF, SIBLING, SUBTOPIC_OF, cluster_name
 from hades.domain.times import AsOf, from_micros
 from hades.domain.topics import Chunk, State
-from hades.exchange.clusters import DECIMALS, NOWHERE, Clusters, Placement
+from hades.exchange.clusters import DECIMALS, Clusters, Placement
+from hades.exchange.elements import ExportedEdge, ExportedNode, derived_edge, times_of
 from hades.exchange.mentions import CoOccurrence, CountedMention, counted_mentions
-from hades.graph.arrays import Floats32
+from hades.exchange.vectors import NodeVectors, cosine
 from hades.language.names import name_key
 from hades.language.words import starts_at, word_places
 from hades.store.database import NO_LIMIT
@@ -42,62 +40,6 @@ ENTITIES_PAGE = 50_000
 """A page of entities reads which names of the whole space mean the same, so it is a large one."""
 _MARK_BYTES = 4
 Item = TypeVar("Item")
-Times = tuple[datetime, datetime | None, datetime]
-"""valid_from, valid_to and recorded_at."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedNode:
-    """A node; at most one of `state`, `chunk`, `entity` and `cluster` is set."""
-
-    id: str
-    node: Node
-    kind: str
-    """The kind of an entity or a topic, or `chunk`."""
-    state: State | None = None
-    chunk: Chunk | None = None
-    entity: Entity | None = None
-    out_degree: int = 0
-    embedding: list[float] | None = None
-    cluster: Cluster | None = None
-    place: Placement = NOWHERE
-    """Where a chunk, or the passage that stands for a topic or entity, is in the hierarchy."""
-
-    @property
-    def text(self) -> str:
-        """The content of a topic or chunk, "" for others."""
-        return self.state.content if self.state else self.chunk.text if self.chunk else ""
-
-    @property
-    def other_names(self) -> tuple[str, ...]:
-        """The aliases of an entity and the names merged into it."""
-        return (*self.entity.aliases, *self.entity.merged) if self.entity else ()
-
-    @property
-    def summary(self) -> str:
-        """The summary of an entity or a cluster."""
-        described = self.entity or self.cluster
-        return described.summary if described else ""
-
-    @property
-    def layer(self) -> int:
-        """The level of a cluster, 0 for other nodes."""
-        return self.cluster.level if self.cluster else 0
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedEdge:
-    """An edge as graph formats write it."""
-
-    edge: Edge
-    sim: float | None = None
-    """The cosine of the vectors of its ends, where both are known."""
-    derived: bool = False
-    """Whether it follows from the texts (mentions, part_of, about, related_to) or the clusters."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """`count` and `positions` of mentions, `count` of related_to."""
-    layer_bridge: bool = False
-    """Whether its ends are in distant clusters."""
 
 
 class GraphSnapshot:
@@ -107,9 +49,11 @@ class GraphSnapshot:
         self, store: Store, space: int, as_of: AsOf, encoder: str, *, embeddings: bool = False
     ) -> None:
         self._store, self._space, self._as_of = store, space, as_of
-        self._encoder, self.dimensions = encoder, store.graph_rows.dimensions(encoder)
-        self.embeddings = embeddings
-        self.clusters = Clusters(store, space, as_of)
+        self.embeddings, self.clusters = embeddings, Clusters(store, space, as_of)
+        self._vectors = NodeVectors(
+            *(store, space, as_of, encoder, self.clusters), embeddings=embeddings
+        )
+        self.dimensions = self._vectors.dimensions
 
     # Nodes
 
@@ -119,7 +63,9 @@ class GraphSnapshot:
             for state in states:
                 yield self._topic_node(state)
             for batch in _batches(self._chunks(states), PAGE):
-                vectors = self._shown([NodeKind.CHUNK.node(number) for number, _ in batch])
+                vectors = self._vectors.rounded(
+                    [NodeKind.CHUNK.node(number) for number, _ in batch]
+                )
                 for number, chunk in batch:
                     node = Node("chunk", chunk.id)
                     vector = vectors.get(NodeKind.CHUNK.node(number))
@@ -183,7 +129,7 @@ class GraphSnapshot:
         for states in self._states():
             for state in states:
                 if subject := self.subject_of(state.topic):
-                    yield _derived(_times(state), Node("topic", state.topic), ABOUT, subject)
+                    yield derived_edge(times_of(state), Node("topic", state.topic), ABOUT, subject)
             of_topic = {state.topic: state for state in states}
             for batch in _batches(self._chunks(states), PAGE):
                 yield from self._mentions(batch, of_topic, together)
@@ -200,11 +146,11 @@ class GraphSnapshot:
         rows = self._store.graph_rows.mentions(numbers)
         counted = [
             mention
-            for mention in counted_mentions(rows, self._meant, self._titled)
+            for mention in counted_mentions(rows, self._meant, self._vectors.titled)
             if mention.entity in self._entity_names
         ]
         together.add(counted)
-        vectors = self._vectors(
+        vectors = self._vectors.of(
             {NodeKind.CHUNK.node(number) for number in numbers}
             | {NodeKind.ENTITY.node(mention.entity) for mention in counted}
         )
@@ -212,18 +158,18 @@ class GraphSnapshot:
         for mention in counted:
             of_chunk.setdefault(mention.chunk, []).append(mention)
         for number, chunk in chunks:
-            times, source = _times(states[chunk.topic]), Node("chunk", chunk.id)
-            yield _derived(times, source, PART_OF, Node("topic", chunk.topic))
+            times, source = times_of(states[chunk.topic]), Node("chunk", chunk.id)
+            yield derived_edge(times, source, PART_OF, Node("topic", chunk.topic))
             if row := self.clusters.members.get(number):
                 target = Node("cluster", cluster_name(row.cluster))
-                yield _derived(times, source, MEMBER_OF, target, sim=round(row.near, DECIMALS))
+                yield derived_edge(times, source, MEMBER_OF, target, sim=round(row.near, DECIMALS))
             places = word_places(chunk.text) if number in of_chunk else []
             for mention in of_chunk.get(number, ()):
                 target = Node("entity", self._entity_names[mention.entity])
                 ends = NodeKind.CHUNK.node(number), NodeKind.ENTITY.node(mention.entity)
-                yield _derived(
+                yield derived_edge(
                     *(times, source, MENTIONS, target),
-                    sim=_cosine(vectors, *ends),
+                    sim=cosine(vectors, *ends),
                     count=len(mention.places) // 4,
                     positions=starts_at(places, mention.places),
                 )
@@ -231,13 +177,15 @@ class GraphSnapshot:
     def _related(self, together: CoOccurrence) -> Iterator[ExportedEdge]:
         moment = from_micros(self._store.moment(self._as_of)[0])
         for batch in _batches(together.related(), PAGE):
-            vectors = self._vectors({NodeKind.ENTITY.node(end) for row in batch for end in row[:2]})
+            vectors = self._vectors.of(
+                {NodeKind.ENTITY.node(end) for row in batch for end in row[:2]}
+            )
             for entity, other, count, strength in batch:
                 nodes = NodeKind.ENTITY.node(entity), NodeKind.ENTITY.node(other)
                 source, target = (Node("entity", self._entity_names[e]) for e in (entity, other))
-                yield _derived(
+                yield derived_edge(
                     *((moment, None, moment), source, RELATED_TO, target),
-                    sim=_cosine(vectors, *nodes),
+                    sim=cosine(vectors, *nodes),
                     weight=strength,
                     count=count,
                 )
@@ -250,19 +198,19 @@ class GraphSnapshot:
         for cluster in self.clusters.clusters:
             if cluster.parent is not None:
                 ends = Node("cluster", cluster.id), Node("cluster", cluster.parent)
-                yield _derived(times, ends[0], SUBTOPIC_OF, ends[1])
+                yield derived_edge(times, ends[0], SUBTOPIC_OF, ends[1])
         for cluster, other, sim in self.clusters.siblings():
             ends = Node("cluster", cluster.id), Node("cluster", other.id)
-            yield _derived(times, ends[0], SIBLING, ends[1], sim=sim)
+            yield derived_edge(times, ends[0], SIBLING, ends[1], sim=sim)
 
     def _with_similarity(self, edges: Sequence[Edge]) -> Iterator[ExportedEdge]:
         ends = {node: self._stored_node(node) for e in edges for node in (e.source, e.target)}
-        vectors = self._vectors({number for number in ends.values() if number is not None})
+        vectors = self._vectors.of({number for number in ends.values() if number is not None})
         for edge in edges:
             sim = edge.components.get("sim")
             if sim is None:
-                sim = _cosine(vectors, ends[edge.source], ends[edge.target])
-            places = [self._place_of(ends[end]) for end in (edge.source, edge.target)]
+                sim = cosine(vectors, ends[edge.source], ends[edge.target])
+            places = [self._vectors.place_of(ends[end]) for end in (edge.source, edge.target)]
             yield ExportedEdge(edge, sim, layer_bridge=self.clusters.is_bridge(*places))
 
     # Weights and logged questions
@@ -302,8 +250,8 @@ class GraphSnapshot:
 
     def _topic_node(self, state: State) -> ExportedNode:
         node, row = Node("topic", state.topic), self.topics[state.topic]
-        first = self._first_chunks.get(row.id)
-        vectors = self._shown([] if first is None else [NodeKind.CHUNK.node(first)])
+        first = self._vectors.first_chunks.get(row.id)
+        vectors = self._vectors.rounded([] if first is None else [NodeKind.CHUNK.node(first)])
         return ExportedNode(
             *(self.id_of(node), node, row.kind),
             state=state,
@@ -318,7 +266,7 @@ class GraphSnapshot:
         list_entities = self._store.entities.list
         while page := list_entities(self._space, None, self._as_of, after, ENTITIES_PAGE):
             numbers = [NodeKind.ENTITY.node(entity.id) for entity in page]
-            vectors = self._shown(numbers)
+            vectors = self._vectors.rounded(numbers)
             for entity, number in zip(page, numbers, strict=True):
                 if self._entity_numbers[entity.name] != entity.id:
                     continue  # edges are by name, so the first entity of a name stands for all
@@ -329,7 +277,7 @@ class GraphSnapshot:
                     entity=entity,
                     out_degree=self._degrees[node],
                     embedding=vectors.get(number),
-                    place=self.clusters.placement(self._place_of(number)),
+                    place=self.clusters.placement(self._vectors.place_of(number)),
                 )
             after = page[-1].name, page[-1].id
 
@@ -363,14 +311,6 @@ class GraphSnapshot:
         return {**roots, **identity.explained(self._space)}
 
     @cached_property
-    def _titled(self) -> dict[int, int]:
-        return self._store.graph_rows.first_mentions(self._space, self._as_of, titles=True)
-
-    @cached_property
-    def _first_chunks(self) -> dict[int, int]:
-        return self._store.graph_rows.first_chunks(self._space, self._as_of)
-
-    @cached_property
     def _ends(self) -> list[tuple[Node, Node, int]]:
         """The ends of edges, merged entities replaced, each pair with its number of edges."""
         rows = self._store.graph_rows.ends(self._space, self._as_of)
@@ -395,85 +335,11 @@ class GraphSnapshot:
         nodes = {node for *ends, _ in self._ends for node in ends}
         return sorted((node for node in nodes if node.name not in known[node.kind]), key=str)
 
-    # Vectors
-
     def _stored_node(self, node: Node) -> int | None:
         """Return the number of a topic or entity as a node of the store."""
         number = self.number_of(node)
         kind = NodeKind.TOPIC if node.kind == "topic" else NodeKind.ENTITY
         return None if number is None else kind.node(number)
-
-    def _vectors(self, nodes: Iterable[int]) -> dict[int, Floats32]:
-        """Return the vectors of nodes, where known.
-
-        An entity without a vector has that of the first passage with its title, a topic that of its
-        first passage.
-        """
-        if not self.dimensions:
-            return {}
-        wanted = list(nodes)
-        instead = {node: self._passage_of(node) for node in wanted}
-        stored = {*wanted, *(node for node in instead.values() if node is not None)}
-        packed = self._store.chunks.vectors(self._encoder, sorted(stored))
-        vectors = {
-            node: np.frombuffer(vector, np.float16, self.dimensions).astype(np.float32)
-            for node, vector in packed.items()
-        }
-        chosen = {node: node if node in vectors else instead[node] for node in wanted}
-        return {node: vectors[other] for node, other in chosen.items() if other in vectors}
-
-    def _passage_of(self, node: int) -> int | None:
-        """Return the chunk whose vector stands for a topic or an entity that has none, or None."""
-        if NodeKind.CHUNK.has(node):
-            return None
-        of = self._titled if NodeKind.ENTITY.has(node) else self._first_chunks
-        chunk = of.get(row_of(node))
-        return None if chunk is None else NodeKind.CHUNK.node(chunk)
-
-    def _place_of(self, node: int | None) -> int | None:
-        """Return the chunk whose cluster is that of a topic or entity: of its title, or the first
-        that mentions it."""
-        if node is None or NodeKind.CHUNK.has(node):
-            return None
-        chunk = self._passage_of(node)
-        if chunk is None and NodeKind.ENTITY.has(node):
-            return self.clusters.home_of(row_of(node))
-        return None if chunk is None else row_of(chunk)
-
-    def _shown(self, nodes: Sequence[int]) -> dict[int, list[float]]:
-        if not self.embeddings:
-            return {}
-        return {
-            node: np.round(vector.astype(float), DECIMALS).tolist()
-            for node, vector in self._vectors(nodes).items()
-        }
-
-
-def _derived(
-    times: Times,
-    source: Node,
-    relation: str,
-    target: Node,
-    *,
-    sim: float | None = None,
-    weight: float = 1.0,
-    **facts: Any,
-) -> ExportedEdge:
-    """Return an edge that follows from texts."""
-    edge = Edge(0, source, relation, target, weight, *times)
-    return ExportedEdge(edge, sim, derived=True, facts=facts)
-
-
-def _times(state: State) -> Times:
-    return state.valid_from, state.valid_to, state.recorded_at
-
-
-def _cosine(
-    vectors: Mapping[int, Floats32], source: int | None, target: int | None
-) -> float | None:
-    if source is None or target is None or source not in vectors or target not in vectors:
-        return None
-    return round(float(np.dot(vectors[source], vectors[target])), DECIMALS)
 
 
 def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

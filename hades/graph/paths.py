@@ -26,7 +26,7 @@ EPSILON = 1e-6
 STEPS = 200_000
 """Limit of prefixes for one search, about a second."""
 ARCS_ALWAYS = 2
-"""Paths of so few arcs are searched whatever the deadline, since that takes little."""
+"""Paths of at most this many arcs are searched even after the deadline: they cost little."""
 _UNITS = 2**40
 
 

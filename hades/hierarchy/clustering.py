@@ -34,10 +34,10 @@ _EXACT_IN_FLOAT32 = 1 << 24
 _BLOCK_PRODUCTS = 1 << 24
 _PART = 64
 _WEIGHT_UNIT = 1 << 10
-"""Weights of edges are whole numbers of this part of 1."""
+"""Weights of edges are whole numbers, where this value stands for 1."""
 _RESOLUTION_BITS = 30
 _FIXED = 1 << 15
-"""Centroids are sums of vectors in whole numbers of this part of 1."""
+"""Centroids are summed in whole numbers, where this value stands for 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def nearness(codes: Codes, centroids: Floats32, cluster_of: Ints) -> Floats:
 
 
 def nearest_centroid(codes: Codes, centroids: Floats32) -> Ints:
-    """Return the nearest centroid of each vector; zeros are no centroid."""
+    """Return the nearest centroid of each vector; a row of zeros is a missing centroid."""
     coded = quantise(centroids)[0]
     near = (_numbers(codes) @ _numbers(coded).T) / _norms(coded)
     near[:, ~coded.any(axis=1)] = -np.inf
@@ -155,7 +155,7 @@ def nearest_centroid(codes: Codes, centroids: Floats32) -> Ints:
 
 
 def _distinct(codes: Codes) -> tuple[Codes, Ints]:
-    """Return the different vectors in the order of their first appearance, and which is where."""
+    """Return the distinct vectors by first appearance, and where each vector is among them."""
     raw = np.ascontiguousarray(codes).view(np.dtype((np.void, codes.shape[1])))[:, 0]
     firsts, place = _by_first(raw)
     return codes[firsts], place

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import pairwise
 
 from hades.domain.answer import Usage
 from hades.language.english.lexicon import STOP_WORDS
 from hades.language.english.stems import stem
+from hades.language.patterns import lazy_pattern
 from hades.language.sentences import plain_sentence, sentences
 from hades.language.words import words
 from hades.models.chat import ChatModel
@@ -25,13 +27,15 @@ SUMMARY_SENTENCES = 3
 SENTENCES_READ = 40
 SENTENCE_CHARACTERS = 300
 SENTENCE_WORDS = 8
-"""A shorter sentence says too little by itself: its score is reduced."""
+"""A sentence with fewer words is scored as if it had this many."""
 MODEL_TEXTS, MODEL_TOKENS = 8, 160
 TEXT_CHARACTERS = 1_500
 SOUND_AT_LEAST = 0.5
 """The share of a model's sentences that must be supported; below it, none is used."""
 UNNAMED = "unnamed"
-"""The label of a cluster without telling words. An empty one was purged."""
+"""The label of a cluster in which no word stands out. An empty label was purged."""
+_ADDRESS = lazy_pattern(r"https?://\S+|www\.\S+")
+"""Addresses say nothing about a subject: labels leave them out, and summaries avoid them."""
 TASK = "Say in two or three sentences what these texts have in common."
 
 
@@ -57,7 +61,7 @@ class ModelSummaries:
         self.usage: Usage | None = None
         self.written = 0
         self.why = ""
-        """Why the model wrote none of the last cluster."""
+        """Why the model wrote no summary of the last cluster."""
 
     def of(self, texts: Sequence[CentralText]) -> str:
         """Return the supported sentences of the model about texts, or "" if too few are."""
@@ -88,21 +92,31 @@ def described(
 
     `clusters` has the texts of each, the most central first. Labels compare the clusters.
     """
-    weights = _class_weights([_by_topic(texts) for texts in clusters])
+    pairs = {pair for texts in clusters for text in texts for pair in _heading_pairs(text)}
+    weights = _class_weights([_by_topic(texts) for texts in clusters], pairs)
     for texts, own in zip(clusters, weights, strict=True):
         yield _label(own) or UNNAMED, by_model.of(texts) or _extract(texts, own)
 
 
 def _terms(text: CentralText) -> Iterator[str]:
-    """Yield the words of a text, and the pairs of words of its heading."""
-    yield from filter(_is_telling, (word.casefold() for word in words(text.text)))
-    before = ""
-    for word in (word.casefold() for word in words(text.heading)):
-        if _is_telling(word):
-            yield word
-            if before:
-                yield f"{before} {word}"
-        before = word if _is_telling(word) else ""
+    """Yield the words of a text and its heading, the pairs of the heading, and names of two words.
+
+    Two words that begin with a capital are often a name, such as `Marta Lind`.
+    """
+    plain = _ADDRESS.sub(" ", text.text)
+    yield from filter(_is_telling, (word.casefold() for word in words(plain)))
+    yield from filter(_is_telling, (word.casefold() for word in words(text.heading)))
+    yield from _heading_pairs(text)
+    for before, word in pairwise(plain.split()):
+        name = f"{before} {word.rstrip('.,;:!?')}"
+        if name.replace(" ", "").isalpha() and before[0].isupper() and word[0].isupper():
+            yield " ".join(map(str.casefold, words(name)))
+
+
+def _heading_pairs(text: CentralText) -> Iterator[str]:
+    for before, word in pairwise(word.casefold() for word in words(text.heading)):
+        if _is_telling(before) and _is_telling(word):
+            yield f"{before} {word}"
 
 
 def _is_telling(word: str) -> bool:
@@ -117,7 +131,9 @@ def _by_topic(texts: Sequence[CentralText]) -> list[set[str]]:
     return list(terms.values())
 
 
-def _class_weights(clusters: Sequence[Sequence[set[str]]]) -> list[Mapping[str, float]]:
+def _class_weights(
+    clusters: Sequence[Sequence[set[str]]], heading_pairs: Set[str]
+) -> list[Mapping[str, float]]:
     """Return the weight of each term in each cluster: its share of the topics times its rarity.
 
     A term of a single topic is left out where there are several.
@@ -129,7 +145,7 @@ def _class_weights(clusters: Sequence[Sequence[set[str]]]) -> list[Mapping[str, 
             term: count
             / len(topics)
             * math.log(1 + len(counts) / total[term])
-            * (1 + (" " in term))
+            * (1 + (term in heading_pairs))
             for term, count in own.items()
             if count > 1 or len(topics) < 3
         }
@@ -141,7 +157,7 @@ def _label(weights: Mapping[str, float]) -> str:
     """Return the best terms that have different stems, joined by commas."""
     chosen: list[str] = []
     seen: set[str] = set()
-    for term in sorted(weights, key=lambda term: (-round(weights[term], 9), term)):
+    for term in sorted(weights, key=lambda term: (-round(weights[term], 9), " " not in term, term)):
         stems = {stem(word) for word in term.split()}
         if not stems & seen:
             chosen.append(term)
@@ -161,8 +177,12 @@ def _extract(texts: Sequence[CentralText], weights: Mapping[str, float]) -> str:
                 continue
             terms = [word.casefold() for word in words(sentence)]
             worth = sum(weights.get(term, 0.0) for term in set(terms))
+            worth *= _ADDRESS.search(sentence) is None  # "The code is at https://…"
             score = round(worth / max(len(terms), SENTENCE_WORDS), 9)
-            if score > best.get(topic, (0.0, ""))[0]:
+            if score > best.get(topic, (-1.0, ""))[0]:
                 best[topic] = score, f"{sentence} [{text.cite}]"
     lines = sorted(best.values(), key=lambda line: (-line[0], line[1]))
-    return "\n".join(line for _, line in lines[:SUMMARY_SENTENCES])
+    telling = [line for line in lines if line[0] > 0]
+    # Without a telling word, the first sentences of the most central texts have to do.
+    chosen = telling or list(best.values())
+    return "\n".join(line for _, line in chosen[:SUMMARY_SENTENCES])

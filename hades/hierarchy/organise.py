@@ -34,7 +34,7 @@ ACTION = "organise"
 CENTRAL_TEXTS = 30
 """Texts that a label and a summary are taken from, the most central of a cluster."""
 NAME_MENTIONS_AT_MOST = 8
-"""A name that more chunks mention relates nothing."""
+"""A name that more chunks mention does not link them."""
 NAME_UNITS, EDGE_UNITS = 512, 512
 """Weights of a shared name, spread over the chunks that share it, and of an edge, where a cosine
 of 1 has 1024."""
@@ -161,7 +161,7 @@ class Organiser:
         since = int(details["revision"])
         with self.store.transaction():
             if store.purged_since(since):
-                raise Conflict("Something was purged meanwhile: organise again.")
+                raise Conflict("Something was purged while the clusters were made: organise again.")
             with self.store.write(self.actor, ACTION, self.space) as write:
                 _, numbers = store.put(write, self.space, encoder, details, drafts)
                 low = numbers[len(made.group_centroids) :]
@@ -186,7 +186,7 @@ def restore(store: Store, space: int, actor: str, indexes: Indexes, hierarchy: i
 def _join_late(
     store: Store, actor: str, space: int, indexes: Indexes, chunks: Sequence[int]
 ) -> None:
-    """Let chunks join as a change of its own, so that they count as joined later."""
+    """Add chunks in a change of their own, so that they count as joined after `organise`."""
     if chunks:
         with store.write(actor, ACTION, space) as write:
             join_chunks(store, write, indexes.encoder, chunks, indexes.vectors.dims)

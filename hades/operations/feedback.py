@@ -9,11 +9,12 @@ from hades.domain.feedback import (
     Feedback,
     LoggedQuery,
     ParameterChange,
+    Target,
     WeightSnapshot,
     given_verdicts,
     read_targets,
 )
-from hades.domain.rules import clean_number
+from hades.domain.rules import clean_list, clean_number
 from hades.domain.times import NOW
 from hades.errors import Conflict, InvalidInput
 from hades.operations.declare import Param, Role, operation
@@ -49,11 +50,11 @@ def feedback(
     ] = None,
     useful: Annotated[
         Iterable[str] | None,
-        Param("The number of a useful passage.", flag="--useful", characters=20),
+        Param("The number of a useful passage; may be repeated.", flag="--useful", characters=20),
     ] = None,
     useless: Annotated[
         Iterable[str] | None,
-        Param("The number of a useless passage.", flag="--useless", characters=20),
+        Param("The number of a useless one; may be repeated.", flag="--useless", characters=20),
     ] = None,
     answer: Annotated[
         str | None,
@@ -71,8 +72,8 @@ def feedback(
     gives verdicts too: its citations are good, and items ranked above a citation were passed over.
     A verdict counts once. See `docs/learning.md`.
     """
-    good = read_targets("path", used) + read_targets("passage", useful)
-    bad = read_targets("path", rejected) + read_targets("passage", useless)
+    good = _targets("path", used, "used") + _targets("passage", useful, "useful")
+    bad = _targets("path", rejected, "rejected") + _targets("passage", useless, "useless")
     if len(good) + len(bad) > VERDICTS_AT_MOST:
         raise InvalidInput(f"One feedback has at most {VERDICTS_AT_MOST} verdicts.")
     from hades.lifecycle.learning import Learner
@@ -81,6 +82,8 @@ def feedback(
     with memory._write("feedback") as write:
         shown = store.query_log.get(space, recall)
         verdicts = given_verdicts(shown, good, bad, answer or "")
+        if not verdicts and answer:
+            raise InvalidInput("The answer cites nothing that was shown: write [1], [F1] or (P1).")
         if not verdicts:
             raise InvalidInput("Say what was good or bad: a path, a fact, a passage or an answer.")
         before = store.feedback.verdicts(space, recall)
@@ -103,11 +106,16 @@ def feedback(
     return Feedback(recall, len(new), held_out, pairs, current, adopted)
 
 
+def _targets(kind: str, given: Iterable[str] | None, name: str) -> list[Target]:
+    return [] if given is None else read_targets(kind, clean_list(given, name))
+
+
 @operation("GET", "/query-log", command="query-log")
 def query_log(view: View, limit: Limit = 20) -> list[LoggedQuery]:
-    """List the last questions and what they were shown, newest first.
+    """List the last questions and what they were shown.
 
-    The questions of another process may appear some time later, because they are written together.
+    The newest comes first. The questions of another process may appear some time later, because
+    they are written together.
     """
     clean_number(limit, "limit", least=1)
     view._require_space()

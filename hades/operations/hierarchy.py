@@ -28,8 +28,10 @@ from hades.operations.parameters import NUMBER_AT_MOST, DryRun, Limit, ModelName
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
+    from hades.hierarchy.organise import Organiser
     from hades.index.indexes import Indexes
     from hades.memory import Memory, View
+    from hades.models.chat import ChatModel
 
 SIBLINGS = 5
 SEED = 7
@@ -64,28 +66,14 @@ def organise(
     texts do not support are dropped. The previous hierarchy stays readable as of its time, and
     `restore` brings it back. The same passages and seed give the same clusters.
     """
-    from hades.hierarchy import organise as organising
-    from hades.hierarchy.clustering import load_libraries
     from hades.models.chat import open_chat_model
 
     begun = time.monotonic()
-    clean_number(restore, "hierarchy", least=1)
-    if clean_number(seed, "seed") is None or seed > SEED_AT_MOST:
-        raise InvalidInput(f"A seed is a whole number from 0 to {SEED_AT_MOST}.")
-    if restore is not None and (model is not None or if_due or dry_run):
-        raise InvalidInput("An earlier hierarchy is brought back as it was: give `restore` alone.")
-    memory._require_space()
-    if memory._store.in_transaction:
-        raise InvalidInput("Organise before or after a batch or snapshot, not inside it.")
-    if memory._store.read_only:
-        raise Denied("The memory is open for reading only: it cannot be organised.")
+    _check_request(memory, restore, seed, alone=not (if_due or dry_run or model is not None))
     chat = None if model is None else open_chat_model(model)
-    of_space = memory._store, memory._space_id, memory._actor
-    with memory._store.snapshot():
-        _check_restore(memory, restore)
     memory._index_pending(on_progress, for_question=False)
     current = _current(memory)
-    due = "the space has no hierarchy yet"
+    due = "the space had no hierarchy"
     if current is not None and current.drift is not None:
         due = current.drift.due
     if if_due and not due:
@@ -94,11 +82,8 @@ def organise(
     if if_due and not indexes.visible(memory._space_id, NOW).any():
         return Organisation(current, False, "the space has no passages")
     if restore is not None:
-        organising.restore(*of_space, indexes, restore)
-        return Organisation(_current(memory), True, f"hierarchy {restore} was restored")
-    load_libraries()
-    report = on_progress or (lambda _what, _done, _total: None)
-    run = organising.Organiser(*of_space, indexes, seed, report, chat)
+        return _restored(memory, indexes, restore)
+    run = _organiser(memory, indexes, seed, on_progress, chat)
     planned = run.run(dry_run=dry_run)
     return Organisation(
         planned if dry_run else _current(memory),
@@ -111,13 +96,56 @@ def organise(
     )
 
 
+def _check_request(memory: Memory, restore: int | None, seed: int, *, alone: bool) -> None:
+    """Refuse what cannot be organised; `alone` says that `restore` has no other argument."""
+    clean_number(restore, "hierarchy", least=1)
+    if clean_number(seed, "seed") is None or seed > SEED_AT_MOST:
+        raise InvalidInput(f"A seed is a whole number from 0 to {SEED_AT_MOST}.")
+    if restore is not None and not alone:
+        raise InvalidInput("An earlier hierarchy is brought back as it was: give `restore` alone.")
+    memory._require_space()
+    if memory._store.in_transaction:
+        raise InvalidInput("Organise before or after a batch or snapshot, not inside it.")
+    if memory._store.read_only:
+        raise Denied("The memory is open for reading only: it cannot be organised.")
+    with memory._store.snapshot():
+        _check_restore(memory, restore)
+
+
+def _organiser(
+    memory: Memory,
+    indexes: Indexes,
+    seed: int,
+    on_progress: Progress | None,
+    model: ChatModel | None,
+) -> Organiser:
+    from hades.hierarchy.clustering import load_libraries
+    from hades.hierarchy.organise import Organiser
+
+    load_libraries()
+    report = on_progress or (lambda _what, _done, _total: None)
+    of_space = memory._store, memory._space_id, memory._actor
+    return Organiser(*of_space, indexes, seed, report, model)
+
+
+def _restored(memory: Memory, indexes: Indexes, number: int) -> Organisation:
+    from hades.hierarchy.organise import restore
+
+    restore(memory._store, memory._space_id, memory._actor, indexes, number)
+    return Organisation(_current(memory), True, f"hierarchy {number} was restored")
+
+
 @operation("GET", "/hierarchy", command="hierarchy", timed=True)
 def hierarchy(
     view: View,
     *,
     history: Annotated[bool, Param("List the earlier hierarchies too.", "--history")] = False,
 ) -> HierarchyReport:
-    """Show the hierarchy of a space: its clusters, and whether organising again is due."""
+    """Show the clusters of a space.
+
+    `current.drift` says how far the space has moved from them, and whether organising is due.
+    With `history`, the earlier hierarchies are listed too.
+    """
     with view._store.snapshot():
         view._require_space()
         store, current = view._store.hierarchies, _current(view)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from hades.domain.answer import Passage, Recall, Subgraph
 from hades.domain.graph import SIMILAR_TO, NodeKind, Reason, row_of
-from hades.domain.rules import clean_number
+from hades.domain.rules import clean_list, clean_mapping, clean_number
 from hades.domain.times import iso
-from hades.errors import NotFound
+from hades.errors import InvalidInput, NotFound
 from hades.language.names import name_key
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ TOKENS_PER_RESULT, TOKENS_AT_LEAST = 600, 5_000
 WALK_FROM_NAMES, WALK_FROM_PRIOR = "walk from names", "walk from meaning and words"
 UNFINISHED_WALK, PRIOR = "walk, not finished in time", "meaning and words"
 SYNONYMS_AT_MOST = 20
-"""The most similar names of one name."""
+"""The largest number of similar names that one name adds."""
 ALPHA = 0.85
 """The damping of source document 004; `recall` uses 0.5."""
 
@@ -62,8 +63,12 @@ class HippoRAG:
 
         from hades.graph.ppr import walk
 
+        _check_alpha(alpha)
+        if not isinstance(tol, Real) or not tol > 0:
+            raise InvalidInput(f"`tol` is a number above 0, not {tol!r}.")
+        names = clean_list(query_nodes, "query_nodes")
         self.view._bring_up_to_date(None)
-        seeds = [node for name in query_nodes for node in self._node(name)]
+        seeds = [node for name in names for node in self._node(name)]
         with self.view._engine.query_context(self.view._scope(), nodes=seeds) as query:
             graph = query.graph
             numbers = np.unique(graph.numbers(np.array(seeds, np.int64)))
@@ -77,14 +82,14 @@ class HippoRAG:
             nodes = [graph.node(number) for number in reached.nodes.tolist()]
             chunks = [row_of(node) for node in nodes if NodeKind.CHUNK.has(node)]
             cites = query.store.chunks.labels(chunks, *query.indexes.moment(query.as_of))
-            names = {
+            labels = {
                 node: known.name for node, known in query.store.entities.described(nodes).items()
             }
-            names |= {NodeKind.CHUNK.node(chunk): cite for chunk, cite in cites.items()}
+            labels |= {NodeKind.CHUNK.node(chunk): cite for chunk, cite in cites.items()}
             shares = reached.scores / max(float(reached.scores.sum()), 1e-300)
-            scores = dict.fromkeys(names.values(), 0.0)
+            scores = dict.fromkeys(labels.values(), 0.0)
             for node, share in zip(nodes, shares.tolist(), strict=True):
-                scores[names[node]] += share
+                scores[labels[node]] += share
             return scores
 
     def rank_chunks_by_ppr(
@@ -94,6 +99,9 @@ class HippoRAG:
         import numpy as np
 
         clean_number(top_k, "top_k", least=1)
+        for name, score in clean_mapping(ppr_scores, "ppr_scores").items():
+            if not isinstance(score, Real) or not np.isfinite(score):
+                raise InvalidInput(f"The score of {name!r} is a finite number, not {score!r}.")
         view, scores = self.view, {name_key(name): score for name, score in ppr_scores.items()}
         _, known_at = view._store.moment(view.as_of)
         entities = view._store.mentions.named(view._space_id, [*scores], known_at)
@@ -112,7 +120,7 @@ class HippoRAG:
 
     def expand_with_synonyms(self, entity_nodes: Iterable[str]) -> list[str]:
         """Return the names and those that `resolve` found similar (`similar_to`), each once."""
-        names = list(entity_nodes)
+        names = clean_list(entity_nodes, "entity_nodes")
         for name in tuple(names):
             if self._node(name):
                 similar = self.view.neighbours(name, SYNONYMS_AT_MOST, relation=SIMILAR_TO)
@@ -141,6 +149,8 @@ def hipporag(
     its own plan, in the format of source document 004.
     """
     clean_number(max_hops, "max_hops")
+    if alpha is not None:
+        _check_alpha(alpha)
     damping = 1 - 0.5 / (1 + max_hops) if alpha is None else alpha
     clean_number(top_k, "top_k", least=1)
     plan = {
@@ -156,6 +166,11 @@ def hipporag(
     recall = view.recall(query, budget=budget, plan=plan)
     results = [_result(passage, rank) for rank, passage in enumerate(recall.passages, 1)]
     return {"query": query, "answered_by": _fallback(recall), "results": results}
+
+
+def _check_alpha(alpha: float) -> None:
+    if not isinstance(alpha, Real) or not 0 < alpha < 1:
+        raise InvalidInput(f"`alpha` is a number between 0 and 1, not {alpha!r}.")
 
 
 def _fallback(recall: Recall) -> str:

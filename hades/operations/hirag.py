@@ -18,9 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hades.context.text.layout import flat
 from hades.context.tokens import count, cut_words
 from hades.domain.answer import Diagnostic, Path, unlabelled
-from hades.domain.graph import Reason
+from hades.domain.graph import Reason, row_of
 from hades.domain.hierarchy import Cluster
-from hades.domain.plain import one_line
+from hades.domain.rules import clean_list, clean_mapping
+from hades.domain.topics import Chunk
 from hades.domain.weights import TYPE_PRIORS, PathScoring
 from hades.errors import InvalidInput, NotFound
 from hades.graph.arrays import Floats32
@@ -61,7 +62,7 @@ class PathConfig(_Part):
 
 
 class DemotionConfig(_Part):
-    """How much nodes with many edges count less."""
+    """How strongly the score of a node falls with its number of edges."""
 
     deg_alpha: float = Field(default=0.005, ge=0, le=1_000)
 
@@ -83,7 +84,7 @@ class HiRAGConfig(_Part):
             try:
                 values = yaml.safe_load(given) or {}
             except (yaml.YAMLError, ValueError, RecursionError) as error:
-                raise InvalidInput(f"This is not YAML: {one_line(str(error))[:200]}.") from error
+                raise InvalidInput(f"This is not YAML: {flat(str(error))[:200]}.") from error
         if isinstance(values, Mapping) and set(values) == {"hirag_pathrag"}:
             values = values["hirag_pathrag"]
         try:
@@ -111,13 +112,23 @@ class HiRAG:
         )
         """The boosts of the configuration that have no effect."""
 
-    def retrieve(self, query: str) -> dict[str, Any]:
-        """Return the candidates, the best paths and the prompt for a query."""
+    def retrieve(self, query: str, *, with_paths: bool = True) -> dict[str, Any]:
+        """Return what the hierarchy and its paths have for a query.
+
+        `candidates` is the part of the graph that stage A found, `chunks` its entry passages, best
+        first, `paths` the best paths, and `prompt` a text for a model. Without `with_paths`, stage
+        B is left out.
+        """
         self.view._ready(query, None)
         candidates = self.get_hierarchy_candidates(self.view._finder.encoder.encode([query])[0])
-        paths = self.get_best_paths(candidates)
-        prompt = format_path_prompt(paths, self.hierarchy_summary(candidates))
-        return {"query": query, "candidates": candidates, "paths": paths, "prompt": prompt}
+        paths = self.get_best_paths(candidates) if with_paths else []
+        return {
+            "query": query,
+            "candidates": candidates,
+            "chunks": self._entry_chunks(candidates),
+            "paths": paths,
+            "prompt": format_path_prompt(paths, self.hierarchy_summary(candidates)),
+        }
 
     def get_hierarchy_candidates(
         self,
@@ -131,8 +142,8 @@ class HiRAG:
         """
         topics = self.config.topic_k if k_topic is None else k_topic
         if not isinstance(topics, int) or not 1 <= topics <= 64:
-            raise InvalidInput("k_topic is a whole number from 1 to 64.")
-        least = _threshold(thresholds or {})
+            raise InvalidInput("`k_topic` is a whole number from 1 to 64.")
+        least = _threshold(clean_mapping(thresholds or {}, "thresholds"))
         self.view._bring_up_to_date(None)
         with self.view._engine.query_context(self.view._scope()) as query:
             arrays = query.clusters()
@@ -160,6 +171,8 @@ class HiRAG:
 
         Paths with bridges are kept for the next call, until something is written.
         """
+        if not isinstance(candidate_graph, CandidateGraph):
+            raise InvalidInput("`candidate_graph` is what `get_hierarchy_candidates` returned.")
         given = {"M": M, "L": L, "relation_boost": relation_boosts}
         values = self.config.path.model_dump(by_alias=True)
         values |= {name: value for name, value in given.items() if value is not None}
@@ -181,6 +194,11 @@ class HiRAG:
         digest = blake2b(key.encode(), digest_size=16).hexdigest()
         return self.view._engine.bridges.paths(digest, search)
 
+    def _entry_chunks(self, candidates: CandidateGraph) -> list[Chunk]:
+        rows = [row_of(node) for node in candidates.entries]
+        placed = self.view._store.chunks.find(rows, self.view.as_of)
+        return [placed[row].chunk for row in rows if row in placed]
+
     def hierarchy_summary(self, candidates: CandidateGraph) -> str:
         """Return a line for each chosen cluster of level 1: topic ▸ subtopic: summary."""
         known = {cluster.id: cluster for cluster in self.view.hierarchy().clusters}
@@ -199,13 +217,14 @@ def format_path_prompt(paths: Sequence[Path], hierarchy_summary: str) -> str:
     """
     lines = [f"- {unlabelled(flat(line))}" for line in hierarchy_summary.splitlines() if line]
     ledger = cut_words("\n".join(lines), LEDGER_TOKENS_AT_MOST)
-    numbered = [f"{number}) {_path_line(path)}" for number, path in enumerate(paths, 1)]
+    lines_of_paths = map(_path_line, clean_list(paths, "paths"))
+    numbered = [f"{number}) {line}" for number, line in enumerate(lines_of_paths, 1)]
     parts = ["Hierarchy context (HiRAG):", ledger or "- none", "", "Relational paths (PathRAG):"]
     return "\n".join([*parts, *(numbered or ["none"]), "", _INSTRUCTIONS])
 
 
 def _path_line(path: Path) -> str:
-    """Return a path with its snippets, or without them if it is too long."""
+    """Return a path with its snippets; if that is too long, without them and cut."""
     whole, short = (unlabelled(flat(path.told(snippets=snippets))) for snippets in (True, False))
     fits = count([whole])[0] <= PATH_TOKENS_AT_MOST
     return whole if fits else cut_words(short, PATH_TOKENS_AT_MOST)
@@ -214,12 +233,13 @@ def _path_line(path: Path) -> str:
 def _summary_line(cluster: Cluster, known: Mapping[str, Cluster]) -> str:
     parent = known.get(cluster.parent or "")
     above = f"{parent.label} ▸ " if parent else ""
-    return f"{above}{cluster.label}: {' '.join(cluster.summary.splitlines()[:1])}"
+    summary = "".join(f": {line}" for line in cluster.summary.splitlines()[:1])
+    return f"{above}{cluster.label}{summary}"
 
 
 def _threshold(thresholds: Mapping[str, float]) -> float:
     if unknown := set(thresholds) - {"topic"}:
-        raise InvalidInput(f"There is no threshold {min(unknown)!r}: topic.")
+        raise InvalidInput(f"There is no threshold {min(unknown)!r}: use `topic`.")
     least = thresholds.get("topic", 0.0)
     if not isinstance(least, int | float) or not -1 <= least <= 1:
         raise InvalidInput("The threshold `topic` is a cosine, a number from -1 to 1.")
@@ -234,5 +254,5 @@ def _unit(given: Sequence[float], dims: int) -> Floats32:
         vector = np.zeros(0)
     length = math.sqrt(float((vector * vector).sum()))
     if vector.shape != (dims,) or not 0 < length < math.inf:
-        raise InvalidInput(f"q_emb is a list of {dims} finite numbers that are not all 0.")
+        raise InvalidInput(f"`q_emb` is a list of {dims} finite numbers that are not all 0.")
     return (vector / length).astype(np.float32)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from hades.domain.answer import Path, Recall, path_order
 from hades.domain.graph import Node
 from hades.domain.plain import one_line
-from hades.domain.rules import clean_number
+from hades.domain.rules import clean_list, clean_mapping, clean_number
 from hades.domain.times import TimeLike
 from hades.domain.weights import PathScoring
 from hades.errors import InvalidInput
@@ -34,6 +34,8 @@ class PathRAG:
 
     def __init__(self, view: View, config: PathScoring | None = None) -> None:
         self.view, self.config = view, config or PathScoring()
+        if not isinstance(self.config, PathScoring):
+            raise InvalidInput(f"`config` is a hades.PathScoring, not {type(config).__name__}.")
 
     def retrieve_paths(
         self,
@@ -77,6 +79,7 @@ class PathRAG:
         The first node holds 1; the i-th edge passes on amount · weight · decay^i. An edge is
         followed in either direction. With `source_node`, a path that starts elsewhere scores 0.
         """
+        clean_mapping(path, "path")
         edges: Sequence[Mapping[str, Any]] = path.get("edges") or []
         starts = [vertex["_id"] for vertex in path.get("vertices") or []][:1]
         if not edges or (source_node is not None and starts != [source_node["_id"]]):
@@ -93,14 +96,15 @@ class PathRAG:
     ) -> list[dict[str, Any]]:
         """Return the paths that score at least the threshold, best first, with `reliability`."""
         least = self.config.pruning_threshold if pruning_threshold is None else pruning_threshold
-        scored = [(self.calculate_path_score(path), path) for path in candidate_paths]
+        candidates = clean_list(candidate_paths, "candidate_paths")
+        scored = [(self.calculate_path_score(path), path) for path in candidates]
         kept = [{**path, "reliability": score} for score, path in scored if score >= least]
         return sorted(kept, key=lambda path: -path["reliability"])
 
 
 def format_paths_for_prompt(paths: Sequence[Mapping[str, Any]], query: str) -> str:
     """Return paths as text for a model: the query first, the most reliable path last."""
-    if not paths:
+    if not clean_list(paths, "paths"):
         return f"No paths found for query: {query}"
     lines = [f"Query: {query}", "", "Relevant information:", ""]
     ranked = sorted(paths, key=lambda path: (path["reliability"], path["path"]))

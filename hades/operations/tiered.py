@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from hades.domain.rules import clean_mapping
 from hades.domain.tiers import Tier
 from hades.errors import InvalidInput, NotFound
 from hades.store.byte_cache import ByteCache
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 THRESHOLDS = {"ram_cache_size_mb": 64, "promotion_threshold": 5, "importance_threshold": 0.7}
 COUNTED_AT_MOST = 10_000
-"""Topics whose reads are counted; then counting starts again."""
+"""The most topics whose reads are counted; with more, counting starts again from 0."""
 
 
 class TieredMemoryManager:
@@ -29,11 +30,12 @@ class TieredMemoryManager:
     """
 
     def __init__(self, memory: Memory, config: Mapping[str, float] | None = None) -> None:
-        unknown = {*(config or ())} - THRESHOLDS.keys()
+        given = clean_mapping(config or {}, "config")
+        unknown = given.keys() - THRESHOLDS.keys()
         if unknown:
             known = ", ".join(THRESHOLDS)
-            raise InvalidInput(f"There is no threshold {min(unknown)!r}: {known}.")
-        self.memory, self.config = memory, {**THRESHOLDS, **(config or {})}
+            raise InvalidInput(f"There is no threshold {min(unknown)!r}: use {known}.")
+        self.memory, self.config = memory, {**THRESHOLDS, **given}
         for name, value in self.config.items():
             if not isinstance(value, int | float) or not 0 <= value <= 1_000_000:
                 raise InvalidInput(f"The {name} is a number from 0 to 1,000,000.")
@@ -42,7 +44,7 @@ class TieredMemoryManager:
         self._reads = Counter[str]()
 
     def get(self, key: str) -> str | None:
-        """Return the text of a topic, from the fastest tier that has it; None without one."""
+        """Return the text of a topic from the fastest tier that has it; None if it is unknown."""
         change = self.memory.change
         kept = self._kept.get(key)
         if kept is not None and kept[0] == change:

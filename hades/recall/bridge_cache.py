@@ -10,7 +10,7 @@ from hades.store.store import Store
 
 BYTES_AT_MOST = 4 << 20
 STEP_BYTES = 500
-"""The size of a step of a path, roughly."""
+"""The approximate size of one step of a path."""
 
 
 class BridgeCache:

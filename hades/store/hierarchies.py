@@ -210,7 +210,7 @@ class Hierarchies:
         elif share > JOINED_AT_MOST:
             due = f"{joined + gone:,} passages came or went since {hierarchy.made_at:%Y-%m-%d}"
         elif joined >= JOINED_AT_LEAST and lost > NEARNESS_LOST_AT_MOST:
-            due = f"the {joined:,} passages that joined fit worse"
+            due = f"the {joined:,} passages that joined fit their clusters worse"
         elif blank:
             due = "a text that clusters were labelled from was purged"
         return Drift(joined, gone, round(near, 4), due)

@@ -1,28 +1,23 @@
 """The query log: the last questions of each space and what they were shown, for feedback.
 
-Like uses, entries are written without a change number. They wait in this process and are written
-together: when there are many, after some time, or when the memory is closed. A killed process
-loses those that wait. A purge deletes the log of its space, and an entry from before the purge is
-not written after it.
+Like uses, entries are written without a change number and wait in a buffer (buffer.py). A purge
+deletes the log of its space, and an entry from before the purge is not written after it.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import secrets
-import threading
-import time
-from collections import deque
+from collections.abc import Mapping
 
 from hades.domain.answer import Recall
 from hades.domain.feedback import LoggedQuery, ShownPath
 from hades.domain.times import from_micros, to_micros
-from hades.errors import HadesError, NotFound
+from hades.errors import NotFound
+from hades.store.buffer import Buffer
 from hades.store.database import Database, intact
 
 WRITTEN_FROM_ENTRIES = 64
-WRITTEN_AFTER_S = 30.0
 WAITING_AT_MOST = 256
 """The most entries that wait while another process is writing; the oldest are dropped."""
 
@@ -43,19 +38,13 @@ _Entry = tuple[int, int, LoggedQuery]
 shows), and the entry."""
 
 
-class QueryLog:
-    """The log of questions, with a buffer of entries that wait. Threads may share it."""
+class QueryLog(Buffer[str, _Entry]):
+    """The log of questions; entries wait by their id, the oldest first."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database)
         self.kept: int | None = 0 if database.read_only else None
         """How many entries are kept of each space; 0: nothing is logged, None: by the settings."""
-        self._begin_process()
-
-    def _begin_process(self) -> None:
-        self._pid, self._lock = os.getpid(), threading.Lock()
-        self._waiting: deque[_Entry] = deque(maxlen=WAITING_AT_MOST)
-        self._due = time.monotonic() + WRITTEN_AFTER_S
 
     def add(self, space: int, change: int, asker: str, recall: Recall) -> str:
         """Log a recall that began after `change`. Return its new id; "" if nothing is logged."""
@@ -65,36 +54,19 @@ class QueryLog:
             self.kept = load_settings().query_log
         if not self.kept:
             return ""
-        if self._pid != os.getpid():  # after a fork, the parent writes its own
-            self._begin_process()
         query = _logged(secrets.token_hex(6), self._database.clock(), asker, recall)
-        with self._lock:
-            self._waiting.append((space, change, query))
-            due = len(self._waiting) >= WRITTEN_FROM_ENTRIES or time.monotonic() >= self._due
-        if due and not self._database.in_transaction:
-            self.write()
+        self._put({query.id: (space, change, query)}, WRITTEN_FROM_ENTRIES)
         return query.id
 
-    def write(self, wait_s: float = 0.0) -> None:
-        """Write the waiting entries in one transaction, or keep them if that fails."""
-        if self._pid != os.getpid() or not self._waiting:
-            return
-        with self._lock:
-            taken, self._due = list(self._waiting), time.monotonic() + WRITTEN_AFTER_S
-            self._waiting.clear()
-        try:
-            with self._database.patient(wait_s), self._database.transaction():
-                self._database.run_many(_WRITE, [_row(*entry) for entry in taken])
-                for space in {space for space, _, _ in taken}:
-                    self._database.run(_TRIM, space, self.kept)
-        except HadesError:
-            with self._lock:
-                self._waiting = deque([*taken, *self._waiting], maxlen=WAITING_AT_MOST)
+    def _keep(self, rows: Mapping[str, _Entry]) -> None:
+        self._waiting |= rows
+        for recall in list(self._waiting)[:-WAITING_AT_MOST]:
+            del self._waiting[recall]
 
-    def forget(self) -> None:
-        """Drop the waiting entries, because what they show was purged or replaced."""
-        with self._lock:
-            self._waiting.clear()
+    def _insert(self, rows: Mapping[str, _Entry]) -> None:
+        self._database.run_many(_WRITE, [_row(*entry) for entry in rows.values()])
+        for space in {space for space, _, _ in rows.values()}:
+            self._database.run(_TRIM, space, self.kept)
 
     def get(self, space: int, recall: str) -> LoggedQuery:
         """Return the entry of a recall. Raise NotFound if this space's log does not have it."""
@@ -103,7 +75,10 @@ class QueryLog:
                 return query
         row = self._database.row(f"{_READ} AND recall = ?", space, recall)
         if row is None:
-            raise NotFound(f"There is no recall {recall[:80]!r} in the query log of this space.")
+            raise NotFound(
+                f"There is no recall {recall[:80]!r} in the query log of this space: "
+                "`hades query-log` lists them."
+            )
         return _query(row)
 
     def last(self, space: int, limit: int) -> list[LoggedQuery]:
@@ -114,7 +89,8 @@ class QueryLog:
     def _unwritten(self, space: int) -> list[LoggedQuery]:
         """Return the waiting entries of a space, newest first."""
         with self._lock:
-            return [query for owner, _, query in reversed(self._waiting) if owner == space]
+            waiting = [query for owner, _, query in self._waiting.values() if owner == space]
+        return waiting[::-1]
 
 
 def _logged(number: str, at: int, asker: str, recall: Recall) -> LoggedQuery:

@@ -15,6 +15,7 @@ from hades.errors import Corrupt, Denied, HadesError, InvalidInput
 from hades.store import check, dump, owed, purge
 from hades.store.activity import Activity
 from hades.store.archive import LOST, OWN_FACTS
+from hades.store.buffer import CLOSING_WAITS_S
 from hades.store.changefeed import Changefeed
 from hades.store.chunks import Chunks
 from hades.store.derived_edges import DerivedEdges
@@ -37,7 +38,7 @@ from hades.store.sqlite import copying
 from hades.store.sqlite.database import SqliteDatabase
 from hades.store.summaries import Summaries
 from hades.store.topics import Topics
-from hades.store.uses import CLOSING_WAITS_S, Uses
+from hades.store.uses import Uses
 from hades.store.waiting import Waiting
 
 if TYPE_CHECKING:

@@ -116,7 +116,10 @@ def short_attack(found: Found) -> list[str]:
 def _constants() -> Iterator[Found]:
     for module in pkgutil.walk_packages(hades.__path__, "hades."):
         if not module.name.endswith(".__main__"):
-            loaded = importlib.import_module(module.name)
+            try:
+                loaded = importlib.import_module(module.name)
+            except hades.Unavailable:  # an adapter whose framework is not installed
+                continue
             for name, value in vars(loaded).items():
                 for number, pattern in enumerate(_inside(value)):
                     place = f"{module.name}.{name}[{number}]"

@@ -108,6 +108,12 @@ def test_paths_between_distant_communities_are_bridges_and_kept(organised: hades
     assert joined
     assert all(2 <= len(path.steps) <= 5 for path in paths)
     assert [path.score for path in paths] == sorted((path.score for path in paths), reverse=True)
+    ends = [path.nodes[0].name for path in paths] + [path.nodes[-1].name for path in paths]
+    chunks = [chunk.id for chunk in found["chunks"]]
+    assert set(chunks[: len(set(ends))]) == set(ends)
+    without = hirag.retrieve(QUESTION, with_paths=False)
+    assert without["paths"] == []
+    assert {chunk.id for chunk in without["chunks"]} == set(chunks)
     assert joined[0].bridges == sum(step.layer_bridge for step in joined[0].steps) == 1
     kept = hirag.bridge_cache()
     assert (organised.change, joined[0]) in kept
@@ -142,9 +148,13 @@ def test_bad_vectors_and_arguments_are_refused(organised: hades.Memory) -> None:
     for wrong in (0, 65, "8"):
         with pytest.raises(hades.InvalidInput, match="k_topic"):
             hirag.get_hierarchy_candidates(good, k_topic=wrong)  # type: ignore[arg-type]
+    with pytest.raises(hades.InvalidInput, match="`thresholds` is a mapping, not str"):
+        hirag.get_hierarchy_candidates(good, thresholds="topic")  # type: ignore[arg-type]
     with pytest.raises(hades.InvalidInput, match="no threshold 'cosine'"):
         hirag.get_hierarchy_candidates(good, thresholds={"cosine": 0.5})
     candidates = hirag.get_hierarchy_candidates(good)
+    with pytest.raises(hades.InvalidInput, match="`candidate_graph` is what"):
+        hirag.get_best_paths(good)  # type: ignore[arg-type]
     with pytest.raises(hades.InvalidInput, match=r"path\.L"):
         hirag.get_best_paths(candidates, L=1)
 

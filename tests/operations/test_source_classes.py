@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import hades
+from hades.operations.pathrag import format_paths_for_prompt
 
 
 @pytest.fixture
@@ -51,9 +54,15 @@ def test_synonyms_and_neighbourhoods(people: hades.Memory) -> None:
 
 def test_bad_arguments_are_refused(people: hades.Memory) -> None:
     hippo = hades.HippoRAG(people)
-    for wrong in (0.0, 1.0, float("nan")):
-        with pytest.raises(hades.InvalidInput):
-            hippo.personalized_pagerank(["Bob Jones"], alpha=wrong)
+    for wrong in (0.0, 1.0, float("nan"), "0.5"):
+        with pytest.raises(hades.InvalidInput, match="`alpha` is a number between 0 and 1"):
+            hippo.personalized_pagerank(["Bob Jones"], alpha=wrong)  # type: ignore[arg-type]
+        with pytest.raises(hades.InvalidInput, match="`alpha` is a number between 0 and 1"):
+            hippo.retrieve("Bob Jones", alpha=wrong)  # type: ignore[arg-type]
+    with pytest.raises(hades.InvalidInput, match="`tol` is a number above 0"):
+        hippo.personalized_pagerank(["Bob Jones"], tol=0)
+    with pytest.raises(hades.InvalidInput, match="score of 'Bob Jones' is a finite number"):
+        hippo.rank_chunks_by_ppr({"Bob Jones": float("inf")})
     with pytest.raises(hades.InvalidInput):
         hippo.retrieve("Bob Jones", top_k=0)
     with pytest.raises(hades.NotFound):
@@ -62,6 +71,27 @@ def test_bad_arguments_are_refused(people: hades.Memory) -> None:
         hades.TieredMemoryManager(people, {"disk": 1})
     with pytest.raises(hades.InvalidInput, match="promotion_threshold"):
         hades.TieredMemoryManager(people, {"promotion_threshold": -1})
+
+
+def test_a_text_is_not_read_letter_by_letter(people: hades.Memory) -> None:
+    hippo, pathrag = hades.HippoRAG(people), hades.PathRAG(people)
+    given: Any = "Bob Jones"
+    for method in (hippo.personalized_pagerank, hippo.expand_with_synonyms, pathrag.prune_paths):
+        with pytest.raises(hades.InvalidInput, match=r"` is a list: write \['Bob Jones'\]\."):
+            method(given)
+    for method in (hippo.rank_chunks_by_ppr, pathrag.calculate_path_score):
+        with pytest.raises(hades.InvalidInput, match="` is a mapping, not str"):
+            method(given)
+    with pytest.raises(hades.InvalidInput, match="`config` is a mapping, not str"):
+        hades.TieredMemoryManager(people, given)
+    found = people.recall("Who leads Project Atlas?")
+    with pytest.raises(hades.InvalidInput, match=r"`useful` is a list: write \['12'\]\."):
+        people.feedback(found.id, useful="12")
+    with pytest.raises(hades.InvalidInput, match=r"`config` is a hades\.PathScoring, not dict"):
+        hades.PathRAG(people, {"decay_rate": 0.7})  # type: ignore[arg-type]
+    whole: Any = pathrag.retrieve_paths("Who leads Project Atlas?")
+    with pytest.raises(hades.InvalidInput, match="`paths` is a list, not dict"):
+        format_paths_for_prompt(whole, "Who leads Project Atlas?")
 
 
 def test_paths_are_scored_and_pruned_as_in_source_document_000(people: hades.Memory) -> None:

@@ -158,3 +158,15 @@ def test_spans_are_what_states_an_edge_or_mention(code: Path, memory: hades.Memo
     (code / "cache.py").write_text(f"# One more line.\n\n{edited}")
     memory.ingest(code)
     check()
+
+
+def test_no_path_of_a_recall_is_more_certain_than_its_passages(memory: hades.Memory) -> None:
+    memory.remember("people/ann", "Ann Smith repairs the tower clock of Delft every spring.")
+    memory.remember("people/bob", "Ann Smith once had soup with Bob Jones.")
+    memory.remember("trips", "Bob Jones and Ann Smith went to Delft by train in the rain.")
+    recall = memory.recall("Who repairs the tower clock of Delft?")
+    believed = {passage.id: passage.belief.mean for passage in recall.passages}
+    assert recall.paths
+    for path in recall.paths:
+        known = [believed[node.name] for node in path.nodes if node.name in believed]
+        assert path.score <= min(known, default=1.0)

@@ -37,7 +37,7 @@ from hades.domain.answer import (
 )
 from hades.domain.context import BudgetedContext
 from hades.domain.graph import Reason
-from hades.domain.plain import one_line
+from hades.domain.plain import counted, one_line
 from hades.domain.strength import Strength
 from hades.domain.topics import Chunk, Hit
 
@@ -264,7 +264,7 @@ def _label_order(label: str) -> tuple[int, int]:
 
 
 def _source(label: str, found: Recall) -> str:
-    """Describe the fact, path or passage of a label."""
+    """Describe the fact, path, theme or passage of a label."""
     kind, number = _label_order(label)
     if kind == 0:
         fact = found.facts[number - 1]
@@ -275,7 +275,7 @@ def _source(label: str, found: Recall) -> str:
         return ", ".join(("path", *cited, _belief(path.belief)))
     if kind == 2:
         theme = found.themes[number - 1]
-        size = f"{theme.cluster.size:,} passages"
+        size = counted(theme.cluster.size, "passage")
         return ", ".join((theme.cluster.id, size, *map(one_line, theme.cites)))
     passage = found.passages[number - 1]
     place = f"{one_line(passage.id)}, {lines_of(passage)}, {held_days(passage)}"

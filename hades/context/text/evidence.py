@@ -6,6 +6,7 @@ from hades.context.text.layout import flat, held_days, shown_name
 from hades.context.tokens import ELLIPSIS
 from hades.domain.answer import Fact, Passage, Path, unlabelled
 from hades.domain.hierarchy import Theme
+from hades.domain.plain import counted
 from hades.domain.topics import Chunk
 from hades.language.names import own_heading
 
@@ -28,7 +29,7 @@ def theme_line(number: int, theme: Theme) -> str:
     """Return the head line of a theme: `[T1] c_4: bread, dough (7 passages)`."""
     cluster = theme.cluster
     label = unlabelled(flat(cluster.label))
-    return f"[T{number}] {cluster.id}: {label} ({cluster.size:,} passages)"
+    return f"[T{number}] {cluster.id}: {label} ({counted(cluster.size, 'passage')})"
 
 
 def passage_line(number: int, passage: Passage) -> str:

@@ -25,6 +25,7 @@ from hades.domain.hierarchy import (
     HierarchyReport,
     Organisation,
 )
+from hades.domain.plain import counted
 from hades.domain.promotion import Promotion, QualityReport
 from hades.domain.proposal import Proposal
 from hades.domain.summaries import Consolidation
@@ -55,7 +56,7 @@ def promotion_lines(done: Promotion) -> PlainText:
     used = f", {flat(str(done.usage))}" if done.usage else ""
     dropped = f", {done.dropped} unsupported sentences dropped" if done.dropped else ""
     why = f" ({flat(done.why)})" if done.why else ""
-    sources = f"{len(done.sources)} source{'s' * (len(done.sources) != 1)}"
+    sources = counted(len(done.sources), "source")
     yield TextLine(f"{done.by}{why}: {sources}{dropped}{used}", style="quiet")
 
 
@@ -86,7 +87,7 @@ def extraction_lines(found: Extraction) -> PlainText:
     counts = ", ".join(f"{n} {done.get(what, what)}" for what, n in found.outcomes.items())
     is_estimate = found.dry_run and found.usage
     done_so = "would be sent to the model" if is_estimate else f"read: {counts or 'no facts'}"
-    yield TextLine(f"{found.states} state{'s' * (found.states != 1)} {done_so}")
+    yield TextLine(f"{counted(found.states, 'state')} {done_so}")
     if found.failed:
         refused = found.outcomes.get("refused", 0)
         of = sum(found.outcomes.values()) + found.failed - refused
@@ -120,8 +121,9 @@ def organisation_lines(done: Organisation) -> PlainText:
     if done.hierarchy is not None:
         yield TextLine(_hierarchy(done.hierarchy), style="head")
         if done.hierarchy.skipped:
-            lost = f"{done.hierarchy.skipped:,} passages were left out: their vectors are damaged"
-            yield TextLine(f"{lost}; run `hades reembed`", style="warning")
+            passages = counted(done.hierarchy.skipped, "passage")
+            advice = f"left out: {passages} with damaged vectors; run `hades reembed`"
+            yield TextLine(advice, style="warning")
     made = "would be made" if done.dry_run else "made" if done.made else "unchanged"
     yield TextLine(f"{made}{f': {flat(done.why)}' if done.why else ''}")
     if done.peak_mb:
@@ -139,7 +141,7 @@ def hierarchy_lines(report: HierarchyReport) -> PlainText:
         if (drift := report.current.drift) is not None:
             near = f"mean nearness to the centroid {report.current.nearness:.3g}"
             near += f", of those that joined {drift.nearness:.3g}" if drift.joined else ""
-            since = f"since then {drift.joined:,} passages joined and {drift.gone:,} went"
+            since = f"since then {counted(drift.joined, 'passage')} joined and {drift.gone:,} went"
             yield TextLine(f"{since}; {near}", style="quiet")
             if drift.due:
                 yield TextLine(f"due: {flat(drift.due)}; run `hades organise`", style="warning")
@@ -174,8 +176,8 @@ def cluster_lines(report: ClusterReport) -> PlainText:
 
 
 def _hierarchy(hierarchy: Hierarchy) -> str:
-    sizes = f"{hierarchy.chunks:,} passages, {hierarchy.clusters:,} clusters of level 1, "
-    sizes += f"{hierarchy.groups:,} of level 2"
+    sizes = f"{counted(hierarchy.chunks, 'passage')}, {counted(hierarchy.clusters, 'cluster')} "
+    sizes += f"of level 1, {hierarchy.groups:,} of level 2"
     back = f", restored from {hierarchy.restored_from}" if hierarchy.restored_from else ""
     name = f"hierarchy {hierarchy.id}: " if hierarchy.id else ""
     made = f"{moment(hierarchy.made_at)}, seed {hierarchy.seed}, summaries {hierarchy.by}{back}"
@@ -184,7 +186,7 @@ def _hierarchy(hierarchy: Hierarchy) -> str:
 
 def _cluster_line(cluster: Cluster, indent: str = "") -> TextLine:
     label = flat(cluster.label) or "(label purged)"
-    return TextLine(f"{indent}{cluster.id}  {label}", (f"{cluster.size:,} passages",))
+    return TextLine(f"{indent}{cluster.id}  {label}", (counted(cluster.size, "passage"),))
 
 
 @writes(list[Proposal])

@@ -1,4 +1,4 @@
-"""Kinds of named things (person, organisation, place, work, event), told by rules.
+"""Kinds of named things (person, organisation, place, work, event), found by rules.
 
 A rule reads the name itself ("Lake Como"), the sentence that defines it ("X is a French film
 director"), the words before it ("directed by X") or small lists of first names and places. A name
@@ -104,13 +104,13 @@ def entity_kinds(text: str, names: Iterable[str]) -> dict[str, str]:
     finder = _NamesAt(text, names)
     kinds: dict[str, str] = {}
     defined = dict(_defined(text, finder))
-    told = dict(_in_context(text, finder))
+    by_context = dict(_in_context(text, finder))
     for name in finder.names:
         kind = (
             (PERSON if finder.has_life(name) else "")
             or defined.get(name)
             or kind_of_name(name)
-            or told.get(name)
+            or by_context.get(name)
             or _person_by_first_name(name)
         )
         if kind:
@@ -144,7 +144,7 @@ def title_kind(title: str, text: str) -> str:
 
 
 def kind_of_name(name: str) -> str:
-    """Return the kind that the words of a name tell, or ""."""
+    """Return the kind that the words of a name imply, or ""."""
     if name in PLACES:
         return PLACE
     parts = name.split()

@@ -30,7 +30,7 @@ _CORPUS = (
     r"literature|files|repository|repo|code ?base|sources)(?: of (?:papers|notes|texts|documents|"
     r"articles))?"
 )
-"""Words for all that is remembered."""
+"""Words for everything that is remembered, such as `corpus` or `notes`."""
 _THEMES = (
     r"\b(?:main|major|big|central|key|dominant|common) "
     r"(?:themes|topics|subjects|trends|areas|ideas|points)(?: of (?:research|work|interest))?\b|"

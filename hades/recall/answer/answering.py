@@ -46,7 +46,7 @@ def answer(
     if related is not None and related.edges:
         paths = related_paths(related, plan.paths)
     else:
-        paths = find_paths(run, found, ranking.numbers, list(numbers.values()), ends)
+        paths = find_paths(run, found, ranking, list(numbers.values()), ends)
     with run.stage("facts", plan.retriever.timeout_ms) as stage:
         if related is None:
             facts = find_facts(stage, search, encoder, plan.facts)

@@ -24,7 +24,7 @@ SOURCES = 8
 """The best entry passages that paths start from; they may end at any other."""
 ARCS_AT_LEAST = 2
 FOUND_MORE = 4
-"""So many times the wanted paths are searched by their arcs; the best by relations are returned."""
+"""This many times the wanted paths are searched by arcs; the best by relations are returned."""
 _NOT_USABLE = -1.0
 """The score of a passage without a vector or outside the question's scope."""
 

@@ -7,7 +7,8 @@ carry the most there, without reading further documents.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,12 +24,15 @@ from hades.recall.find.results import Found
 from hades.recall.paths import neighbourhood
 from hades.recall.paths.path_text import PathArcs, PathWriter
 from hades.recall.plan import ARCS_A_HOP
+from hades.recall.rank.ranking import Ranking
 from hades.recall.run import Run, Stage
 
 RELATED_AT_MOST = 12
 """The most neighbours of named entities that may end paths, strongest first."""
 SOURCES_AT_MOST = 8
 """Names of the question that paths start from, rarest first."""
+FLOWS_AT_MOST = 40
+"""Paths with the most flow, of which those with the most believed passages are kept."""
 FOUND_NODES = 200
 """The most nodes of the small graph that flow passes through."""
 
@@ -36,13 +40,13 @@ FOUND_NODES = 200
 def find_paths(
     run: Run,
     found: Found,
-    ranked: Ints,
+    ranking: Ranking,
     passages: Sequence[int],
     ends: tuple[int, int] | None = None,
 ) -> list[Path]:
     """Return paths from the question to passages, best first, then those of the beam.
 
-    `ranked` are the candidates in whose graph paths are sought; both are chunk numbers. With
+    Paths are sought in the graph of the ranked candidates; `passages` are chunk numbers. With
     `ends`, two nodes that the question wants connected, return the paths between these instead.
     """
     plan, graph = run.plan.graph, found.search.query.graph
@@ -58,8 +62,8 @@ def find_paths(
         if not passages and not len(found.seeds.named):
             stage.note(Reason.NOTHING_FOUND)
             return []
-        paths = Pathways(stage, found, ranked).to(passages) if plan.flow else []
-        more = _beam_paths(found, set(passages), paths, run.plan.paths)
+        paths = Pathways(stage, found, ranking).to(passages) if plan.flow else []
+        more = _beam_paths(found, ranking, set(passages), paths, run.plan.paths)
         stage.found += len(more)
         return paths + more
 
@@ -71,7 +75,7 @@ def _connecting(stage: Stage, found: Found, ends: tuple[int, int]) -> list[Path]
     paths = neighbourhood.paths(
         query, *ends, scoring, limit=plan.paths, hops=plan.graph.hops, deadline=stage.is_over
     )
-    if stage.is_over():
+    if len(paths) < plan.paths and stage.is_over():
         stage.stop(Reason.TIMEOUT, "without longer paths")
     elif not paths:
         source, target = (query.store.entities.describe(end).name for end in ends)
@@ -83,24 +87,38 @@ def _connecting(stage: Stage, found: Found, ends: tuple[int, int]) -> list[Path]
     return paths
 
 
-def _beam_paths(found: Found, passages: set[int], others: Sequence[Path], limit: int) -> list[Path]:
+def _beam_paths(
+    found: Found, ranking: Ranking, passages: set[int], others: Sequence[Path], limit: int
+) -> list[Path]:
     """Return the beam's paths between passages, best first, without those inside other paths."""
-    writer, kept = PathWriter(found.search.query), list[Path]()
+    writer, kept, beliefs = PathWriter(found.search.query), list[Path](), _beliefs(ranking)
     for beam_path in found.beam.paths:
         ends = {beam_path.nodes[0], beam_path.nodes[-1]}
         if len(kept) < limit and beam_path.hops and ends <= passages:
-            path = writer.path(beam_path.nodes, max(0.0, beam_path.score) / BEST_SCORE)
+            score = max(0.0, beam_path.score) / BEST_SCORE
+            path = writer.path(beam_path.nodes, score * _least(beliefs, beam_path.nodes))
             nodes = set(path.nodes)
             if not any(nodes <= set(other.nodes) for other in (*others, *kept)):
                 kept.append(path)
     return kept
 
 
+def _beliefs(ranking: Ranking) -> dict[int, float]:
+    """Return the belief of each ranked passage."""
+    return dict(zip(ranking.numbers.tolist(), ranking.belief.tolist(), strict=True))
+
+
+def _least(beliefs: Mapping[int, float], nodes: Iterable[int]) -> float:
+    """Return the least belief of the passages among the nodes; 1 if none is a passage."""
+    return min((beliefs[node] for node in nodes if node in beliefs), default=1.0)
+
+
 class Pathways:
     """A search for paths from the names of a question to its passages."""
 
-    def __init__(self, stage: Stage, found: Found, ranked: Ints) -> None:
-        self._stage, self._found, self._ranked = stage, found, ranked
+    def __init__(self, stage: Stage, found: Found, ranking: Ranking) -> None:
+        self._stage, self._found, self._ranked = stage, found, ranking.numbers
+        self._beliefs = _beliefs(ranking)
         self._graph, self._named = found.search.query.graph, found.seeds.named
 
     def to(self, passages: Sequence[int]) -> list[Path]:
@@ -119,7 +137,7 @@ class Pathways:
         flows = best_paths(
             adjacency,
             [(local[one], local[other]) for one, other in pairs if one != other],
-            keep=plan.paths * 2,
+            keep=FLOWS_AT_MOST,
             alpha=plan.graph.decay_rate,
             theta=plan.graph.pruning_threshold,
             nodes=FOUND_NODES,
@@ -131,7 +149,7 @@ class Pathways:
                 self._stage.stop(Reason.TIMEOUT, f"without {trim.count} {trim.what}")
         # With learned boosts, the ledger chooses from more paths.
         wider = 2 if query.weights.boosts else 1
-        kept = self._differing(flows.paths, nodes, plan.paths * wider)
+        kept = self._differing(self._believed(flows.paths, nodes), nodes, plan.paths * wider)
         self._stage.found, self._stage.cut = len(kept), len(flows.paths) - len(kept)
         says = {int(self._graph.first_entity + name) for name in self._named}
         writer = PathWriter(query, {*says, *(asked if says else ())})
@@ -140,6 +158,18 @@ class Pathways:
         return [
             writer.path(nodes[list(path.nodes)].tolist(), path.reliability / most) for path in kept
         ]
+
+    def _believed(self, paths: Sequence[FlowPath], nodes: Ints) -> list[FlowPath]:
+        """Multiply each path's reliability by the least belief of its passages; best first."""
+        weighed = [
+            replace(
+                path,
+                reliability=path.reliability
+                * _least(self._beliefs, nodes[list(path.nodes)].tolist()),
+            )
+            for path in paths
+        ]
+        return sorted(weighed, key=lambda path: (-round(path.reliability, 12), path.nodes))
 
     def _differing(self, paths: Sequence[FlowPath], nodes: Ints, limit: int) -> list[FlowPath]:
         """Return the paths without those that add nothing to a better one: parts of it, or a

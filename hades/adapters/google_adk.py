@@ -1,0 +1,114 @@
+"""Google ADK: a memory service, which keeps sessions and finds what was said in them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from hades.adapters.access import current, delete, framework, topic_name, writable
+from hades.adapters.messages import said
+from hades.domain.times import iso
+from hades.errors import Conflict
+from hades.memory import View
+
+with framework("Google ADK", "google-adk"):
+    from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+    from google.adk.memory.memory_entry import MemoryEntry
+    from google.genai.types import Content, Part
+
+if TYPE_CHECKING:
+    from google.adk.events.event import Event
+    from google.adk.sessions.session import Session
+
+ROOT = "adk"
+NO_SESSION = ""
+
+
+class HadesMemoryService(BaseMemoryService):
+    """Events with text as topics `adk/APP/USER/SESSION/EVENT`, each found by any recall.
+
+    A search returns the `k` best events of the user. `delete_memory` forgets an event: no question
+    finds it, it is not added again with its session, and time travel still shows it.
+    """
+
+    def __init__(self, memory: View, *, k: int = 10) -> None:
+        self.memory, self.k = memory, k
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Add the events of a session that are new."""
+        place = (session.app_name, session.user_id, session.id)
+        await asyncio.to_thread(self._add, place, session.events)
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Add events that are new; `custom_metadata` is ignored."""
+        await asyncio.to_thread(self._add, (app_name, user_id, session_id or NO_SESSION), events)
+
+    async def search_memory(
+        self, *, app_name: str, user_id: str, query: str
+    ) -> SearchMemoryResponse:
+        """Return the events of a user that match a query best."""
+        entries = await asyncio.to_thread(self._search, app_name, user_id, query)
+        return SearchMemoryResponse(memories=entries)
+
+    async def delete_memory(
+        self, *, app_name: str, user_id: str, memory_id: str | None = None
+    ) -> None:
+        """Forget an event by the id of its entry."""
+        if memory_id:
+            await asyncio.to_thread(self._delete, app_name, user_id, memory_id)
+
+    # In a thread
+
+    def _add(self, place: tuple[str, str, str], events: Sequence[Event]) -> None:
+        memory = writable(self.memory)
+        stored = {topic.name for topic in memory.topics(f"{topic_name(ROOT, *place)}/*")}
+        for event in events:
+            topic = topic_name(ROOT, *place, event.id)
+            parts = event.content.parts if event.content else None
+            text = "\n".join(part.text for part in parts or () if part.text and not part.thought)
+            if topic in stored or not text.strip():
+                continue
+            author = event.author or "user"
+            with suppress(Conflict):  # it was deleted, or another process adds it
+                memory.remember(
+                    topic,
+                    said(author, text),
+                    kind="conversation",
+                    metadata={"author": author},
+                    valid_from=datetime.fromtimestamp(event.timestamp, UTC),
+                    expect_version=0,
+                )
+
+    def _search(self, app_name: str, user_id: str, query: str) -> list[MemoryEntry]:
+        if not query.strip():
+            return []
+        glob = f"{topic_name(ROOT, app_name, user_id)}/*"
+        hits = self.memory.search(query, self.k, glob=glob)
+        topics = dict.fromkeys(hit.chunk.topic for hit in hits)
+        return [entry for topic in topics if (entry := self._entry(topic))]
+
+    def _entry(self, topic: str) -> MemoryEntry | None:
+        state = current(self.memory, topic)
+        if state is None:
+            return None
+        author = str(state.metadata.get("author", "user"))
+        text = state.content.removeprefix(f"{author}: ")
+        content = Content(parts=[Part(text=text)], role="user" if author == "user" else "model")
+        return MemoryEntry(
+            id=topic, content=content, author=author, timestamp=iso(state.valid_from)
+        )
+
+    def _delete(self, app_name: str, user_id: str, memory_id: str) -> None:
+        if memory_id.startswith(f"{topic_name(ROOT, app_name, user_id)}/"):
+            delete(self.memory, [memory_id], erase=False)

@@ -1,0 +1,43 @@
+"""Messages of a conversation: their text, and how many fit into one topic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from hades.errors import InvalidInput
+
+MESSAGE_BYTES_AT_MOST = 1_000_000
+TOPIC_BYTES_AT_MOST = 500_000
+"""JSON of the messages of one topic, unless a single message has more; metadata has 1 MB."""
+
+Message = dict[str, Any]
+
+
+def said(role: str, text: str) -> str:
+    """Return a message as it stands in the content of a topic; "" without text."""
+    return f"{role}: {text.strip()}" if text.strip() else ""
+
+
+def parts_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[list[Message]]:
+    """Split messages into lists small enough for the metadata of one topic."""
+    part, size = list[Message](), 0
+    for message in messages:
+        try:
+            written = json.dumps(message, ensure_ascii=False, allow_nan=False)
+            added = len(written.encode())
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidInput(f"A message must be plain JSON: {error}.") from error
+        if added > MESSAGE_BYTES_AT_MOST:
+            raise InvalidInput(
+                f"A message has {added:,} bytes, and at most {MESSAGE_BYTES_AT_MOST:,} are stored: "
+                "leave out files and images."
+            )
+        if part and size + added > TOPIC_BYTES_AT_MOST:
+            yield part
+            part, size = [], 0
+        part.append(json.loads(written))
+        size += added
+    if part:
+        yield part

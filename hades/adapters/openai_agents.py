@@ -1,0 +1,71 @@
+"""OpenAI Agents SDK: the `Session` of an agent in a memory."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from hades.adapters.access import framework
+from hades.adapters.conversation import Conversation
+from hades.adapters.messages import Message, said
+from hades.memory import View
+
+with framework("the OpenAI Agents SDK", "openai-agents"):
+    from agents import TResponseInputItem
+    from agents.memory import SessionSettings
+
+
+class HadesSession:
+    """The items of one session, in topics below `chats/SESSION`.
+
+    `clear_session` and `pop_item` forget items: no question finds them, and time travel still shows
+    them. With `erase` they are purged. All methods run in a thread.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        memory: View,
+        *,
+        session_settings: SessionSettings | None = None,
+        erase: bool = False,
+    ) -> None:
+        self.session_id, self.session_settings = session_id, session_settings
+        self._conversation = Conversation(memory, session_id, _spoken, erase=erase)
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Return the items, or the last `limit` of them (default: that of the settings)."""
+        if limit is None and self.session_settings is not None:
+            limit = self.session_settings.limit
+        return cast(
+            "list[TResponseInputItem]", await asyncio.to_thread(self._conversation.messages, limit)
+        )
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Append items; what is added in one call is one topic."""
+        await asyncio.to_thread(self._conversation.add, items)
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Delete the last item and return it; None if there is none."""
+        return cast("TResponseInputItem | None", await asyncio.to_thread(self._conversation.pop))
+
+    async def clear_session(self) -> None:
+        """Delete all items."""
+        await asyncio.to_thread(self._conversation.clear)
+
+
+def _spoken(item: Message) -> str:
+    """Return what a message or the output of a tool says; calls and reasoning say nothing."""
+    if "role" in item:
+        return said(str(item["role"]), _text(item.get("content")))
+    if str(item.get("type", "")).endswith("_output"):
+        return said("tool", _text(item.get("output")))
+    return ""
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = (part.get("text") for part in parts if isinstance(part, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))
