@@ -110,6 +110,12 @@ class Settings(BaseModel):
         ge=0,
         description="How many seconds a write waits for another process before it fails.",
     )
+    hooks_idle_minutes: float = Field(
+        15.0,
+        gt=0,
+        description="After how many minutes without an event the resident process of the hooks "
+        "ends.",
+    )
     ranker: Path | None = Field(
         None,
         description="The weights file of the ranker, made by `hades train-ranker`. "

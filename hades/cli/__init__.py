@@ -39,7 +39,8 @@ def _options(
         raise typer.Exit
 
 
-for _module in ("states", "sources", "maintenance", "database", "evals", "serve", "mcp", "agents"):
+_MODULES = "states sources maintenance database evals serve mcp agents hooks"
+for _module in _MODULES.split():
     importlib.import_module(f"hades.cli.{_module}")  # each adds its commands
 commands.add_commands(app)
 

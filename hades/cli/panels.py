@@ -7,10 +7,10 @@ from typing import Any
 from typer.core import TyperGroup
 
 PANELS = {
-    "Everyday": "remember get topics history search ask chat recall ingest relate change-fact "
-    "forget mcp",
+    "Everyday": "remember get topics search ask recall chat ingest relate change-fact forget mcp "
+    "hooks",
     "Questions": "brief context working-memory paths neighbours subgraph related mentions",
-    "Versions": "diff chunks log purge",
+    "Versions": "history diff chunks log purge",
     "Facts and entities": "edges edge unrelate when-changed inverses set-inverse entities entity "
     "alias kind merge split resolve import-triples",
     "Looking after knowledge": "propose review extract promote suggest quality consolidate "

@@ -2,7 +2,7 @@
 
 - JSON lines or an array of turns `{speaker, text, when, session, conversation, id}`,
 - message lists `[{role, content}]`, alone or as `messages` of one object per line,
-- ChatGPT and Claude exports (`conversations.json`), Claude Code transcripts.
+- ChatGPT and Claude exports (`conversations.json`), transcripts of Claude Code and Codex.
 
 Only the conversation is kept, without tool calls, their results, hidden instructions and thinking.
 """
@@ -289,6 +289,36 @@ def transcript(path: Path) -> Sessions:
         else:
             turns.append(make_turn(line["type"], text, line.get("timestamp"), line.get("uuid")))
         last_message = message.get("id")
+
+    yield from converted(read_records(path), gather)
+    yield from gathered.sessions()
+
+
+_ROLLOUT_SPEAKERS = {"user_message": "user", "agent_message": "assistant"}
+
+
+def is_rollout_line(value: dict[str, Any]) -> bool:
+    """Return whether a record is a message in a Codex transcript (a rollout)."""
+    payload = value.get("payload")
+    return (
+        value.get("type") == "event_msg"
+        and isinstance(payload, dict)
+        and payload.get("type") in _ROLLOUT_SPEAKERS
+        and isinstance(payload.get("message"), str)
+    )
+
+
+def rollout(path: Path) -> Sessions:
+    """Yield the session of a Codex transcript, without tools and reasoning."""
+    gathered = Gathered()
+
+    def gather(record: Record) -> None:
+        line = record.fields
+        if is_rollout_line(line) and line["payload"]["message"].strip():
+            payload = line["payload"]
+            speaker = _ROLLOUT_SPEAKERS[payload["type"]]
+            turn = make_turn(speaker, payload["message"], line.get("timestamp"))
+            gathered.of(str(path), path.stem).append(turn)
 
     yield from converted(read_records(path), gather)
     yield from gathered.sessions()

@@ -34,10 +34,15 @@ def looks_like_chat(path: Path) -> bool:
 
 def read_chats(path: Path, prefix: str) -> Iterator[Document | Bad]:
     """Yield each session as a document `prefix/conversation/session`, or a Bad if not valid."""
-    read_sessions = _form(path)
-    if read_sessions is None:
-        raise Unreadable(f"{path} is not a conversation in a known format.")
     yield from converted(read_sessions(path), lambda session: _document(session, prefix))
+
+
+def read_sessions(path: Path) -> Iterator[ChatSession | Bad]:
+    """Return the sessions of a chat; raise Unreadable if its format is not known."""
+    form = _form(path)
+    if form is None:
+        raise Unreadable(f"{path} is not a conversation in a known format.")
+    return form(path)
 
 
 # Formats
@@ -64,6 +69,8 @@ def _form_of_object(value: dict[str, Any]) -> ReadSessions | None:
         return chat_exports.claude
     if chat_exports.is_transcript_line(value):
         return chat_exports.transcript
+    if chat_exports.is_rollout_line(value):
+        return chat_exports.rollout
     if messengers.is_slack_message(value):
         return messengers.slack_day
     listed = value.get("messages")

@@ -47,6 +47,8 @@ class VersionSentences:
         self._notes, self._row = notes, row
         self._terms = terms - topic_name(notes.placed[row].chunk.topic).terms
         """The question's stems, except those of the topic's name."""
+        self._said: dict[int | None, set[str]] = {}
+        """Those of them in each sentence that was looked at: it is compared with many others."""
 
     def said_anew(self, later: VersionSentences, *, newest: bool) -> float:
         """Return the logit that a later version restates this version's answer to the question."""
@@ -78,10 +80,12 @@ class VersionSentences:
 
     def _has(self, at: int | None) -> set[str]:
         """Return the question's stems in one sentence; with None, in the whole version."""
-        sentences, text = self._notes.sentences(self._row), self._notes.placed[self._row].chunk.text
-        if at is not None and at < len(sentences):
-            text = sentences[at]
-        return self._terms & set(stems(text))
+        if at not in self._said:
+            sentences = self._notes.sentences(self._row)
+            is_one = at is not None and at < len(sentences)
+            text = sentences[at or 0] if is_one else self._notes.placed[self._row].chunk.text
+            self._said[at] = self._terms & set(stems(text))
+        return self._said[at]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import struct
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from hades.serve.auth.sockets import LISTENERS, ListenerKind
+from hades.serve.auth.sockets import LISTENERS, ListenerKind, peer_uid
 
 HEAD_S = 10.0
 """How long a client may take to send the head of a request."""
@@ -43,16 +42,16 @@ class HttpConnection(H11Protocol):
         """Find the listener and the peer's user; abort if its kind of listener has too many."""
         super().connection_made(transport)
         kind: ListenerKind | None = LISTENERS["http"]
-        peer_uid = None
+        user = None
         accepted = transport.get_extra_info("socket")
         if accepted is not None and accepted.family == socket.AF_UNIX:
             # An unknown unix socket has no listener, and its requests are refused.
             kind = self.unix_listeners.get(accepted.getsockname())
-            peer_uid = _peer_uid(accepted)
+            user = peer_uid(accepted)
         app = self.app
 
         async def with_listener(scope: Any, receive: Any, send: Any) -> None:
-            scope["hades.listener"], scope["hades.peer_uid"] = kind, peer_uid
+            scope["hades.listener"], scope["hades.peer_uid"] = kind, user
             await app(scope, receive, send)
 
         self.app = with_listener
@@ -82,13 +81,3 @@ class HttpConnection(H11Protocol):
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
-
-
-def _peer_uid(unix_socket: Any) -> int | None:
-    """Return the user id at the other end of a unix socket; None if the system cannot say."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return None
-    size = struct.calcsize("3i")
-    credentials = unix_socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-    _pid, uid, _gid = struct.unpack("3i", credentials)
-    return int(uid)

@@ -13,6 +13,7 @@ import ipaddress
 import os
 import socket
 import stat
+import struct
 from collections.abc import MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -210,3 +211,13 @@ def _set_mode(place: str, kind: ListenerKind, group: str | None) -> None:
 
 def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
+
+
+def peer_uid(unix_socket: socket.socket) -> int | None:
+    """Return the user id at the other end of a unix socket; None if the system cannot say."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return None
+    size = struct.calcsize("3i")
+    credentials = unix_socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    _pid, uid, _gid = struct.unpack("3i", credentials)
+    return int(uid)

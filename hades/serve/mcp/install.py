@@ -10,16 +10,15 @@ import json
 import os
 import shutil
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hades.domain.rules import clean_name
-from hades.errors import Conflict, InvalidInput, Unavailable
+from hades.errors import InvalidInput
 from hades.project import project_memory
-from hades.serve.auth.keys import write_private
+from hades.serve.config_files import encode_config, read_config, write_config
 
 Entry = dict[str, Any]
 
@@ -100,33 +99,18 @@ def plan(client: str, name: str, arguments: list[str], *, here: Path | None = No
     arguments = ["mcp", *arguments]
     entry: Entry = {"type": "stdio"} if wanted.typed else {}
     entry |= {"command": command, "args": [*first, *arguments]}
-    before = _read(file)
-    config = _parsed(before, file)
+    before, config = read_config(file)
     servers = config.setdefault(wanted.key, {})
     if not isinstance(servers, dict):
         raise InvalidInput(f"In {file}, {wanted.key!r} is not an object: repair it first.")
     replaces = servers.get(name)
     servers[name] = entry
-    return ConfigChange(wanted, file, name, entry, replaces, before, _written(config, before))
+    return ConfigChange(wanted, file, name, entry, replaces, before, encode_config(config, before))
 
 
 def apply(change: ConfigChange) -> Path | None:
     """Write a change; return the backup of the old file, if any. Raise Conflict if it changed."""
-    if _read(change.file) != change.before:
-        raise Conflict(f"{change.file} was changed meanwhile: nothing was written, try again.")
-    try:
-        change.file.parent.mkdir(parents=True, exist_ok=True)
-        kept = None
-        if change.before is not None:
-            kept = change.file.with_name(f"{change.file.name}.{time.time_ns()}.bak")
-            shutil.copy2(change.file, kept)
-        mode = None if change.before is None else change.file.stat().st_mode
-        write_private(change.file, change.after)
-        if mode is not None:
-            change.file.chmod(mode)
-    except OSError as error:
-        raise Unavailable(f"{change.file} cannot be written: {error.strerror}.") from error
-    return kept
+    return write_config(change.file, change.before, change.after)
 
 
 def client_named(name: str) -> AgentProgram:
@@ -175,44 +159,3 @@ def _file_of(client: AgentProgram, here: Path | None) -> Path:
         file = here / client.project_file
     # Write to the target of a symbolic link, so that the link stays.
     return Path(os.path.realpath(file))
-
-
-def _read(file: Path) -> bytes | None:
-    try:
-        return file.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from error
-
-
-def _parsed(content: bytes | None, file: Path) -> dict[str, Any]:
-    if content is None or not content.strip():
-        return {}
-    try:
-        config = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_without_doubles)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(
-            f"{file} is not plain JSON ({error}): repair it, or add the server by hand."
-        ) from error
-    if not isinstance(config, dict):
-        raise InvalidInput(f"{file} is JSON but not an object: repair it first.")
-    return config
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(config := dict(pairs)) < len(pairs):
-        raise ValueError("a key occurs twice")  # writing the file would lose one of them
-    return config
-
-
-def _written(config: dict[str, Any], before: bytes | None) -> bytes:
-    """Encode the configuration, with the indentation of the old file."""
-    lines = (before or b"").decode("utf-8-sig", "replace").splitlines()
-    indents = [line[: len(line) - len(line.lstrip())] for line in lines[1:2]]
-    indent = indents[0] if indents and indents[0] else "  "
-    text = json.dumps(config, indent=indent, ensure_ascii=False) + "\n"
-    try:
-        return text.encode()
-    except UnicodeEncodeError:  # a lone surrogate, written \ud83d
-        return (json.dumps(config, indent=indent) + "\n").encode()

@@ -1,0 +1,138 @@
+"""Events: what the agents' programs report, in one form, and the answers in theirs.
+
+The fields follow the documentation of Claude Code (2.1.240), Codex (its JSON schemas of 2026-08)
+and Cursor (2026-09). `docs/hooks.md` says what each of them cannot do.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hades.errors import InvalidInput
+
+CONTEXT_CHARACTERS_AT_MOST = 9_500
+"""Claude Code hands over 10,000 characters whole, Codex about 2,500 tokens."""
+PROMPT_CHARACTERS_AT_MOST = 20_000
+ANSWER_CHARACTERS_AT_MOST = 20_000
+FILES_AT_MOST = 50
+COMMAND_CHARACTERS_AT_MOST = 80
+
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.{1,400})$", re.MULTILINE)
+"""The files of a patch, as Codex's tool `apply_patch` writes them."""
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_EDITING = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch"})
+_SHELL = frozenset({"Bash", "Shell"})
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    """One event of an agent's session."""
+
+    client: str
+    name: str
+    """session-start, prompt, tool, turn-end, before-compact or session-end."""
+    session: str
+    cwd: str
+    memory: str = ""
+    """The memory that was given at the installation; "": the project's."""
+    config: str = ""
+    """The client's own folder, if it was moved."""
+    original: str = ""
+    """The client's name of the event."""
+    source: str = ""
+    """Why a session starts: startup, resume, clear, compact or fork."""
+    prompt: str = ""
+    answer: str = ""
+    """What the agent said last."""
+    transcript: str = ""
+    files: tuple[str, ...] = ()
+    """The files that a tool edited."""
+    failed: tuple[str, ...] = ()
+    """The commands that failed."""
+
+
+def read_event(client: str, name: str, memory: str, config: str, payload: bytes) -> HookEvent:
+    """Return the event of a payload; raise InvalidInput if it is not as documented."""
+    try:
+        fields = json.loads(payload)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("the payload is not JSON") from error
+    if not isinstance(fields, dict):
+        raise InvalidInput("the payload is not an object")
+    session = _text(fields, "session_id") or _text(fields, "conversation_id")
+    if not _SESSION.fullmatch(session):
+        raise InvalidInput("the payload names no session")
+    edited, failed = _tool(fields) if name == "tool" else ((), ())
+    return HookEvent(
+        client=client,
+        name=name,
+        session=session,
+        cwd=_folder(fields),
+        memory=memory,
+        config=config,
+        original=_text(fields, "hook_event_name"),
+        source=_text(fields, "source"),
+        prompt=_text(fields, "prompt")[:PROMPT_CHARACTERS_AT_MOST],
+        answer=_text(fields, "last_assistant_message")[:ANSWER_CHARACTERS_AT_MOST],
+        transcript=_text(fields, "transcript_path"),
+        files=edited,
+        failed=failed,
+    )
+
+
+def encode_answer(event: HookEvent, context: str) -> bytes:
+    """Return what the client's program reads: its JSON with the context; b"" for nothing."""
+    context = context[:CONTEXT_CHARACTERS_AT_MOST]
+    answer: dict[str, Any] = {}
+    if event.client == "cursor":
+        if event.name == "prompt":
+            answer = {"continue": True}
+        elif context:
+            answer = {"additional_context": context}
+    elif context:
+        inner = {"hookEventName": event.original, "additionalContext": context}
+        answer = {"hookSpecificOutput": inner}
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace") if answer else b""
+
+
+def takes_context(event: HookEvent) -> bool:
+    """Return whether the client's program hands the answer to this event to its agent."""
+    if event.client == "cursor":
+        return event.name == "session-start"
+    return event.name in ("session-start", "prompt")
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
+    return value if isinstance(value, str) and "\0" not in value else ""
+
+
+def _folder(fields: Mapping[str, Any]) -> str:
+    roots = fields.get("workspace_roots")
+    if isinstance(roots, list) and roots and isinstance(roots[0], str) and "\0" not in roots[0]:
+        return roots[0]
+    return _text(fields, "cwd")
+
+
+def _tool(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the files that a tool edited and the commands that failed, without any content."""
+    tool, given = _text(fields, "tool_name"), fields.get("tool_input")
+    given = given if isinstance(given, dict) else {}
+    command = _text(given, "command")
+    if _text(fields, "hook_event_name").lower().endswith("failure"):
+        return (), (shortened(command),) if tool in _SHELL and command else ()
+    named = _text(fields, "file_path") or _text(given, "file_path") or _text(given, "notebook_path")
+    if tool == "apply_patch":
+        return tuple(_PATCHED.findall(command)[:FILES_AT_MOST]), ()
+    return ((named,) if named and (tool in _EDITING or not tool) else ()), ()
+
+
+def shortened(command: str) -> str:
+    """Return the first line of a command, cut."""
+    first = next(iter(command.strip().splitlines()), "")
+    cut = first[:COMMAND_CHARACTERS_AT_MOST]
+    return cut if cut == first else f"{cut}…"

@@ -1,0 +1,142 @@
+"""Handlers: what happens at each event of a session."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hades.errors import HadesError, NotFound, Unavailable
+from hades.hooks import transcripts
+from hades.hooks.events import HookEvent, takes_context
+from hades.hooks.lines import as_context, lines_for
+from hades.hooks.redact import redact
+from hades.hooks.sessions import ANSWERED_CHARACTERS, HookSession, Sessions, cut
+
+if TYPE_CHECKING:
+    from hades.memory import Memory
+
+SESSIONS_SPACE = "sessions"
+"""The space of the checkpoints, so that they do not answer questions."""
+BRIEF_TOKENS = 1_800
+BRIEF = "What this project's memory (HADES) says matters now:"
+CHECKPOINT = "Checkpoint of this session before the compaction (HADES):"
+
+
+@dataclass(frozen=True, slots=True)
+class HookResult:
+    """The text for the agent, a report for the log, and work that nobody waits for."""
+
+    context: str = ""
+    report: str = ""
+    later: Callable[[], str] | None = None
+
+
+class Handlers:
+    """The handlers of all events."""
+
+    def __init__(self, folder: Path) -> None:
+        self._sessions = Sessions(folder)
+        self._writing = threading.Lock()
+
+    def handle(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
+        """Handle an event of a session with the memory at `place`; HadesError if it fails."""
+        handlers: dict[str, Callable[[HookEvent, Memory, str], HookResult]] = {
+            "session-start": self._session_start,
+            "prompt": self._prompt,
+            "tool": self._tool,
+            "turn-end": self._turn_end,
+            "before-compact": self._transcript,
+            "session-end": self._transcript,
+        }
+        return handlers[event.name](event, memory, place)
+
+    def _session_start(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
+        def catch_up() -> str:
+            reports = [self._take_in(memory, state) for state in self._sessions.owing(place)]
+            memory.warm()
+            return "; ".join([*reports, "warmed up"])
+
+        if event.source == "compact":
+            text = self._checkpoint(memory, event.session)
+            report = "checkpoint" if text else "no checkpoint"
+            return HookResult(f"{CHECKPOINT}\n{text}" if text else "", report)
+        brief = memory.brief(budget=BRIEF_TOKENS)
+        parts = (brief.decisions, brief.open_threads, brief.changes, brief.ended)
+        cited = {line.cite: None for part in parts for line in part}
+        with self._sessions.change(event.client, event.session) as state:
+            news = cited.keys() - set(state.shown)
+            state.shown = list(dict.fromkeys([*state.shown, *cited]))
+        # A resumed session knows what it was told, unless something was written since.
+        if not news:
+            return HookResult("", "nothing new for the brief", catch_up)
+        return HookResult(f"{BRIEF}\n{brief.text}", f"brief of {len(cited)} lines", catch_up)
+
+    def _prompt(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
+        lines = []
+        if takes_context(event):
+            shown = frozenset(self._sessions.read(event.client, event.session).shown)
+            own = transcripts.topic_of(event.session)
+            lines = lines_for(memory, redact(event.prompt), unwanted=shown, own=own)
+
+        def keep() -> str:
+            with self._sessions.change(event.client, event.session) as state:
+                state.memory = place
+                state.note_prompt(event.prompt)
+                state.shown += [line.id for line in lines]
+            return ""
+
+        return HookResult(as_context(lines), f"{len(lines)} lines", keep)
+
+    def _tool(self, event: HookEvent, _memory: Memory, _place: str) -> HookResult:
+        with self._sessions.change(event.client, event.session) as state:
+            state.note_tool(event)
+        return HookResult("", f"{len(event.files)} files, {len(event.failed)} failed commands")
+
+    def _turn_end(self, event: HookEvent, memory: Memory, _place: str) -> HookResult:
+        with self._sessions.change(event.client, event.session) as state:
+            state.answered = cut(redact(event.answer), ANSWERED_CHARACTERS)
+
+        def write() -> str:
+            with self._writing:
+                text = self._sessions.read(event.client, event.session).checkpoint()
+                if text:
+                    space = _sessions_space(memory)
+                    space.remember(event.session, text, tags=["checkpoint"], kind="document")
+            return "checkpoint written" if text else "nothing to keep"
+
+        return HookResult("", "accepted", write)
+
+    def _transcript(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
+        with self._sessions.change(event.client, event.session) as state:
+            state.memory, state.config, state.owed = place, event.config, event.transcript
+        return HookResult("", "accepted", lambda: self._take_in(memory, state))
+
+    def _take_in(self, memory: Memory, state: HookSession) -> str:
+        """Take in a session's transcript; if the memory is busy, it stays owed."""
+        try:
+            with self._writing:
+                report = transcripts.take_in(memory, state)
+        except Unavailable:
+            raise
+        except HadesError as error:
+            report = f"not taken in: {error}"
+        with self._sessions.change(state.client, state.session) as now:
+            now.owed = "" if now.owed == state.owed else now.owed
+        return report
+
+    def _checkpoint(self, memory: Memory, session: str) -> str:
+        try:
+            return memory.in_space(SESSIONS_SPACE).get(session).content or ""
+        except NotFound:
+            return ""
+
+
+def _sessions_space(memory: Memory) -> Memory:
+    try:
+        return memory.in_space(SESSIONS_SPACE)
+    except NotFound:
+        memory.create_space(SESSIONS_SPACE)
+        return memory.in_space(SESSIONS_SPACE)

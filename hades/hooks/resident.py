@@ -1,0 +1,208 @@
+"""The resident: one process of this user that holds memories and encoder, and answers hooks.
+
+It listens on a unix socket that only this user can reach, and ends when nobody called for a while
+(the setting `hooks_idle_minutes`). Each call is one event: a head of fields between zero bytes, and
+the payload. The answer is printed by the client as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hades.errors import Denied, HadesError, InvalidInput
+from hades.hooks import client as hook_client
+from hades.serve.auth.sockets import LISTENERS, Listener, listen_unix, peer_uid
+
+if TYPE_CHECKING:
+    from hades.hooks.events import HookEvent
+    from hades.hooks.handlers import Handlers, HookResult
+    from hades.memory import Memory
+
+CALLS_AT_MOST = 16
+"""Calls at once; others wait in the socket's queue."""
+READING_S = 5.0
+HEAD_FIELDS = 5
+BUSY_TIMEOUT_S = 5.0
+"""How long a write waits for another process that holds the memory."""
+MEMORIES_AT_MOST = 8
+
+
+def main() -> None:
+    """Serve until nobody calls for a while. If another resident listens already, end at once."""
+    try:
+        folder = Path(hook_client.private_folder())
+        listener = listen_unix(Path(hook_client.socket_path()), LISTENERS["rw"])
+    except (HadesError, OSError):
+        return
+    from hades.settings import load_settings
+
+    try:
+        idle_s = load_settings().hooks_idle_minutes * 60
+        Resident(folder, listener, idle_s).serve()
+    except Exception as error:  # noqa: BLE001 - the edge of the process
+        hook_client.log(str(folder), "-", "resident", f"failed: {error}")
+    finally:
+        listener.close()
+
+
+class Resident:
+    """A server for hooks, one thread for each call."""
+
+    def __init__(self, folder: Path, listener: Listener, idle_s: float) -> None:
+        self._folder = folder
+        self._listener = listener
+        self._idle_s = idle_s
+        self._memories: dict[str, tuple[int, Memory]] = {}
+        """The open memories by place, each with the inode of its file."""
+        self._opening = threading.Lock()
+        self._places = threading.BoundedSemaphore(CALLS_AT_MOST)
+        self._handlers: Handlers | None = None
+        self._calls: set[threading.Thread] = set()
+
+    def serve(self) -> None:
+        """Answer calls until there was none for the idle time."""
+        last = time.monotonic()
+        while self._calls or time.monotonic() - last < self._idle_s:
+            self._calls = {call for call in self._calls if call.is_alive()}
+            ready, _, _ = select.select([self._listener.socket], [], [], min(1.0, self._idle_s))
+            if not ready or not self._places.acquire(timeout=1.0):
+                continue
+            last = time.monotonic()
+            try:
+                connection, _ = self._listener.socket.accept()
+            except OSError:
+                self._places.release()
+                continue
+            # Not a daemon: a thread that is stopped inside the encoder would crash the process.
+            call = threading.Thread(target=self._call, args=(connection,), name="hades-hook")
+            self._calls.add(call)
+            call.start()
+        self._listener.close()
+        for _, memory in self._memories.values():
+            with suppress(HadesError):
+                memory.close()
+
+    def _call(self, connection: socket.socket) -> None:
+        began = time.perf_counter()
+        client = name = "-"
+        try:
+            with connection:
+                received = self._received(connection)
+                if not received:
+                    return  # somebody looked whether the resident runs
+                client, name, memory, config, payload = _parsed(received)
+                try:
+                    event, result = self._handled(client, name, memory, config, payload)
+                except BaseException:
+                    with suppress(OSError):  # the client did not wait
+                        connection.sendall(hook_client.ANSWERED)
+                    raise
+                self._send(connection, event, result)
+            self._log(event, result, began)
+            if result.later is not None and (report := result.later()):
+                self._say(client, name, f"later {_ms(began)} ms: {report}")
+        except Exception as error:  # noqa: BLE001 - the edge of a call: the next one must be answered
+            self._say(
+                client, name, f"failed after {_ms(began)} ms: {error or type(error).__name__}"
+            )
+        finally:
+            self._places.release()
+
+    def _received(self, connection: socket.socket) -> bytes:
+        connection.settimeout(READING_S)
+        if peer_uid(connection) not in (os.geteuid(), None):
+            raise Denied("the caller is another user")
+        received = bytearray()
+        while part := connection.recv(1 << 16):
+            received += part
+            if len(received) > hook_client.PAYLOAD_BYTES_AT_MOST + 65536:
+                raise InvalidInput("the payload is too large")
+        return bytes(received)
+
+    def _handled(
+        self, client: str, name: str, memory: str, config: str, payload: bytes
+    ) -> tuple[HookEvent, HookResult]:
+        from hades.hooks.events import read_event
+        from hades.hooks.handlers import Handlers
+
+        if self._handlers is None:
+            self._handlers = Handlers(self._folder / "sessions")
+        if name not in hook_client.EVENTS:
+            raise InvalidInput("there is no such event")
+        event = read_event(client, name, memory, config, payload)
+        place = memory_of(event)
+        return event, self._handlers.handle(event, self._opened(place), place)
+
+    def _send(self, connection: socket.socket, event: HookEvent, result: HookResult) -> None:
+        from hades.hooks.events import encode_answer
+
+        with suppress(BrokenPipeError, ConnectionResetError):  # the client did not wait
+            connection.sendall(hook_client.ANSWERED + encode_answer(event, result.context))
+
+    def _opened(self, place: str) -> Memory:
+        from hades.opening import open_with_settings
+
+        with self._opening:
+            # Another inode: the file was removed and made again.
+            inode, memory = self._memories.get(place, (None, None))
+            if memory is None or inode != _inode(place):
+                if len(self._memories) >= MEMORIES_AT_MOST:
+                    self._memories.pop(next(iter(self._memories)))
+                memory = open_with_settings(place, busy_timeout_s=BUSY_TIMEOUT_S)
+                self._memories[place] = _inode(place), memory
+            return memory
+
+    def _log(self, event: HookEvent, result: HookResult, began: float) -> None:
+        added = len(result.context)
+        message = f"{_ms(began)} ms, added {added} characters, {result.report}"
+        self._say(event.client, event.name, message)
+
+    def _say(self, client: str, name: str, message: str) -> None:
+        with suppress(OSError):
+            hook_client.log(str(self._folder), client, name, message)
+
+
+def memory_of(event: HookEvent) -> str:
+    """Return the memory for an event: the one given at the installation, else the project's."""
+    if event.memory:
+        return event.memory
+    from hades.project import make_project_folder, project_memory, project_root
+
+    if not os.path.isabs(event.cwd) or not os.path.isdir(event.cwd):
+        raise InvalidInput("the payload names no folder")
+    root = project_root(Path(event.cwd))
+    memory = project_memory(root)
+    if not memory.exists() and not (root / ".git").exists():
+        raise InvalidInput(f"{root} is not a repository and has no memory")
+    # A repository may come from anywhere, so its memory must not lead out of it.
+    if memory.is_symlink():
+        raise InvalidInput(f"{memory} is a symbolic link")
+    return str(make_project_folder(root))
+
+
+def _parsed(received: bytes) -> tuple[str, str, str, str, bytes]:
+    """Return client, event, memory, the client's folder and the payload of a call."""
+    fields = received.split(b"\0", HEAD_FIELDS)
+    if len(fields) <= HEAD_FIELDS or os.fsdecode(fields[0]) != hook_client.PROTOCOL:
+        raise InvalidInput("the call is not of this version's client")
+    client, name, memory, config = (os.fsdecode(field) for field in fields[1:HEAD_FIELDS])
+    return client, name, memory, config, fields[HEAD_FIELDS]
+
+
+def _ms(began: float) -> int:
+    return round((time.perf_counter() - began) * 1000)
+
+
+def _inode(place: str) -> int:
+    """Return the inode of a memory file; 0 for a database or a server."""
+    try:
+        return os.stat(place).st_ino
+    except OSError:
+        return 0

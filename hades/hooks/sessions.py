@@ -1,0 +1,123 @@
+"""Sessions: what the hooks know about one session of an agent, kept in a small file.
+
+A resident may end and start again within a session, so nothing is kept only in its memory.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from hades.hooks.events import FILES_AT_MOST, HookEvent
+from hades.hooks.redact import redact
+from hades.serve.auth.keys import write_private
+
+SHOWN_AT_MOST = 2_000
+FAILED_AT_MOST = 20
+KEPT_DAYS = 60
+ASKED_CHARACTERS, ANSWERED_CHARACTERS = 300, 700
+
+
+@dataclass(slots=True)
+class HookSession:
+    """The lines a session has seen, and what a checkpoint needs."""
+
+    client: str
+    session: str
+    shown: list[str] = field(default_factory=list)
+    """The ids of the lines that were added, so that none is added twice."""
+    asked: str = ""
+    answered: str = ""
+    files: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    memory: str = ""
+    """The memory file of its last event."""
+    owed: str = ""
+    """The transcript that is to be taken in."""
+    config: str = ""
+    """The client's own folder, if it was moved."""
+
+    def note_tool(self, event: HookEvent) -> None:
+        """Note the files that a tool edited and the commands that failed."""
+        root = event.cwd.rstrip("/") + "/"
+        files = [path.removeprefix(root) for path in event.files]
+        self.files = list(dict.fromkeys([*self.files, *files]))[-FILES_AT_MOST:]
+        failed = [redact(command) for command in event.failed]
+        self.failed = list(dict.fromkeys([*self.failed, *failed]))[-FAILED_AT_MOST:]
+
+    def note_prompt(self, prompt: str) -> None:
+        self.asked = cut(redact(prompt), ASKED_CHARACTERS)
+
+    def checkpoint(self) -> str:
+        """Return the text of a checkpoint; "" if there is nothing to say."""
+        parts = {
+            "Asked": self.asked,
+            "Answered last": self.answered,
+            "Files edited": ", ".join(self.files),
+            "Commands that failed": "; ".join(self.failed),
+        }
+        return "\n".join(f"{name}: {text}" for name, text in parts.items() if text)
+
+
+def cut(text: str, characters: int) -> str:
+    """Return a text in one line, cut at a word."""
+    text = " ".join(text.split())
+    if len(text) <= characters:
+        return text
+    return text[:characters].rsplit(" ", 1)[0] + " …"
+
+
+class Sessions:
+    """The files of all sessions, in one folder. Events of a session may come at the same time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+
+    def read(self, client: str, session: str) -> HookSession:
+        """Return what is known about a session; a new one if nothing is."""
+        return self._read(self._file(client, session)) or HookSession(client, session)
+
+    @contextmanager
+    def change(self, client: str, session: str) -> Iterator[HookSession]:
+        """Yield what is known about a session, and write it after the block."""
+        with self._lock:
+            state = self.read(client, session)
+            yield state
+            state.shown = state.shown[-SHOWN_AT_MOST:]
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            content = json.dumps(asdict(state), ensure_ascii=False)
+            write_private(self._file(client, session), content.encode("utf-8", "replace"))
+
+    def owing(self, memory: str) -> list[HookSession]:
+        """Return the sessions of a memory whose transcript is still to be taken in.
+
+        Files of sessions that ended long ago are removed.
+        """
+        owing = []
+        oldest = time.time() - KEPT_DAYS * 86_400
+        for path in self._folder.glob("*.json"):
+            with suppress(OSError):
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
+            state = self._read(path)
+            if state is not None and state.owed and state.memory == memory:
+                owing.append(state)
+        return owing
+
+    def _file(self, client: str, session: str) -> Path:
+        name = sha256(f"{client}\0{session}".encode()).hexdigest()[:32]
+        return self._folder / f"{name}.json"
+
+    @staticmethod
+    def _read(path: Path) -> HookSession | None:
+        try:
+            return HookSession(**json.loads(path.read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return None  # it is missing, or of another version

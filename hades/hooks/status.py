@@ -1,0 +1,103 @@
+"""Status: what is installed, when each event last ran, how long it took and what it added."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from hades.hooks import client as hook_client
+from hades.hooks.install import installed
+
+LOG_BYTES_READ = 2 * hook_client.LOG_BYTES_AT_MOST
+_LINE = re.compile(r"(\S+) (\S+) (\S+) (.*)")
+_RAN = re.compile(r"(\d+) ms, added (\d+) characters, (.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledHooks:
+    """The hooks in one configuration file."""
+
+    client: str
+    file: str
+    events: list[str]
+
+
+@dataclass(slots=True)
+class EventRuns:
+    """The runs of one event of a client, as far as the log goes back."""
+
+    client: str
+    event: str
+    runs: int = 0
+    failures: int = 0
+    last: str = ""
+    """When it last ran or failed."""
+    ms: int | None = None
+    """How long the last run took in the resident."""
+    characters: int | None = None
+    """How much the last run added to the agent's context."""
+    added: int = 0
+    """How much all runs added, in characters."""
+    message: str = ""
+    """What the last line says."""
+
+
+@dataclass(frozen=True, slots=True)
+class HooksStatus:
+    """What `hades hooks status` shows."""
+
+    log: str
+    resident: bool
+    """Whether the resident runs now."""
+    installed: list[InstalledHooks]
+    events: list[EventRuns]
+
+
+def hooks_status(here: Path | None = None) -> HooksStatus:
+    """Return what is installed for this user and in the folder `here`, and what ran."""
+    folder = hook_client.private_folder()
+    found = [InstalledHooks(name, str(file), events) for name, file, events in installed(here)]
+    log = Path(folder, "hooks.log")
+    return HooksStatus(str(log), is_running(), found, _runs(log))
+
+
+def is_running() -> bool:
+    """Return whether a resident listens."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        asking.setblocking(False)
+        return asking.connect_ex(hook_client.socket_path()) == 0
+
+
+def _runs(log: Path) -> list[EventRuns]:
+    runs: dict[tuple[str, str], EventRuns] = {}
+    for path in (log.with_name(f"{log.name}.1"), log):
+        for line in _lines(path):
+            if (parts := _LINE.fullmatch(line)) is not None:
+                _count(runs, *parts.groups())
+    return sorted(runs.values(), key=lambda run: (run.client, run.event))
+
+
+def _count(
+    runs: dict[tuple[str, str], EventRuns], at: str, client: str, event: str, message: str
+) -> None:
+    run = runs.setdefault((client, event), EventRuns(client, event))
+    run.last, run.message = at, message
+    if (ran := _RAN.fullmatch(message)) is not None:
+        run.runs += 1
+        run.ms, run.characters, run.message = int(ran[1]), int(ran[2]), ran[3]
+        run.added += run.characters
+    elif message.startswith("failed"):
+        run.failures += 1
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        with path.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - LOG_BYTES_READ))
+            return file.read(LOG_BYTES_READ).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,82 @@
+"""Configuration files of other programs, in JSON: read, change and write them without loss.
+
+Entries of others stay. The old file is kept as a backup. A file that is not plain JSON, or that
+changed since it was read, is not written.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from hades.errors import Conflict, InvalidInput, Unavailable
+from hades.serve.auth.keys import write_private
+
+
+def read_config(file: Path) -> tuple[bytes | None, dict[str, Any]]:
+    """Return the bytes of a file (None: it is missing) and the object in it."""
+    before = _read(file)
+    return before, _parsed(before, file)
+
+
+def write_config(file: Path, before: bytes | None, after: bytes) -> Path | None:
+    """Replace a file that was read as `before`; return the backup of the old file, if any."""
+    if _read(file) != before:
+        raise Conflict(f"{file} was changed meanwhile: nothing was written, try again.")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        kept = None
+        if before is not None:
+            kept = file.with_name(f"{file.name}.{time.time_ns()}.bak")
+            shutil.copy2(file, kept)
+        mode = None if before is None else file.stat().st_mode
+        write_private(file, after)
+        if mode is not None:
+            file.chmod(mode)
+    except OSError as error:
+        raise Unavailable(f"{file} cannot be written: {error.strerror}.") from error
+    return kept
+
+
+def encode_config(config: dict[str, Any], before: bytes | None) -> bytes:
+    """Encode the configuration, with the indentation of the old file."""
+    lines = (before or b"").decode("utf-8-sig", "replace").splitlines()
+    indents = [line[: len(line) - len(line.lstrip())] for line in lines[1:2]]
+    indent = indents[0] if indents and indents[0] else "  "
+    text = json.dumps(config, indent=indent, ensure_ascii=False) + "\n"
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # a lone surrogate, written \ud83d
+        return (json.dumps(config, indent=indent) + "\n").encode()
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from error
+
+
+def _parsed(content: bytes | None, file: Path) -> dict[str, Any]:
+    if content is None or not content.strip():
+        return {}
+    try:
+        config = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_without_doubles)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"{file} is not plain JSON ({error}): repair it, or add the entry by hand."
+        ) from error
+    if not isinstance(config, dict):
+        raise InvalidInput(f"{file} is JSON but not an object: repair it first.")
+    return config
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(config := dict(pairs)) < len(pairs):
+        raise ValueError("a key occurs twice")  # writing the file would lose one of them
+    return config

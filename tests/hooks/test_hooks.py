@@ -1,0 +1,310 @@
+"""Hooks: each event of an agent's session, as the clients document it, through the real command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hades
+from hades.hooks import client as hook_client
+from hades.hooks.resident import Resident
+from hades.serve.auth.sockets import LISTENERS, listen_unix
+from tests.hooks.agent import Agent
+from tests.shell import Shell
+
+NOTES = {
+    "decision/queue": "We decided to use NATS JetStream for background jobs, not Celery.",
+    "bug/ios-date": "MG-121: the date input shows yesterday on iPhones. Use parseDay of days.ts.",
+    "env/ports": "Local ports: api 8010, web 5173, NATS 4222.",
+}
+PROMPT = "On my iPhone the date input shows the wrong day, please fix it."
+
+
+@pytest.fixture(scope="module")
+def agent() -> Iterator[Agent]:
+    # A short path: that of a unix socket has at most 107 bytes.
+    with tempfile.TemporaryDirectory(prefix="hk-") as folder:
+        agent = Agent(Path(folder))
+        agent.memory.parent.mkdir()
+        with hades.open(agent.memory) as memory:
+            for topic, content in NOTES.items():
+                memory.remember(topic, content)
+        agent.context("session-start", "SessionStart", session_id="first", source="startup")
+        agent.last("warmed up")
+        yield agent
+        agent.stop()
+
+
+def test_a_session_starts_with_the_brief(agent: Agent) -> None:
+    for source in ("startup", "clear"):
+        brief = agent.context(
+            "session-start",
+            "SessionStart",
+            session_id=f"start-{source}",
+            transcript_path="/home/ann/.claude/projects/repo/start.jsonl",
+            source=source,
+            model="claude-opus-5",
+        )
+        assert "NATS JetStream" in brief
+        assert "decision/queue@1" in brief
+
+
+def test_codex_and_cursor_get_it_in_their_own_form(agent: Agent) -> None:
+    fields = {"model": "gpt-6", "permission_mode": "default", "transcript_path": None}
+    start = {"session_id": "codex-1", "source": "startup"} | fields
+    assert "NATS" in agent.context("session-start", "SessionStart", "codex", **start)
+    cursor = {"conversation_id": "c1", "generation_id": "g1", "cursor_version": "3.7.21"}
+    cursor["workspace_roots"] = [str(agent.repository)]  # type: ignore[assignment]
+    answer = agent.hook("cursor", "session-start", hook_event_name="sessionStart", **cursor)
+    assert "NATS" in answer["additional_context"]
+    asked = {"hook_event_name": "beforeSubmitPrompt", "prompt": PROMPT, "attachments": []}
+    assert agent.hook("cursor", "prompt", **asked, **cursor) == {"continue": True}
+
+
+def test_a_resumed_session_gets_a_brief_only_when_something_was_written(agent: Agent) -> None:
+    def start(source: str) -> str:
+        return agent.context("session-start", "SessionStart", session_id="resumed", source=source)
+
+    assert start("startup")
+    assert start("resume") == ""
+    with hades.open(agent.memory) as memory:
+        memory.remember("decision/ids", "We decided that public ids are ULIDs.")
+    assert "ULIDs" in start("resume")
+
+
+def test_a_prompt_gets_short_lines_with_ids_and_none_twice(agent: Agent) -> None:
+    def ask(session: str, prompt: str, client: str = "claude-code") -> str:
+        return agent.context(
+            "prompt", "UserPromptSubmit", client, session_id=session, prompt=prompt
+        )
+
+    first = ask("prompt-1", PROMPT)
+    assert "- bug/ios-date@1: MG-121: the date input shows yesterday on iPhones." in first
+    assert "NATS" not in first
+    assert ask("prompt-1", PROMPT) == ""
+    assert "bug/ios-date@1" in ask("prompt-2", PROMPT, "codex")
+    for prompt in ("Thanks, looks good.", "Explain what a closure is.", "continue", ""):
+        assert ask("prompt-1", prompt) == ""
+
+
+def test_a_turn_leaves_a_checkpoint_and_only_it_survives_a_compaction(agent: Agent) -> None:
+    session = {"session_id": "turn-1"}
+    key = "sk_live_" + "a1B2" * 6
+    prompt = f"Move the reminder job to NATS, the key is {key}"
+    agent.context("prompt", "UserPromptSubmit", prompt=prompt, **session)
+    edit = {
+        "file_path": f"{agent.repository}/api/jobs.py",
+        "new_string": "CONTENT",
+        "old_string": "",
+    }
+    agent.hook(
+        *("claude-code", "tool"),
+        hook_event_name="PostToolUse",
+        tool_name="Edit",
+        tool_input=edit,
+        **session,
+    )
+    failed = {"tool_name": "Bash", "tool_input": {"command": "pytest -x tests/test_jobs.py"}}
+    agent.hook(
+        *("claude-code", "tool"),
+        hook_event_name="PostToolUseFailure",
+        error="Exit code 1\nCONTENT",
+        **failed,
+        **session,
+    )
+    before = len(agent.log())
+    answer = {"last_assistant_message": "The job runs in NATS now.", "stop_hook_active": False}
+    assert agent.hook("claude-code", "turn-end", hook_event_name="Stop", **answer, **session) == {}
+    assert "checkpoint written" in agent.last("turn-end later", before)
+    text = agent.context("session-start", "SessionStart", source="compact", **session)
+    assert text.splitlines()[1:] == [
+        "Asked: Move the reminder job to NATS, the key is [redacted]",
+        "Answered last: The job runs in NATS now.",
+        "Files edited: api/jobs.py",
+        "Commands that failed: pytest -x tests/test_jobs.py",
+    ]
+    with hades.open(agent.memory, space="sessions") as memory:
+        assert memory.get("turn-1").tags == ("checkpoint",)
+
+
+def test_codex_names_the_files_in_a_patch(agent: Agent) -> None:
+    patch = "*** Begin Patch\n*** Update File: web/days.ts\n@@\n-CONTENT\n*** End Patch"
+    tool = {"tool_name": "apply_patch", "tool_input": {"command": patch}, "tool_response": "ok"}
+    fields = {"hook_event_name": "PostToolUse", "session_id": "codex-2"}
+    agent.hook("codex", "tool", **fields, **tool)
+    before = len(agent.log())
+    agent.hook("codex", "turn-end", session_id="codex-2", last_assistant_message=None)
+    agent.last("turn-end later", before)
+    with hades.open(agent.memory, space="sessions") as memory:
+        assert memory.get("codex-2").content == "Files edited: web/days.ts"
+
+
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_a_transcript_is_taken_in_once_and_grows(agent: Agent, client: str) -> None:
+    session = f"long-{client}"
+    secret = "ghp_" + "x9Y8" * 9
+    first = ("user", f"The deploy host is moss-staging, the token is {secret}")
+    path = agent.transcript(session, first, ("assistant", "I deployed it there."), client=client)
+    fields = {"session_id": session, "transcript_path": path}
+
+    def taken_in(event: str, **more: str) -> str:
+        before = len(agent.log())
+        assert agent.hook(client, event, **fields, **more) == {}
+        return agent.last(f"{event} later", before)
+
+    assert "took in 2 turns, redacted 1 secrets" in taken_in("before-compact", trigger="auto")
+    assert "there already" in taken_in("session-end", reason="other")
+    agent.transcript(session, ("user", "Now roll it back to Friday's build."), client=client)
+    assert "took in 3 turns" in taken_in("session-end", reason="other")
+    with hades.open(agent.memory) as memory:
+        states = memory.history(f"conversations/{session}")
+        assert len(states) == 2
+        assert all(secret not in (state.content or "") for state in states)
+        assert "user: Now roll it back" in (memory.get(f"conversations/{session}").content or "")
+
+
+def test_small_talk_is_kept_out_by_the_write_gate(agent: Agent) -> None:
+    path = agent.transcript("talk", ("user", "Hi!"), ("user", "Thanks!"))
+    before = len(agent.log())
+    agent.hook("claude-code", "session-end", session_id="talk", transcript_path=path)
+    assert "not taken in" in agent.last("session-end later", before)
+
+
+def test_status_says_what_ran_and_what_it_added(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent.context("session-start", "SessionStart", session_id="status", source="startup")
+    monkeypatch.setenv("HOME", str(agent.home))
+    monkeypatch.setenv("XDG_STATE_HOME", str(agent.home / "state"))
+    state = json.loads(Shell(agent.memory).alone("hooks", "status", "--json"))
+    assert state["resident"]
+    runs = {(run["client"], run["event"]): run for run in state["events"]}
+    started = runs["claude-code", "session-start"]
+    assert started["characters"] > 100
+    assert started["added"] >= started["characters"]
+    assert started["failures"] == 0
+
+
+def test_an_idle_resident_ends_and_removes_its_socket(tmp_path: Path) -> None:
+    listener = listen_unix(tmp_path / "r.sock", LISTENERS["rw"])
+    Resident(tmp_path, listener, idle_s=0.1).serve()
+    assert not (tmp_path / "r.sock").exists()
+
+
+# Bad input
+
+
+def test_bad_payloads_are_one_line_in_the_log(agent: Agent) -> None:
+    with hades.open(agent.memory) as memory:
+        change = memory.change
+    folder = json.dumps(str(agent.home / "plain"))
+    (agent.home / "plain").mkdir()
+    payloads = {
+        b"no json": "the payload is not JSON",
+        b"[" * 100_000: "the payload is not JSON",
+        b"[1]": "the payload is not an object",
+        b"{}": "names no session",
+        b'{"session_id": "../../x"}': "names no session",
+        b'{"session_id": "s", "cwd": "relative"}': "names no folder",
+        b'{"session_id": "s", "cwd": %s}'
+        % folder.encode(): "is not a repository and has no memory",
+        b" " * (hook_client.PAYLOAD_BYTES_AT_MOST + 1): "the payload is too large",
+    }
+    for payload, reason in payloads.items():
+        before = len(agent.log())
+        done = agent.run("claude-code", "prompt", payload)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        assert reason in agent.last("failed", before)
+        assert len(agent.log()) == before + 1
+    assert agent.run("claude-code", "nonsense", b"{}").returncode == 0
+    assert not (agent.home / "plain" / ".hades").exists()
+    with hades.open(agent.memory) as memory:
+        assert memory.change == change
+
+
+def test_a_memory_that_leads_out_of_its_repository_is_refused(agent: Agent) -> None:
+    for name, link in {"one": ".hades", "two": ".hades/memory.hades"}.items():
+        repository = agent.home / name
+        (repository / ".git").mkdir(parents=True)
+        (repository / link).parent.mkdir(exist_ok=True)
+        (repository / link).symlink_to(agent.memory if "/" in link else agent.memory.parent)
+        before = len(agent.log())
+        agent.hook("claude-code", "turn-end", session_id="link", cwd=str(repository))
+        assert "is a symbolic link" in agent.last("failed", before)
+
+
+def test_only_the_users_own_transcript_is_read(agent: Agent) -> None:
+    elsewhere = agent.home / "elsewhere.jsonl"
+    elsewhere.write_text(Path(agent.transcript("own", ("user", "a b c"))).read_text())
+    link = Path(agent.transcript("own", ("user", "a b c"))).with_name("link.jsonl")
+    link.symlink_to(elsewhere)
+    missing = link.with_name("missing.jsonl")
+    reasons = {"": "names no transcript", str(missing): "cannot be read"}
+    reasons |= {
+        str(path): "not in the client's folder" for path in (elsewhere, link, "/etc/passwd")
+    }
+    if os.geteuid() == 0:
+        other = Path(agent.transcript("other", ("user", "The door code is new.")))
+        os.chown(other, 12345, 12345)
+        reasons[str(other)] = "not a file of this user"
+    for number, (path, reason) in enumerate(reasons.items()):
+        before = len(agent.log())
+        agent.hook("claude-code", "session-end", session_id=f"bad-{number}", transcript_path=path)
+        assert reason in agent.last("session-end later", before)
+
+
+def test_what_a_locked_memory_refuses_is_taken_in_at_the_next_start(agent: Agent) -> None:
+    path = agent.transcript("locked", ("user", "The shed slots are two hours long."))
+    before = len(agent.log())
+    holding = sqlite3.connect(agent.memory)
+    holding.execute("BEGIN IMMEDIATE")
+    agent.hook("claude-code", "session-end", session_id="locked", transcript_path=path)
+    assert "failed" in agent.last("session-end failed", before)
+    holding.rollback()
+    holding.close()
+    agent.context("session-start", "SessionStart", session_id="after-lock", source="startup")
+    assert "took in 1 turns" in agent.last("session-start later", before)
+    with hades.open(agent.memory) as memory:
+        assert "two hours" in (memory.get("conversations/locked").content or "")
+
+
+def test_a_killed_resident_is_started_again(agent: Agent) -> None:
+    first = agent.resident()
+    os.kill(first, signal.SIGKILL)
+    before = len(agent.log())
+    assert agent.run("claude-code", "session-start", b"{}").returncode == 0
+    assert "names no session" in agent.last("failed", before)
+    assert agent.resident() not in (0, first)
+
+
+def test_the_command_hides_from_others(agent: Agent) -> None:
+    assert agent.folder.stat().st_mode & 0o777 == 0o700
+    socket = agent.folder / f"resident-{hook_client.PROTOCOL}.sock"
+    assert socket.stat().st_mode & 0o777 == 0o600
+    assert (agent.folder / "hooks.log").stat().st_mode & 0o777 == 0o600
+    agent.folder.chmod(0o750)
+    before = agent.log()
+    try:
+        done = agent.run("claude-code", "prompt", b'{"session_id": "s"}')
+        assert (done.returncode, done.stdout) == (0, b"")
+    finally:
+        agent.folder.chmod(0o700)
+    assert agent.log() == before
+
+
+def test_the_command_imports_little() -> None:
+    folder = str(Path(hook_client.__file__).parent)
+    code = f"import sys; sys.path.insert(0, {folder!r}); import client; print(*sys.modules)"
+    words = [sys.executable, "-I", "-S", "-c", code]
+    out = subprocess.run(words, capture_output=True, text=True, check=True)
+    heavy = {"json", "re", "typing", "pathlib", "subprocess", "logging", "dataclasses", "hades"}
+    assert not heavy & set(out.stdout.split())
