@@ -94,7 +94,7 @@ def test_pairs_of_paths_teach_a_snapshot_that_is_adopted_when_it_wins(
     assert memory.weights() == SHIPPED.parameters()
     assert memory.weight_snapshots() == []
     clock.tick(60)
-    given = prefer_second_path(memory, 60)
+    given = prefer_second_path(memory, 20)
     assert [done.held_out for done in given[:4]] == [False, False, False, True]
     assert given[0].pairs == 1
     after = memory.recall(QUESTION)
@@ -129,7 +129,7 @@ def test_every_fourth_feedback_with_pairs_is_held_out(memory: hades.Memory) -> N
 def test_a_rollback_brings_back_any_snapshot(memory: hades.Memory, clock: HeldClock) -> None:
     tell(memory)
     before = memory.recall(QUESTION)
-    prefer_second_path(memory, 60)
+    prefer_second_path(memory, 20)
     learned, number = memory.weights(), memory.weight_snapshots()[0].id
     clock.tick()
     back = memory.weights_rollback(0)
@@ -199,7 +199,7 @@ def test_an_export_and_a_copy_have_everything(
     memory: hades.Memory, tmp_path: Path, clock: HeldClock
 ) -> None:
     tell(memory)
-    prefer_second_path(memory, 60)
+    prefer_second_path(memory, 20)
     memory.feedback(memory.recall(QUESTION).id, useful=["1"])
     memory._store.query_log.write()
     exported = tmp_path / "all.jsonl"
