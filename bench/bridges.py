@@ -1,10 +1,11 @@
 """Bridges from arXiv papers to their repositories: does a path of a recall join the two?
 
-996 papers of the harvest name their repository on GitHub. In the open variant these links stay in
-the texts. In the masked variant every link to such a repository, and its `owner/name`, is removed
-before ingestion, and the repository is a topic that consists of its `owner/name` alone. A question
-names the paper and never the repository. A pair counts as found if a path of the recall joins its
-two ends within HOPS_AT_MOST steps.
+996 papers of the harvest have a repository on GitHub, and 506 of them name it in their text; the
+others are known from lists of papers with code. In the open variant these links stay, and the
+papers with a link are asked. In the masked variant every link to such a repository, and its
+`owner/name`, is removed before ingestion, and the repository is a topic that consists of its
+`owner/name` alone. A question names the paper and never the repository. A pair counts as found if a
+path of the recall joins its two ends within HOPS_AT_MOST steps.
 
 Rules and limits were chosen on the pairs of half 0 (by the crc32 of the paper's id); the table is
 of half 1.
@@ -47,6 +48,13 @@ class Pair(NamedTuple):
     paper: str
     title: str
     repository: str
+    where: str
+    """Where its link is known from: its abstract, its comments, or a list elsewhere."""
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether the paper's text has the link."""
+        return self.where != "title match"
 
     @property
     def half(self) -> int:
@@ -63,7 +71,8 @@ def run(*, small: bool) -> None:
         return
     titles = {row["arxiv_id"]: " ".join(row["title"].split()) for row in _rows(papers)}
     pairs = [
-        Pair(row["arxiv_id"], titles[row["arxiv_id"]], row["repo"]) for row in _rows(pairs_file)
+        Pair(row["arxiv_id"], titles[row["arxiv_id"]], row["repo"], row["where"])
+        for row in _rows(pairs_file)
     ]
     rows = []
     for variant, path in (
@@ -79,6 +88,8 @@ def run(*, small: bool) -> None:
             memory.recall(QUESTIONS["neutral"].format(pairs[0].title))  # loads the indexes
             for phrasing, question in QUESTIONS.items():
                 asked = [pair for pair in pairs if pair.half == 1]
+                if variant == "open":
+                    asked = [pair for pair in asked if pair.is_linked]
                 rows.append([variant, phrasing, *_measure(memory, asked, question)])
     title = f"Papers and repositories joined by a path of recall, at most {HOPS_AT_MOST} steps"
     head = ["variant", "question", "pairs", "joined %", "mean steps", "in the context %"]
