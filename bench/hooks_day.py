@@ -104,7 +104,7 @@ def _tokens(text: str) -> int:
 
 
 def _lines(context: str) -> list[str]:
-    return [line.removeprefix("- ") for line in context.splitlines() if line.startswith("- ")]
+    return [line.removeprefix(" - ") for line in context.splitlines() if line.startswith(" - ")]
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
