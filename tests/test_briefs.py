@@ -52,9 +52,9 @@ def test_a_brief_says_what_matters_now(project: hades.Memory) -> None:
     ]
     assert cites(brief.changes) == ["bugs/logout@1", "infra/deploy@2"]
     assert cites(brief.ended) == ["edge 1"]
-    assert " 2026-11-11 Still open: why. [bugs/login@1]" in brief.text.splitlines()
+    assert " 2026-11-11 Login fails. Still open: why. [bugs/login@1]" in brief.text.splitlines()
     assert "Deploys run on Fridays. → Deploys run on Mondays." in brief.text
-    assert "; then db07 runs on rack 5" in brief.text
+    assert "; then rack 5 [edge 1]" in brief.text
     assert (brief.tokens, brief.left_out) == (count([brief.text])[0], 0)
 
 

@@ -64,7 +64,7 @@ def status(invocation: Invocation) -> None:
     """Show what is installed, when it last ran and what it added."""
     from hades.hooks.status import hooks_status
 
-    state = hooks_status(Path.cwd())
+    state = hooks_status(_here(True))
     invocation.show(state, lambda out: _show(out, state))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -119,7 +120,8 @@ def _install(
         sys.stdout.write("It is there already: nothing to write.\n")
         return
     if change.replaces is not None:
-        sys.stdout.write(f"It takes the place of: {printable(str(change.replaces))}\n")
+        old = json.dumps(change.replaces, ensure_ascii=False)
+        sys.stdout.write(f"It takes the place of: {printable(old)}\n")
     invocation.confirm(f"Write this to {change.file}?", yes)
     if root is not None and memory is None:
         make_project_folder(root)

@@ -57,7 +57,7 @@ class HooksStatus:
 
 
 def hooks_status(here: Path | None = None) -> HooksStatus:
-    """Return what is installed for this user and in the folder `here`, and what ran."""
+    """Return what is installed for this user and in the project `here`, and what ran."""
     folder = hook_client.private_folder()
     found = [InstalledHooks(name, str(file), events) for name, file, events in installed(here)]
     log = Path(folder, "hooks.log")

@@ -38,6 +38,11 @@ _TALK_OF_OPEN = lazy_pattern(
     r"\bnot yet (?:done|finished|fixed|decided|resolved|merged|deployed)\b",
     re.IGNORECASE,
 )
+_USUALLY = lazy_pattern(
+    r"\bis signed\b|\b(?:are|be|being|gets?) (?:rejected|signed|cancell?ed|approved|chosen)\b",
+    re.IGNORECASE,
+)
+"""Sentences about what usually happens: “Builds are signed with …”, “Bad requests are rejected”."""
 _NOTHING_OPEN = lazy_pattern(r"\b(?:no|without|nothing) (?:open|longer)\b", re.IGNORECASE)
 _OVER = lazy_pattern(
     r"^\W{0,9}status\W{1,9}(?:superseded|deprecated|rejected|withdrawn|obsolete|done|closed)\b",
@@ -80,7 +85,7 @@ def _is_open_part(part: list[str]) -> bool:
 
 def decision_said(sentence: str) -> bool:
     """Return whether a sentence of a note reports a decision: `We chose Redis`."""
-    return DECISION.search(sentence) is not None
+    return bool(DECISION.search(sentence)) and not _USUALLY.search(sentence)
 
 
 def open_said(sentence: str) -> bool:
