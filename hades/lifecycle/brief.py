@@ -45,7 +45,7 @@ DOCUMENTS_SHOWN = 5
 SHARES = {"decisions": 0.35, "open_threads": 0.3, "changes": 0.25, "ended": 0.1}
 """The share of the budget of each part; tokens that one leaves go to the others, in this order."""
 FEW_WORDS = 5
-"""A sentence with fewer words (“Not yet fixed.”) needs the note's first sentence to be understood."""
+"""A sentence with fewer words (“Not yet fixed.”) is shown after the first one of its note."""
 BLOCKING = ("blocked_by",)
 """Relations whose edges are open threads while they hold."""
 REPLACED = ("superseded_by", "replaced_by")
