@@ -164,6 +164,24 @@ def test_words_that_say_nothing_open(sentence: str) -> None:
     assert not open_said(sentence)
 
 
+def test_a_note_that_is_marked_is_shown_from_its_beginning(memory: hades.Memory) -> None:
+    undo = "Undo is a tree of commands. We chose it because snapshots are large. TODO: prune it."
+    memory.remember("decision/undo", undo)
+    memory.remember("build", "Builds are signed with our key. Bad requests are rejected.")
+    memory.remember(
+        "bug/80", "Dropped files are imported twice. The event fires twice. Not yet fixed."
+    )
+    brief = memory.brief()
+    assert [line.text for line in brief.decisions] == [
+        "Undo is a tree of commands. We chose it because snapshots are large."
+    ]
+    assert [line.text for line in brief.open_threads] == [
+        "Dropped files are imported twice. Not yet fixed.",
+        "Undo is a tree of commands. TODO: prune it.",
+    ]
+    assert cites(brief.changes) == ["build@1"]
+
+
 def answered(view: hades.View, question: str) -> list[str]:
     """The sentences of the answer, without their sources."""
     answer = view.ask(question)
@@ -193,6 +211,15 @@ def test_catching_up_has_all_parts(project: hades.Memory) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [("What's left?", 4), ("Any open issues?", 4), ("What were the last decisions?", 2)],
+)
+def test_the_same_in_other_words(project: hades.Memory, question: str, count: int) -> None:
+    assert len(answered(project, question)) == count
+    assert answered(project, "What changed recently?") == answered(project, "Catch me up")
+
+
 def test_what_was_done_includes_changed_facts(project: hades.Memory) -> None:
     done = answered(project, "What did we do this week?")
     assert done[0].startswith("infra/deploy: Deploys run on Fridays. → Deploys run on Mondays.")
@@ -212,6 +239,7 @@ def test_what_was_done_includes_changed_facts(project: hades.Memory) -> None:
         "Which decisions did Ann make?",
         "What should I do about the login bug?",
         "What is next to the kitchen?",
+        "What is new in the kitchen?",
         "What did we do?",
         "Who decided to use Redis?",
     ],

@@ -47,8 +47,8 @@ _QUESTIONS = {
     ),
     BriefPart.ALL: (
         r"catch me up|(?:bring|get) me up to (?:date|speed)|brief me",
-        r"what (?:did i miss|have i missed|matters now)|what(?:'s| is| has) (?:new|changed)",
-        r"what(?:'s| is| has)? (?:new|changed) (?:recently|lately)|what recently changed",
+        r"what (?:did i miss|have i missed|matters now)",
+        r"what(?:(?:'s| is) new|(?:'s| has)? changed)(?: recently| lately)?",
         rf"where (?:did {_WE} (?:leave off|stop)|were {_WE}|do {_WE} stand)",
         r"give me (?:a|the) (?:short |quick )?brief(?:ing)?",
     ),
