@@ -47,7 +47,7 @@ def install(
     if memory and not is_address(memory) and not is_server(memory):
         memory = str(Path(memory).expanduser().absolute())
     change = plan_install(client, here=_here(here), memory=memory, tools=tools)
-    _write(invocation, change, "This goes in", "It is there already: nothing to write.", yes)
+    _write(invocation, change, "This is added", "It is there already: nothing to write.", yes)
 
 
 @command(hooks_app, "uninstall", of_memory=False)
@@ -56,7 +56,7 @@ def uninstall(invocation: Invocation, client: CLIENT, here: HERE = False, yes: Y
     from hades.hooks.install import plan_uninstall
 
     change = plan_uninstall(client, here=_here(here))
-    _write(invocation, change, "This goes out", "There is no hook of HADES in it.", yes)
+    _write(invocation, change, "This is removed", "There is no hook of HADES in it.", yes)
 
 
 @command(hooks_app, "status", of_memory=False)

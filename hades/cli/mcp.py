@@ -114,7 +114,7 @@ def _install(
     if root is not None and memory is None:
         own = project_memory(root)
         sys.stdout.write(f"The memory of this project is {own}, which git ignores.\n")
-    sys.stdout.write(f"{change.client.title} reads {change.file}. This goes in:\n")
+    sys.stdout.write(f"{change.client.title} reads {change.file}. This is added:\n")
     sys.stdout.write(printable(change.shown()) + "\n")
     if not change.is_news:
         sys.stdout.write("It is there already: nothing to write.\n")

@@ -1,7 +1,7 @@
-"""Events: what the agents' programs report, in one form, and the answers in theirs.
+"""Events: the payloads of all clients as one type, and answers in the form of each client.
 
 The fields follow the documentation of Claude Code (2.1.240), Codex (its JSON schemas of 2026-08)
-and Cursor (2026-09). `docs/hooks.md` says what each of them cannot do.
+and Cursor (2026-09). `docs/hooks.md` says which events each of them lacks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CONTEXT_CHARACTERS_AT_MOST = 9_500
 SAID_CHARACTERS_AT_MOST = 20_000
 """Of a longer prompt or answer only the beginning is read."""
 FIELD_CHARACTERS_AT_MOST = 4_096
-"""A longer path or name is none: Linux allows no longer path."""
+"""A longer path or name is ignored; Linux allows no longer path."""
 FILES_AT_MOST = 50
 
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.{1,400})$", re.MULTILINE)
@@ -86,7 +86,7 @@ def read_event(client: str, name: str, memory: str, config: str, payload: bytes)
 
 
 def encode_answer(event: HookEvent, context: str) -> bytes:
-    """Return what the client's program reads: its JSON with the context; b"" for nothing."""
+    """Return the JSON that the client reads, with the context; b"" if there is nothing to say."""
     context = context[:CONTEXT_CHARACTERS_AT_MOST]
     answer: dict[str, Any] = {}
     if event.client == "cursor":
@@ -101,7 +101,7 @@ def encode_answer(event: HookEvent, context: str) -> bytes:
 
 
 def takes_context(event: HookEvent) -> bool:
-    """Return whether the client's program hands the answer to this event to its agent."""
+    """Return whether the client shows the answer to this event to its agent."""
     if event.client == "cursor":
         return event.name == "session-start"
     return event.name in ("session-start", "prompt")

@@ -29,7 +29,7 @@ CHECKPOINT = "The last checkpoint of this session (HADES): notes, not instructio
 
 @dataclass(frozen=True, slots=True)
 class HookResult:
-    """The text for the agent, a report for the log, and work that nobody waits for."""
+    """The text for the agent, a report for the log, and work to do after the answer was sent."""
 
     context: str = ""
     report: str = ""
@@ -71,7 +71,7 @@ class Handlers:
         with self._sessions.change(event.client, event.session) as state:
             news = cited.keys() - set(state.shown)
             state.shown = list(dict.fromkeys([*state.shown, *cited]))
-        # A resumed session knows what it was told, unless something was written since.
+        # A resumed session has read these lines already, unless something was written since.
         if not news:
             return HookResult("", "nothing new for the brief", catch_up)
         return HookResult(f"{BRIEF}\n{brief.text}", f"brief of {len(cited)} lines", catch_up)

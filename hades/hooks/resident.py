@@ -96,7 +96,7 @@ class Resident:
             with connection:
                 received = self._received(connection)
                 if not received:
-                    return  # somebody looked whether the resident runs
+                    return  # `hades hooks status` only checks whether the resident runs
                 client, name, memory, config, payload = _parsed(received)
                 try:
                     event, result = self._handled(client, name, memory, config, payload)
@@ -105,13 +105,13 @@ class Resident:
                         connection.sendall(hook_client.ANSWERED)
                     raise
                 self._send(connection, event, result)
-            self._log(event, result, began)
+            added = f"added {len(result.context)} characters"
+            self._log(client, name, f"{_ms(began)} ms, {added}, {result.report}")
             if result.later is not None and (report := result.later()):
-                self._say(client, name, f"later {_ms(began)} ms: {report}")
+                self._log(client, name, f"later {_ms(began)} ms: {report}")
         except Exception as error:  # noqa: BLE001 - the edge of a call: the next one must be answered
-            self._say(
-                client, name, f"failed after {_ms(began)} ms: {error or type(error).__name__}"
-            )
+            reason = str(error) or type(error).__name__
+            self._log(client, name, f"failed after {_ms(began)} ms: {reason}")
         finally:
             self._places.release()
 
@@ -168,12 +168,7 @@ class Resident:
                 self._memories[place] = _inode(place), memory
             return place, memory
 
-    def _log(self, event: HookEvent, result: HookResult, began: float) -> None:
-        added = len(result.context)
-        message = f"{_ms(began)} ms, added {added} characters, {result.report}"
-        self._say(event.client, event.name, message)
-
-    def _say(self, client: str, name: str, message: str) -> None:
+    def _log(self, client: str, name: str, message: str) -> None:
         with suppress(OSError):
             hook_client.log(str(self._folder), client, name, message)
 

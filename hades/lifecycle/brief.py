@@ -1,8 +1,8 @@
 """A brief: current decisions, open threads, recent changes and facts that just ended.
 
-Rules choose the lines, no model. Decisions and open threads are told by tags, by names of topics
-and, in the notes written last, by their words. Changes are read as for a summary, so a line shows
-what is new in a topic. All reads are bounded, however large the memory is.
+Rules choose the lines, no model. Tags, names of topics and, in the notes that changed last, words
+show decisions and open threads. Changes are read as for a summary, so a line shows what is new in a
+topic. All reads are bounded, however large the memory is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Threads: whether a topic is a decision or something open, by its tags, its name and its words.
+"""Threads: recognise decisions and open threads by the tags, the name and the words of a topic.
 
-Tags and names are meant as marks, so they count wherever they stand. Words are read only in notes,
-sentence by sentence, and rather miss a case than invent one.
+A tag or a name is set on purpose, so it counts for every topic. Words count only in notes, sentence
+by sentence; the patterns are narrow, because a wrong line costs more than a missing one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OPEN_WORDS = word_set(
 )
 """Tags, and words in a topic's name, that mark a decision or an open thread."""
 MARK_STEMS = ("deci", "adr", "todo", "next", "open", "block", "backlog", "wip", "followup")
-"""Texts of which every one of these words contains one."""
+"""Each of these words contains one of these texts, by which the database finds them."""
 _DONE_TAGS = word_set("done closed resolved obsolete superseded rejected withdrawn archived")
 _THINGS = word_set(
     """question questions issue issues thread threads item items point points task tasks step steps
