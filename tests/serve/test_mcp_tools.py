@@ -418,7 +418,7 @@ def test_what_is_wrong_is_told_in_a_sentence(story: Executor) -> None:
         ("remember", {"topic": "lunch", "content": "x", "expect_version": 0}, "lunch"),
         ("change_fact", {"subject": "lunch", "relation": "is"}, "No such edge holds"),
         ("forget", {"topic": "nothing"}, "nothing"),
-        ("nothing", {}, "There is no tool 'nothing': ask, brief, "),
+        ("nothing", {}, "There is no tool 'nothing': archival_memory"),
     ]
     refused = in_turn(story, *((tool, arguments) for tool, arguments, _ in wrong))
     for (tool, _, sentence), answer in zip(wrong, refused, strict=True):
