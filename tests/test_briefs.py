@@ -217,7 +217,13 @@ def test_catching_up_has_all_parts(project: hades.Memory) -> None:
 )
 def test_the_same_in_other_words(project: hades.Memory, question: str, count: int) -> None:
     assert len(answered(project, question)) == count
-    assert answered(project, "What changed recently?") == answered(project, "Catch me up")
+
+
+def test_what_changed_is_of_the_last_thirty_days(project: hades.Memory) -> None:
+    new = answered(project, "What changed recently?")
+    assert new == answered(project, "What's new?")
+    assert new[0].startswith("adr/0007-storage")
+    assert not [line for line in new if "October" in line and "infra" in line]
 
 
 def test_what_was_done_includes_changed_facts(project: hades.Memory) -> None:

@@ -397,6 +397,13 @@ def test_a_long_text_is_taken_in_with_progress(executor: Executor) -> None:
     assert told == sorted(set(told))
 
 
+def test_a_text_is_read_by_its_citation(story: Executor) -> None:
+    by_name, by_cite = in_turn(
+        story, ("get", {"topic": "lunch", "version": 1}), ("get", {"topic": "lunch@1#0"})
+    )
+    assert text_of(by_cite) == text_of(by_name)
+
+
 def test_what_is_wrong_is_told_in_a_sentence(story: Executor) -> None:
     wrong: list[tuple[str, dict[str, Any], str]] = [
         ("get", {"topic": "nothing"}, "There is no topic 'nothing'"),

@@ -20,6 +20,7 @@ class BriefPart(StrEnum):
     DECISIONS = "decisions"
     ALL = "what matters now"
     DONE = "what was done"
+    RECENT = "what is new"
 
 
 QUESTION_CHARACTERS = 120
@@ -48,10 +49,10 @@ _QUESTIONS = {
     BriefPart.ALL: (
         r"catch me up|(?:bring|get) me up to (?:date|speed)|brief me",
         r"what (?:did i miss|have i missed|matters now)",
-        r"what(?:(?:'s| is) new|(?:'s| has)? changed)(?: recently| lately)?",
         rf"where (?:did {_WE} (?:leave off|stop)|were {_WE}|do {_WE} stand)",
         r"give me (?:a|the) (?:short |quick )?brief(?:ing)?",
     ),
+    BriefPart.RECENT: (r"what(?:(?:'s| is) new|(?:'s| has)? changed)(?: recently| lately)?",),
     BriefPart.DONE: (
         rf"what (?:did|have) {_WE} (?:do|done|work(?:ed)? on|get done|gotten done|got done"
         r"|accomplish(?:ed)?|achieved?|finish(?:ed)?|changed?)",
