@@ -68,7 +68,10 @@ def is_running() -> bool:
     """Return whether a resident listens."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.setblocking(False)
-        return asking.connect_ex(hook_client.socket_path()) == 0
+        try:
+            return asking.connect_ex(hook_client.socket_path()) == 0
+        except OSError:
+            return False  # the path is too long for a socket
 
 
 def _runs(log: Path) -> list[EventRuns]:
