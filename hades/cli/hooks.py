@@ -97,8 +97,9 @@ def _here(here: bool) -> Path | None:
 def _write(invocation: Invocation, change: HookChange, what: str, nothing: str, yes: bool) -> None:
     from hades.cli.render import printable
 
-    sys.stdout.write(f"{change.client.title} reads {change.file}. {what}:\n")
-    sys.stdout.write(printable(change.shown()) + "\n")
+    sys.stdout.write(f"{change.client.title} reads {change.file}.\n")
+    if change.entries:
+        sys.stdout.write(f"{what}:\n{printable(change.shown())}\n")
     if change.after is None:
         sys.stdout.write(f"{nothing}\n")
         return
