@@ -85,7 +85,7 @@ def hook(home: Path, event: str, payload: dict[str, Any]) -> dict[str, Any]:
 def env(home: Path) -> dict[str, str]:
     """Return the environment of an agent with this home folder."""
     own = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
-    return os.environ | own | {"HADES_HOOKS_IDLE_MINUTES": "0.1", "HADES_ANSWER_CACHE_MB": "0"}
+    return os.environ | own | {"HADES_HOOKS_IDLE_MINUTES": "0.4", "HADES_ANSWER_CACHE_MB": "0"}
 
 
 def log_of(home: Path) -> list[str]:

@@ -100,11 +100,12 @@ def _remember(repository: Path) -> None:
 
 
 def _tokens(text: str) -> int:
-    return token_family("claude").count([text])[0]
+    """Count the tokens of GPT-4, as docs/mcp.md does; those of Claude can only be estimated."""
+    return token_family("cl100k").count([text])[0]
 
 
 def _lines(context: str) -> list[str]:
-    return [line.removeprefix("- ") for line in context.splitlines() if line.startswith("- ")]
+    return [line.removeprefix(" - ") for line in context.splitlines() if line.startswith(" - ")]
 
 
 def _rows(name: str) -> list[dict[str, Any]]:

@@ -1,16 +1,22 @@
 """The memory of one project: `.hades/memory.hades` in the root of its repository.
 
-Git ignores the folder. Each working tree of a repository has a memory of its own.
+Git ignores the folder. Each working tree of a repository has a memory of its own. A memory that
+came with a repository is refused: its author could put words into an agent's mouth.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from hades.errors import InvalidInput, Unavailable
 
 FOLDER = ".hades"
+GIT_S = 5.0
+"""How long git may take to answer."""
 
 
 def project_root(start: Path) -> Path:
@@ -41,12 +47,12 @@ def project_memory(root: Path) -> Path:
 
 
 def make_project_folder(root: Path) -> Path:
-    """Make the folder of a project's memory, ignored by git, and return the memory's path."""
+    """Make the folder of a project's memory, ignored by git, and return the memory's path.
+
+    Raise InvalidInput if what is there did not come from this user.
+    """
     folder = root / FOLDER
-    if folder.is_symlink():
-        raise InvalidInput(
-            f"{folder} is a symbolic link: a project's memory must be inside the project."
-        )
+    _check_own(root)
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         ignored = folder / ".gitignore"
@@ -55,3 +61,43 @@ def make_project_folder(root: Path) -> Path:
     except OSError as error:
         raise Unavailable(f"The folder {folder} cannot be made: {error.strerror}.") from error
     return project_memory(root)
+
+
+def _check_own(root: Path) -> None:
+    """Raise InvalidInput if the memory is a link, of another user, or part of the repository."""
+    for path in (root / FOLDER, project_memory(root)):
+        if path.is_symlink():
+            raise InvalidInput(
+                f"{path} is a symbolic link: a project's memory must be inside the project."
+            )
+        with suppress(FileNotFoundError):
+            if hasattr(os, "geteuid") and path.lstat().st_uid != os.geteuid():
+                raise InvalidInput(f"{path} belongs to another user: name a memory (--memory).")
+    if (root / FOLDER).exists() and _is_tracked(root):
+        raise InvalidInput(
+            f"{root / FOLDER} is part of the repository, so others may have written it: remove it "
+            "from git (git rm -r --cached .hades), or name a memory (--memory)."
+        )
+
+
+def _is_tracked(root: Path) -> bool:
+    """Return whether git tracks a file in the memory's folder; False without git or repository."""
+    # The repository may be hostile: its settings must not make git run or fetch anything.
+    # A process that git started has GIT_DIR and others, which name another repository.
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    words = ["git", "-c", "core.fsmonitor=false", "-C", str(root), "ls-files", "--error-unmatch"]
+    try:
+        asked = subprocess.run(
+            # On some systems .HADES is the same folder.
+            [*words, "--", f":(icase){FOLDER}"],
+            env=own | {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=GIT_S,
+        )
+    except OSError:
+        return False
+    except subprocess.TimeoutExpired as error:
+        raise Unavailable(f"Git did not say within {GIT_S:.0f} s what it tracks.") from error
+    return asked.returncode == 0

@@ -52,9 +52,9 @@ def test_a_brief_says_what_matters_now(project: hades.Memory) -> None:
     ]
     assert cites(brief.changes) == ["bugs/logout@1", "infra/deploy@2"]
     assert cites(brief.ended) == ["edge 1"]
-    assert " 2026-11-11 Still open: why. [bugs/login@1]" in brief.text.splitlines()
+    assert " 2026-11-11 Login fails. Still open: why. [bugs/login@1]" in brief.text.splitlines()
     assert "Deploys run on Fridays. → Deploys run on Mondays." in brief.text
-    assert "; then db07 runs on rack 5" in brief.text
+    assert "; then rack 5 [edge 1]" in brief.text
     assert (brief.tokens, brief.left_out) == (count([brief.text])[0], 0)
 
 
@@ -164,6 +164,24 @@ def test_words_that_say_nothing_open(sentence: str) -> None:
     assert not open_said(sentence)
 
 
+def test_a_note_that_is_marked_is_shown_from_its_beginning(memory: hades.Memory) -> None:
+    undo = "Undo is a tree of commands. We chose it because snapshots are large. TODO: prune it."
+    memory.remember("decision/undo", undo)
+    memory.remember("build", "Builds are signed with our key. Bad requests are rejected.")
+    memory.remember(
+        "bug/80", "Dropped files are imported twice. The event fires twice. Not yet fixed."
+    )
+    brief = memory.brief()
+    assert [line.text for line in brief.decisions] == [
+        "Undo is a tree of commands. We chose it because snapshots are large."
+    ]
+    assert [line.text for line in brief.open_threads] == [
+        "Dropped files are imported twice. Not yet fixed.",
+        "Undo is a tree of commands. TODO: prune it.",
+    ]
+    assert cites(brief.changes) == ["build@1"]
+
+
 def answered(view: hades.View, question: str) -> list[str]:
     """The sentences of the answer, without their sources."""
     answer = view.ask(question)
@@ -193,6 +211,21 @@ def test_catching_up_has_all_parts(project: hades.Memory) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [("What's left?", 4), ("Any open issues?", 4), ("What were the last decisions?", 2)],
+)
+def test_the_same_in_other_words(project: hades.Memory, question: str, count: int) -> None:
+    assert len(answered(project, question)) == count
+
+
+def test_what_changed_is_of_the_last_thirty_days(project: hades.Memory) -> None:
+    new = answered(project, "What changed recently?")
+    assert new == answered(project, "What's new?")
+    assert new[0].startswith("adr/0007-storage")
+    assert not [line for line in new if "October" in line and "infra" in line]
+
+
 def test_what_was_done_includes_changed_facts(project: hades.Memory) -> None:
     done = answered(project, "What did we do this week?")
     assert done[0].startswith("infra/deploy: Deploys run on Fridays. → Deploys run on Mondays.")
@@ -212,6 +245,7 @@ def test_what_was_done_includes_changed_facts(project: hades.Memory) -> None:
         "Which decisions did Ann make?",
         "What should I do about the login bug?",
         "What is next to the kitchen?",
+        "What is new in the kitchen?",
         "What did we do?",
         "Who decided to use Redis?",
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,27 @@ def test_a_link_to_elsewhere_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="symbolic link"):
         make_project_folder(tmp_path)
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_memory_that_is_part_of_the_repository_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
+
+    git("init", "-q")
+    make_project_folder(tmp_path).write_bytes(b"a memory")
+    monkeypatch.setenv("GIT_DIR", "/elsewhere")  # as in a hook of git
+    assert make_project_folder(tmp_path)
+    monkeypatch.delenv("GIT_DIR")
+    git("add", "-f", ".hades/memory.hades")
+    with pytest.raises(InvalidInput, match="is part of the repository"):
+        make_project_folder(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives away")
+def test_a_memory_of_another_user_is_refused(tmp_path: Path) -> None:
+    make_project_folder(tmp_path).write_bytes(b"a memory")
+    os.chown(project_memory(tmp_path), 12345, 12345)
+    with pytest.raises(InvalidInput, match="belongs to another user"):
+        make_project_folder(tmp_path)

@@ -47,7 +47,7 @@ def install(
     if memory and not is_address(memory) and not is_server(memory):
         memory = str(Path(memory).expanduser().absolute())
     change = plan_install(client, here=_here(here), memory=memory, tools=tools)
-    _write(invocation, change, "This goes in", "It is there already: nothing to write.", yes)
+    _write(invocation, change, "This is added", "It is there already: nothing to write.", yes)
 
 
 @command(hooks_app, "uninstall", of_memory=False)
@@ -56,7 +56,7 @@ def uninstall(invocation: Invocation, client: CLIENT, here: HERE = False, yes: Y
     from hades.hooks.install import plan_uninstall
 
     change = plan_uninstall(client, here=_here(here))
-    _write(invocation, change, "This goes out", "There is no hook of HADES in it.", yes)
+    _write(invocation, change, "This is removed", "There is no hook of HADES in it.", yes)
 
 
 @command(hooks_app, "status", of_memory=False)
@@ -64,7 +64,7 @@ def status(invocation: Invocation) -> None:
     """Show what is installed, when it last ran and what it added."""
     from hades.hooks.status import hooks_status
 
-    state = hooks_status(Path.cwd())
+    state = hooks_status(_here(True))
     invocation.show(state, lambda out: _show(out, state))
 
 
@@ -97,8 +97,9 @@ def _here(here: bool) -> Path | None:
 def _write(invocation: Invocation, change: HookChange, what: str, nothing: str, yes: bool) -> None:
     from hades.cli.render import printable
 
-    sys.stdout.write(f"{change.client.title} reads {change.file}. {what}:\n")
-    sys.stdout.write(printable(change.shown()) + "\n")
+    sys.stdout.write(f"{change.client.title} reads {change.file}.\n")
+    if change.entries:
+        sys.stdout.write(f"{what}:\n{printable(change.shown())}\n")
     if change.after is None:
         sys.stdout.write(f"{nothing}\n")
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -113,13 +114,14 @@ def _install(
     if root is not None and memory is None:
         own = project_memory(root)
         sys.stdout.write(f"The memory of this project is {own}, which git ignores.\n")
-    sys.stdout.write(f"{change.client.title} reads {change.file}. This goes in:\n")
+    sys.stdout.write(f"{change.client.title} reads {change.file}. This is added:\n")
     sys.stdout.write(printable(change.shown()) + "\n")
     if not change.is_news:
         sys.stdout.write("It is there already: nothing to write.\n")
         return
     if change.replaces is not None:
-        sys.stdout.write(f"It takes the place of: {printable(str(change.replaces))}\n")
+        old = json.dumps(change.replaces, ensure_ascii=False)
+        sys.stdout.write(f"It takes the place of: {printable(old)}\n")
     invocation.confirm(f"Write this to {change.file}?", yes)
     if root is not None and memory is None:
         make_project_folder(root)

@@ -36,7 +36,10 @@ POLL_S = 0.02
 
 
 def private_folder() -> str:
-    """Return the folder of socket, log and sessions; make it. It must be this user's alone."""
+    """Return the folder for the socket, the log and the sessions; make it if it is missing.
+
+    Raise PermissionError if other users can reach it.
+    """
     base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     folder = os.path.join(base, "hades", "hooks")
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -130,7 +133,7 @@ def _called(call: bytes) -> bytes:
 
 
 def _connected() -> socket.socket:
-    """Connect to the resident; start it if nobody listens. The alarm of `main` ends the waiting."""
+    """Connect to the resident, start it if nobody listens. The alarm of `main` ends the wait."""
     path = socket_path()
     started = False
     while True:

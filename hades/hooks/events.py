@@ -1,7 +1,7 @@
-"""Events: what the agents' programs report, in one form, and the answers in theirs.
+"""Events: the payloads of all clients as one type, and answers in the form of each client.
 
 The fields follow the documentation of Claude Code (2.1.240), Codex (its JSON schemas of 2026-08)
-and Cursor (2026-09). `docs/hooks.md` says what each of them cannot do.
+and Cursor (2026-09). `docs/hooks.md` says which events each of them lacks.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from hades.errors import InvalidInput
 
 CONTEXT_CHARACTERS_AT_MOST = 9_500
 """Claude Code hands over 10,000 characters whole, Codex about 2,500 tokens."""
-PROMPT_CHARACTERS_AT_MOST = 20_000
-ANSWER_CHARACTERS_AT_MOST = 20_000
+SAID_CHARACTERS_AT_MOST = 20_000
+"""Of a longer prompt or answer only the beginning is read."""
+FIELD_CHARACTERS_AT_MOST = 4_096
+"""A longer path or name is ignored; Linux allows no longer path."""
 FILES_AT_MOST = 50
-COMMAND_CHARACTERS_AT_MOST = 80
 
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.{1,400})$", re.MULTILINE)
 """The files of a patch, as Codex's tool `apply_patch` writes them."""
@@ -52,7 +53,7 @@ class HookEvent:
     files: tuple[str, ...] = ()
     """The files that a tool edited."""
     failed: tuple[str, ...] = ()
-    """The commands that failed."""
+    """The commands that failed, by their first lines."""
 
 
 def read_event(client: str, name: str, memory: str, config: str, payload: bytes) -> HookEvent:
@@ -76,8 +77,8 @@ def read_event(client: str, name: str, memory: str, config: str, payload: bytes)
         config=config,
         original=_text(fields, "hook_event_name"),
         source=_text(fields, "source"),
-        prompt=_text(fields, "prompt")[:PROMPT_CHARACTERS_AT_MOST],
-        answer=_text(fields, "last_assistant_message")[:ANSWER_CHARACTERS_AT_MOST],
+        prompt=_said(fields, "prompt"),
+        answer=_said(fields, "last_assistant_message"),
         transcript=_text(fields, "transcript_path"),
         files=edited,
         failed=failed,
@@ -85,7 +86,7 @@ def read_event(client: str, name: str, memory: str, config: str, payload: bytes)
 
 
 def encode_answer(event: HookEvent, context: str) -> bytes:
-    """Return what the client's program reads: its JSON with the context; b"" for nothing."""
+    """Return the JSON that the client reads, with the context; b"" if there is nothing to say."""
     context = context[:CONTEXT_CHARACTERS_AT_MOST]
     answer: dict[str, Any] = {}
     if event.client == "cursor":
@@ -100,39 +101,40 @@ def encode_answer(event: HookEvent, context: str) -> bytes:
 
 
 def takes_context(event: HookEvent) -> bool:
-    """Return whether the client's program hands the answer to this event to its agent."""
+    """Return whether the client shows the answer to this event to its agent."""
     if event.client == "cursor":
         return event.name == "session-start"
     return event.name in ("session-start", "prompt")
 
 
-def _text(fields: Mapping[str, Any], name: str) -> str:
+def _said(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
-    return value if isinstance(value, str) and "\0" not in value else ""
+    return value[:SAID_CHARACTERS_AT_MOST].replace("\0", " ") if isinstance(value, str) else ""
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    """Return a path or a name; "" if it cannot be one."""
+    value = fields.get(name)
+    fits = isinstance(value, str) and len(value) <= FIELD_CHARACTERS_AT_MOST and "\0" not in value
+    return str(value) if fits else ""
 
 
 def _folder(fields: Mapping[str, Any]) -> str:
+    """Return the folder in which the agent works; Cursor lists those of its window."""
     roots = fields.get("workspace_roots")
-    if isinstance(roots, list) and roots and isinstance(roots[0], str) and "\0" not in roots[0]:
-        return roots[0]
-    return _text(fields, "cwd")
+    return _text({"cwd": roots[0]} if isinstance(roots, list) and roots else fields, "cwd")
 
 
 def _tool(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the files that a tool edited and the commands that failed, without any content."""
     tool, given = _text(fields, "tool_name"), fields.get("tool_input")
     given = given if isinstance(given, dict) else {}
-    command = _text(given, "command")
+    command = given.get("command")
+    command = command.strip() if isinstance(command, str) else ""
     if _text(fields, "hook_event_name").lower().endswith("failure"):
-        return (), (shortened(command),) if tool in _SHELL and command else ()
+        first = command.partition("\n")[0][:FIELD_CHARACTERS_AT_MOST]
+        return (), (first,) if tool in _SHELL and first else ()
     named = _text(fields, "file_path") or _text(given, "file_path") or _text(given, "notebook_path")
     if tool == "apply_patch":
         return tuple(_PATCHED.findall(command)[:FILES_AT_MOST]), ()
     return ((named,) if named and (tool in _EDITING or not tool) else ()), ()
-
-
-def shortened(command: str) -> str:
-    """Return the first line of a command, cut."""
-    first = next(iter(command.strip().splitlines()), "")
-    cut = first[:COMMAND_CHARACTERS_AT_MOST]
-    return cut if cut == first else f"{cut}…"

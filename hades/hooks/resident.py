@@ -96,7 +96,7 @@ class Resident:
             with connection:
                 received = self._received(connection)
                 if not received:
-                    return  # somebody looked whether the resident runs
+                    return  # `hades hooks status` only checks whether the resident runs
                 client, name, memory, config, payload = _parsed(received)
                 try:
                     event, result = self._handled(client, name, memory, config, payload)
@@ -105,13 +105,13 @@ class Resident:
                         connection.sendall(hook_client.ANSWERED)
                     raise
                 self._send(connection, event, result)
-            self._log(event, result, began)
+            added = f"added {len(result.context)} characters"
+            self._log(client, name, f"{_ms(began)} ms, {added}, {result.report}")
             if result.later is not None and (report := result.later()):
-                self._say(client, name, f"later {_ms(began)} ms: {report}")
+                self._log(client, name, f"later {_ms(began)} ms: {report}")
         except Exception as error:  # noqa: BLE001 - the edge of a call: the next one must be answered
-            self._say(
-                client, name, f"failed after {_ms(began)} ms: {error or type(error).__name__}"
-            )
+            reason = str(error) or type(error).__name__
+            self._log(client, name, f"failed after {_ms(began)} ms: {reason}")
         finally:
             self._places.release()
 
@@ -127,7 +127,7 @@ class Resident:
         return bytes(received)
 
     def _handled(
-        self, client: str, name: str, memory: str, config: str, payload: bytes
+        self, client: str, name: str, given: str, config: str, payload: bytes
     ) -> tuple[HookEvent, HookResult]:
         from hades.hooks.events import read_event
         from hades.hooks.handlers import Handlers
@@ -136,9 +136,9 @@ class Resident:
             self._handlers = Handlers(self._folder / "sessions")
         if name not in hook_client.EVENTS:
             raise InvalidInput("there is no such event")
-        event = read_event(client, name, memory, config, payload)
-        place = memory_of(event)
-        return event, self._handlers.handle(event, self._opened(place), place)
+        event = read_event(client, name, given, config, payload)
+        place, memory = self._opened(event)
+        return event, self._handlers.handle(event, memory, place)
 
     def _send(self, connection: socket.socket, event: HookEvent, result: HookResult) -> None:
         from hades.hooks.events import encode_answer
@@ -146,45 +146,43 @@ class Resident:
         with suppress(BrokenPipeError, ConnectionResetError):  # the client did not wait
             connection.sendall(hook_client.ANSWERED + encode_answer(event, result.context))
 
-    def _opened(self, place: str) -> Memory:
-        from hades.opening import open_with_settings
+    def _opened(self, event: HookEvent) -> tuple[str, Memory]:
+        """Return the place of the memory for an event, and the memory.
 
+        It is the one given at the installation, else the project's.
+        """
+        from hades.opening import open_with_settings
+        from hades.project import make_project_folder, project_memory
+
+        root = None if event.memory else repository_of(event)
+        place = event.memory if root is None else str(project_memory(root))
         with self._opening:
             # Another inode: the file was removed and made again.
             inode, memory = self._memories.get(place, (None, None))
             if memory is None or inode != _inode(place):
                 if len(self._memories) >= MEMORIES_AT_MOST:
                     self._memories.pop(next(iter(self._memories)))
+                if root is not None:
+                    make_project_folder(root)  # it refuses a memory that came with the repository
                 memory = open_with_settings(place, busy_timeout_s=BUSY_TIMEOUT_S)
                 self._memories[place] = _inode(place), memory
-            return memory
+            return place, memory
 
-    def _log(self, event: HookEvent, result: HookResult, began: float) -> None:
-        added = len(result.context)
-        message = f"{_ms(began)} ms, added {added} characters, {result.report}"
-        self._say(event.client, event.name, message)
-
-    def _say(self, client: str, name: str, message: str) -> None:
+    def _log(self, client: str, name: str, message: str) -> None:
         with suppress(OSError):
             hook_client.log(str(self._folder), client, name, message)
 
 
-def memory_of(event: HookEvent) -> str:
-    """Return the memory for an event: the one given at the installation, else the project's."""
-    if event.memory:
-        return event.memory
-    from hades.project import make_project_folder, project_memory, project_root
+def repository_of(event: HookEvent) -> Path:
+    """Return the root of the repository in which an event happened, or raise InvalidInput."""
+    from hades.project import project_root
 
     if not os.path.isabs(event.cwd) or not os.path.isdir(event.cwd):
         raise InvalidInput("the payload names no folder")
     root = project_root(Path(event.cwd))
-    memory = project_memory(root)
-    if not memory.exists() and not (root / ".git").exists():
-        raise InvalidInput(f"{root} is not a repository and has no memory")
-    # A repository may come from anywhere, so its memory must not lead out of it.
-    if memory.is_symlink():
-        raise InvalidInput(f"{memory} is a symbolic link")
-    return str(make_project_folder(root))
+    if not (root / ".git").exists():
+        raise InvalidInput(f"{root} is not a repository")
+    return root
 
 
 def _parsed(received: bytes) -> tuple[str, str, str, str, bytes]:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from hades.domain.plain import one_line
 from hades.hooks.events import FILES_AT_MOST, HookEvent
 from hades.hooks.redact import redact
 from hades.serve.auth.keys import write_private
@@ -22,6 +23,7 @@ SHOWN_AT_MOST = 2_000
 FAILED_AT_MOST = 20
 KEPT_DAYS = 60
 ASKED_CHARACTERS, ANSWERED_CHARACTERS = 300, 700
+FILE_CHARACTERS, COMMAND_CHARACTERS = 200, 80
 
 
 @dataclass(slots=True)
@@ -46,9 +48,10 @@ class HookSession:
     def note_tool(self, event: HookEvent) -> None:
         """Note the files that a tool edited and the commands that failed."""
         root = event.cwd.rstrip("/") + "/"
-        files = [path.removeprefix(root) for path in event.files]
+        files = [cut(path.removeprefix(root), FILE_CHARACTERS) for path in event.files]
         self.files = list(dict.fromkeys([*self.files, *files]))[-FILES_AT_MOST:]
-        failed = [redact(command) for command in event.failed]
+        # Redacted before it is cut: half a key is not recognised.
+        failed = [cut(redact(command), COMMAND_CHARACTERS) for command in event.failed]
         self.failed = list(dict.fromkeys([*self.failed, *failed]))[-FAILED_AT_MOST:]
 
     def note_prompt(self, prompt: str) -> None:
@@ -66,8 +69,8 @@ class HookSession:
 
 
 def cut(text: str, characters: int) -> str:
-    """Return a text in one line, cut at a word."""
-    text = " ".join(text.split())
+    """Return a text in one line, without control characters, cut at a word."""
+    text = one_line(" ".join(text.split()))
     if len(text) <= characters:
         return text
     return text[:characters].rsplit(" ", 1)[0] + " …"

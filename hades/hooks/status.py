@@ -57,7 +57,7 @@ class HooksStatus:
 
 
 def hooks_status(here: Path | None = None) -> HooksStatus:
-    """Return what is installed for this user and in the folder `here`, and what ran."""
+    """Return what is installed for this user and in the project `here`, and what ran."""
     folder = hook_client.private_folder()
     found = [InstalledHooks(name, str(file), events) for name, file, events in installed(here)]
     log = Path(folder, "hooks.log")
@@ -68,7 +68,10 @@ def is_running() -> bool:
     """Return whether a resident listens."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         asking.setblocking(False)
-        return asking.connect_ex(hook_client.socket_path()) == 0
+        try:
+            return asking.connect_ex(hook_client.socket_path()) == 0
+        except OSError:
+            return False  # the path is too long for a socket
 
 
 def _runs(log: Path) -> list[EventRuns]:

@@ -1,8 +1,8 @@
 """A brief: current decisions, open threads, recent changes and facts that just ended.
 
-Rules choose the lines, no model. Decisions and open threads are told by tags, by names of topics
-and, in the notes written last, by their words. Changes are read as for a summary, so a line shows
-what is new in a topic. All reads are bounded, however large the memory is.
+Rules choose the lines, no model. Tags, names of topics and, in the notes that changed last, words
+show decisions and open threads. Changes are read as for a summary, so a line shows what is new in a
+topic. All reads are bounded, however large the memory is.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ DOCUMENTS_SHOWN = 5
 """The most other topics than notes that are listed; a repository may bring thousands at once."""
 SHARES = {"decisions": 0.35, "open_threads": 0.3, "changes": 0.25, "ended": 0.1}
 """The share of the budget of each part; tokens that one leaves go to the others, in this order."""
+FEW_WORDS = 5
+"""A sentence with fewer words (“Not yet fixed.”) is shown after the first one of its note."""
 BLOCKING = ("blocked_by",)
 """Relations whose edges are open threads while they hold."""
 REPLACED = ("superseded_by", "replaced_by")
@@ -85,12 +87,19 @@ class BriefReader:
         texts = self._texts([*notes, *(row for rows in marked.values() for row in rows)])
         gone = self._replaced()
         parts = BriefParts()
-        for name, says in (("decisions", decision_said), ("open_threads", open_said)):
+        for name, says, other in (
+            ("decisions", decision_said, open_said),
+            ("open_threads", open_said, decision_said),
+        ):
             own, by_mark = getattr(parts, name), {row.id for row in marked[name]}
             for row in _by_time({*marked[name], *notes}):
-                line = self._thread(row, texts.get(row.id, ""), says, row.id in by_mark)
-                if line and row.topic not in gone:
-                    own.append(line)
+                text = texts.get(row.id, "")
+                if row.topic in gone or is_over(row.topic, text):
+                    continue
+                is_marked = row.id in by_mark
+                thread = _thread(text, says, other, is_marked=is_marked)
+                if thread or is_marked:
+                    own.append(self._line(row, thread or row.topic))
         parts.open_threads += [self._fact(edge) for edge in self._blocking()]
         parts.open_threads.sort(key=lambda line: line[0].at, reverse=True)
         documents = self._recent(DOCUMENTS_SHOWN, notes=False)
@@ -121,18 +130,6 @@ class BriefReader:
     def _texts(self, rows: Iterable[ActiveTopic]) -> dict[int, str]:
         texts = self.store.topics.contents({row.id for row in rows}, lost_ok=True)
         return {state: text[:CHARACTERS_READ] for state, text in texts.items()}
-
-    def _thread(
-        self, row: ActiveTopic, text: str, says: Callable[[str], bool], is_marked: bool
-    ) -> tuple[BriefLine, Cited] | None:
-        """Return the line of a decision or an open thread; None if the text is about neither."""
-        if is_over(row.topic, text):
-            return None
-        all_sentences = [plain_sentence(sentence) for sentence in sentences(text)]
-        telling = [sentence for sentence in all_sentences if sentence and says(sentence)]
-        if not telling and not is_marked:
-            return None
-        return self._line(row, " ".join(telling or all_sentences) or row.topic)
 
     def _line(self, row: ActiveTopic, text: str) -> tuple[BriefLine, Cited]:
         at, short = from_micros(row.valid_from), cut_words(text, LINE_TOKENS)
@@ -178,7 +175,10 @@ class BriefReader:
         )
 
     def _fact(self, edge: Edge, then: Edge | None = None) -> tuple[BriefLine, Cited]:
-        text = statement(edge) + (f"; then {statement(then)}" if then else "")
+        text = statement(edge)
+        if then is not None:
+            is_same = (then.source, then.relation) == (edge.source, edge.relation)
+            text += f"; then {then.target if is_same else statement(then)}"
         at = edge.valid_to if self._has_ended(edge) else edge.valid_from
         line = BriefLine(edge.cite, at or edge.valid_from, cut_words(text, LINE_TOKENS))
         return line, ("", edge.id)
@@ -267,6 +267,23 @@ def fitted(
                 taken[name] += 1
     kept = {name: own[: taken[name]] for name, own in lines.items()}
     return kept, sum(len(own) for own in lines.values()) - sum(taken.values())
+
+
+def _thread(
+    text: str, says: Callable[[str], bool], other: Callable[[str], bool], *, is_marked: bool
+) -> str:
+    """Return the part of a note's text that is a decision, or open; "" if nothing is.
+
+    In a note that is marked so, all of it is, but for sentences of the `other` part of the brief.
+    """
+    plain = [sentence for part in sentences(text) if (sentence := plain_sentence(part))]
+    if is_marked:
+        return " ".join([sentence for sentence in plain if not other(sentence)] or plain)
+    telling = [sentence for sentence in plain if says(sentence)]
+    few = 0 < sum(len(sentence.split()) for sentence in telling) < FEW_WORDS
+    if few and not says(plain[0]) and not other(plain[0]):
+        telling = [plain[0], *telling]
+    return " ".join(telling)
 
 
 def _by_time(rows: Iterable[ActiveTopic]) -> list[ActiveTopic]:

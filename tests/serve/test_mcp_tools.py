@@ -397,6 +397,13 @@ def test_a_long_text_is_taken_in_with_progress(executor: Executor) -> None:
     assert told == sorted(set(told))
 
 
+def test_a_text_is_read_by_its_citation(story: Executor) -> None:
+    by_name, by_cite = in_turn(
+        story, ("get", {"topic": "lunch", "version": 1}), ("get", {"topic": "lunch@1#0"})
+    )
+    assert text_of(by_cite) == text_of(by_name)
+
+
 def test_what_is_wrong_is_told_in_a_sentence(story: Executor) -> None:
     wrong: list[tuple[str, dict[str, Any], str]] = [
         ("get", {"topic": "nothing"}, "There is no topic 'nothing'"),
@@ -418,7 +425,7 @@ def test_what_is_wrong_is_told_in_a_sentence(story: Executor) -> None:
         ("remember", {"topic": "lunch", "content": "x", "expect_version": 0}, "lunch"),
         ("change_fact", {"subject": "lunch", "relation": "is"}, "No such edge holds"),
         ("forget", {"topic": "nothing"}, "nothing"),
-        ("nothing", {}, "There is no tool 'nothing'."),
+        ("nothing", {}, "There is no tool 'nothing': archival_memory"),
     ]
     refused = in_turn(story, *((tool, arguments) for tool, arguments, _ in wrong))
     for (tool, _, sentence), answer in zip(wrong, refused, strict=True):

@@ -15,6 +15,7 @@ from hades.context.text.layout import (
     writes,
 )
 from hades.domain.brief import Brief, BriefLine
+from hades.domain.plain import one_line
 
 HEADINGS = {
     "decisions": "Decisions:",
@@ -27,7 +28,7 @@ HEADINGS = {
 
 def brief_line(line: BriefLine) -> str:
     """Return a line of a brief: its date, its text and its citation."""
-    return f" {line.at:%Y-%m-%d} {flat(line.text)} [{shown_cite(line.cite)}]"
+    return f" {line.at:%Y-%m-%d} {one_line(flat(line.text))} [{shown_cite(line.cite)}]"
 
 
 def brief_text(parts: Mapping[str, Sequence[BriefLine]], *, past: bool) -> str:

@@ -20,6 +20,7 @@ class BriefPart(StrEnum):
     DECISIONS = "decisions"
     ALL = "what matters now"
     DONE = "what was done"
+    RECENT = "what is new"
 
 
 QUESTION_CHARACTERS = 120
@@ -29,7 +30,9 @@ _QUESTIONS = {
     BriefPart.NEXT: (
         rf"what (?:should|shall|can|could|do|must) {_WE} (?:work on|do|tackle|focus on|start with"
         r"|pick up|continue with)(?: next| now| first)?",
-        r"what(?:'s| is| are) (?:next|left to do|still to do|still open|blocked|still blocked)",
+        r"what(?:'s| is| are) (?:still )?(?:next|left|left to do|to do|open|blocked)",
+        r"(?:(?:is|are) there )?any(?:thing)? (?:still )?open(?: (?:threads|tasks|issues|questions"
+        r"|points))?",
         r"what(?:'s| is| are) (?:the|our|my) (?:next steps?|open (?:threads|tasks|issues|questions"
         r"|points)|todos?|to-?do list|blockers)",
         r"(?:what|which) (?:tasks|todos|issues|questions|threads|things|points) are (?:still )?"
@@ -39,7 +42,7 @@ _QUESTIONS = {
     BriefPart.DECISIONS: (
         rf"(?:which|what) (?:\w+ )?decisions (?:did|have) {_WE} (?:ma[dk]e|taken?)(?: so far)?",
         rf"what (?:did {_WE} decide|have {_WE} decided|(?:has been|was|is) decided)(?: so far)?",
-        r"what are (?:all )?(?:the|our|my) (?:\w+ )?decisions(?: so far)?",
+        r"what (?:are|were) (?:all )?(?:the|our|my) (?:\w+ )?decisions(?: so far)?",
         r"(?:list|show)(?: me)? (?:all )?(?:(?:the|our|my) )?(?:\w+ )?decisions"
         rf"(?: (?:that )?{_WE}(?: have)? made)?(?: so far)?",
     ),
@@ -49,6 +52,7 @@ _QUESTIONS = {
         rf"where (?:did {_WE} (?:leave off|stop)|were {_WE}|do {_WE} stand)",
         r"give me (?:a|the) (?:short |quick )?brief(?:ing)?",
     ),
+    BriefPart.RECENT: (r"what(?:(?:'s| is) new|(?:'s| has)? changed)(?: recently| lately)?",),
     BriefPart.DONE: (
         rf"what (?:did|have) {_WE} (?:do|done|work(?:ed)? on|get done|gotten done|got done"
         r"|accomplish(?:ed)?|achieved?|finish(?:ed)?|changed?)",

@@ -1,7 +1,7 @@
-"""Threads: whether a topic is a decision or something open, by its tags, its name and its words.
+"""Threads: recognise decisions and open threads by the tags, the name and the words of a topic.
 
-Tags and names are meant as marks, so they count wherever they stand. Words are read only in notes,
-sentence by sentence, and rather miss a case than invent one.
+A tag or a name is set on purpose, so it counts for every topic. Words count only in notes, sentence
+by sentence; the patterns are narrow, because a wrong line costs more than a missing one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OPEN_WORDS = word_set(
 )
 """Tags, and words in a topic's name, that mark a decision or an open thread."""
 MARK_STEMS = ("deci", "adr", "todo", "next", "open", "block", "backlog", "wip", "followup")
-"""Texts of which every one of these words contains one."""
+"""Each of these words contains one of these texts, by which the database finds them."""
 _DONE_TAGS = word_set("done closed resolved obsolete superseded rejected withdrawn archived")
 _THINGS = word_set(
     """question questions issue issues thread threads item items point points task tasks step steps
@@ -38,6 +38,11 @@ _TALK_OF_OPEN = lazy_pattern(
     r"\bnot yet (?:done|finished|fixed|decided|resolved|merged|deployed)\b",
     re.IGNORECASE,
 )
+_USUALLY = lazy_pattern(
+    r"\bis signed\b|\b(?:are|be|being|gets?) (?:rejected|signed|cancell?ed|approved|chosen)\b",
+    re.IGNORECASE,
+)
+"""Sentences about what usually happens: “Builds are signed with …”, “Bad requests are rejected”."""
 _NOTHING_OPEN = lazy_pattern(r"\b(?:no|without|nothing) (?:open|longer)\b", re.IGNORECASE)
 _OVER = lazy_pattern(
     r"^\W{0,9}status\W{1,9}(?:superseded|deprecated|rejected|withdrawn|obsolete|done|closed)\b",
@@ -80,7 +85,7 @@ def _is_open_part(part: list[str]) -> bool:
 
 def decision_said(sentence: str) -> bool:
     """Return whether a sentence of a note reports a decision: `We chose Redis`."""
-    return DECISION.search(sentence) is not None
+    return bool(DECISION.search(sentence)) and not _USUALLY.search(sentence)
 
 
 def open_said(sentence: str) -> bool:

@@ -13,7 +13,7 @@ from hades.domain.brief import BriefLine
 from hades.domain.summaries import Cited
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.language.english.brief_questions import BriefPart, brief_asked
-from hades.lifecycle.brief import BriefParts, BriefReader
+from hades.lifecycle.brief import RECENT_MICROSECONDS, BriefParts, BriefReader
 from hades.recall.answer.overview import read_cited, recall_of_lines
 from hades.recall.find.finder import Scope
 from hades.recall.question.time_asked import TimeAsked, time_asked
@@ -23,6 +23,7 @@ from hades.store.store import Store
 STAGE = "brief"
 DAYS_AT_MOST = 31
 """What was done in a longer time is left to summaries."""
+_DONE = (BriefPart.DONE, BriefPart.RECENT)
 _Lines = list[tuple[BriefLine, Cited]]
 
 
@@ -40,7 +41,7 @@ def from_brief(
         read=read and run.plan.retriever.time_words,
     )
     part = brief_asked(asked.text, asks.words.said if asks.words else "")
-    window = _window(asks, part)
+    window = _window(asks, part, valid)
     if part is None or window is None:
         return None
     with run.stage(STAGE) as stage, store.snapshot():
@@ -60,13 +61,15 @@ def from_brief(
     return recall_of_lines(run, asked, asks, passages, facts, usual)
 
 
-def _window(asks: TimeAsked, part: BriefPart | None) -> tuple[int, int] | None:
+def _window(asks: TimeAsked, part: BriefPart | None, now: int) -> tuple[int, int] | None:
     """Return the time that the lines must be of; None if a brief does not answer for this time."""
+    if asks.kind is None and part is BriefPart.RECENT:
+        return now - RECENT_MICROSECONDS, FOREVER
     if asks.kind is None or part is BriefPart.NEXT:
         return -FOREVER, FOREVER
     if asks.kind not in (TimeKind.DURING, TimeKind.SINCE):
         return None
-    if part is BriefPart.DONE and asks.until - asks.since > DAYS_AT_MOST * DAY_MICROSECONDS:
+    if part in _DONE and asks.until - asks.since > DAYS_AT_MOST * DAY_MICROSECONDS:
         return None
     return asks.since, min(asks.until, FOREVER - 1) + 1
 
@@ -87,7 +90,7 @@ def _chosen(part: BriefPart, parts: BriefParts, window: tuple[int, int]) -> dict
         return {"decision": inside["decision"]}
     if part is BriefPart.NEXT:
         return {"open": inside["open"] or inside["changed"]}
-    if part is BriefPart.DONE:
+    if part in _DONE:
         every = [line for own in inside.values() for line in own]
         by_cite = {cited: (line, cited) for line, cited in reversed(every)}
         return {"": sorted(by_cite.values(), key=lambda line: line[0].at)}

@@ -8,13 +8,13 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from hades.context.text.answers import nothing_remembered
-from hades.context.text.layout import joined
+from hades.context.text.layout import joined, read_cite
 from hades.context.text.states import diff_lines
 from hades.domain.answer import Answer, Recall, WorkingMemory
 from hades.domain.brief import Brief
 from hades.domain.context import BudgetedContext
 from hades.domain.topics import Diff, State
-from hades.errors import InvalidInput
+from hades.errors import InvalidInput, NotFound
 from hades.memory import View
 from hades.operations.briefs import BUDGET_TOKENS as BRIEF_TOKENS
 from hades.serve.mcp import answers
@@ -65,7 +65,7 @@ def ask(call: AgentCall, answer: Answer) -> CallToolResult:
 @tool("as_of", "known_at", "space", core=True)
 async def get(
     call: AgentCall,
-    topic: Name,
+    topic: Annotated[Name, Field(description="Or a citation: design/x@2.")],
     version: Annotated[int, Field(description="Instead of the current one.", ge=0)] = 0,
     against: Annotated[
         int, Field(description="Show what changed since this version instead.", ge=0)
@@ -76,8 +76,8 @@ async def get(
 
     def read(view: View) -> tuple[State, Diff | None]:
         with view.snapshot():
-            state = view.get(topic, version or None)
-            return state, view.diff(topic, against, state.version) if against else None
+            state = _state(view, topic, version or None)
+            return state, view.diff(state.topic, against, state.version) if against else None
 
     state, difference = await call.read(read)
     if difference is None:
@@ -198,6 +198,17 @@ async def drill(
     states = await call.read(lambda view: view.originals(summary, every=every, **options))
     page = answers.page(states, limit, lambda state: state.id, answers.VERSION)
     return answers.versions(page, summary, call.space)
+
+
+def _state(view: View, topic: str, version: int | None) -> State:
+    """Return a state by topic and version, or by a citation such as `infra/queue@2#0`."""
+    try:
+        return view.get(topic, version)
+    except NotFound:
+        cited, its_version, _ = read_cite(topic)
+        if its_version is None:
+            raise
+        return view.get(cited, version or its_version)
 
 
 def _write_place(place: Place) -> str:

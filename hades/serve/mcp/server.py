@@ -75,7 +75,8 @@ class AgentServer(MCPServer[Identify]):
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Call a tool, without null arguments; raise ToolError with one sentence if it fails."""
         if (tool := TOOLS.get(name)) is None:
-            raise ToolError(f"There is no tool {name!r}.")
+            listed = ", ".join(sorted(listed_tools(AgentCall.of(context))))
+            raise ToolError(f"There is no tool {name!r}: {listed}.")
         name_call(f"MCP {name}")
         known = tool.parameters["properties"]
         # Null is the same as leaving an argument out.
