@@ -15,7 +15,6 @@ from hades.agents import require_langgraph
 from hades.agents.memory_agent import MemoryAgent
 from hades.agents.query import QueryAgent, clean_question
 from hades.agents.results import AgentAnswer, MemoryDecision
-from hades.domain.plain import plain
 from hades.domain.rules import clean_name
 from hades.errors import NotFound
 from hades.language.english.terms import terms_of
@@ -33,7 +32,6 @@ class ChatState(TypedDict, total=False):
     """The state of the graph, in plain JSON."""
 
     messages: list[dict[str, str]]
-    result: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +73,12 @@ class Chat:
         return list(known.checkpoint["channel_values"].get("messages", []))
 
     def say(self, text: str) -> ChatReply:
-        """Send a message and return the reply; both are stored in one checkpoint."""
+        """Send a message and return the reply; both are stored in one checkpoint.
+
+        Raise Denied before anything is asked if the checkpoint cannot be stored.
+        """
         clean_question(text)
+        self._saver.setup()
         try:
             before = self.messages
         except NotFound:
@@ -94,20 +96,13 @@ class Chat:
         if start := _REMEMBER.match(text):
             agent = MemoryAgent(self._memory, model=self._model)
             result = agent.decide(text[start.end() :], apply=True)
-            said = "\n".join(action_line(action) for action in plain(result)["actions"])
+            said = "\n".join(map(str, result.actions))
         else:
             result = self._query.ask(in_context(text, before))
             said = result.current_answer
         self._last = ChatReply(said, result)
         messages = [*state["messages"], {"role": "assistant", "content": said}]
         return {"messages": messages[-MESSAGES_KEPT:]}
-
-
-def action_line(action: dict[str, Any]) -> str:
-    """Return an action of a memory agent in a line."""
-    head = f"{action['action']} {action['topic']}".strip()
-    outcome = f" ({action['outcome']})" if action["outcome"] else ""
-    return f"{head}: {action['text']} — {action['why']}{outcome}"
 
 
 def in_context(question: str, before: Sequence[dict[str, str]]) -> str:

@@ -134,7 +134,7 @@ class PlanningAgent:
         result = agent.ask(step.question)
         done = TranscriptStep(
             "step",
-            f"“{step.question}” in {result.passes} passes, {step.why}",
+            f"“{step.question}” ({step.why}): {result.passes} passes",
             (time.perf_counter() - started) * 1000,
             sum(taken.reads for taken in result.transcript),
             result.answer.recall.tokens,

@@ -13,7 +13,7 @@ from hades.cli import app
 from hades.cli.commands import call, extended, read_json
 from hades.cli.invocation import Invocation, command, console
 from hades.domain.plain import plain
-from hades.errors import HadesError, InvalidInput
+from hades.errors import Denied, HadesError, InvalidInput
 from hades.operations.declare import OPERATIONS
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _show(out: Console, result: AgentAnswer | PlanAnswer) -> None:
         ):
             if text:
                 out.print(f"{title} {render.clean(text)}")
-        if result.needs_drill_down:
+        if result.drill_down_target:
             out.print(f"More detail: ask about {render.clean(result.drill_down_target)}")
     _show_steps(out, result.transcript)
 
@@ -126,13 +126,18 @@ def chat(
 
 
 def _say(invocation: Invocation, talk: Chat, line: str) -> None:
-    """Send one line and print the reply; a line that fails does not end the conversation."""
+    """Send one line and print the reply; a line that fails does not end the conversation.
+
+    Only missing rights do: they would refuse every line.
+    """
     from hades.cli import render
 
     try:
         if len(line) > LINE_CHARACTERS_AT_MOST:
             raise InvalidInput(f"A line has at most {LINE_CHARACTERS_AT_MOST:,} characters.")
         reply = talk.say(line)
+    except Denied:
+        raise
     except HadesError as error:
         sys.stderr.write(f"hades: {error}\n")
         return
