@@ -1,6 +1,7 @@
 """A conversation with a memory that continues in the next run.
 
-Questions go to the query agent, and `remember …` to the memory agent. The messages are the state
+Questions go to the query agent, and `remember …` to the memory agent. Small talk is answered with
+a hint. The messages are the state
 of a graph whose checkpoints are in the memory, one for each turn.
 """
 
@@ -17,12 +18,14 @@ from hades.agents.query import QueryAgent, clean_question
 from hades.agents.results import AgentAnswer, MemoryDecision
 from hades.domain.rules import clean_name
 from hades.errors import NotFound
+from hades.language.english.small_talk import is_talk
 from hades.language.english.terms import terms_of
 from hades.language.patterns import lazy_pattern
 from hades.language.words import words
 from hades.memory import Memory
 
 MESSAGES_KEPT = 200
+HINT = "Ask about what this memory knows, or tell it something: remember that …"
 SHORT_WORDS = 8
 """A question of at most so many words without a name may be about the names before it."""
 _REMEMBER = lazy_pattern(r"^(?:please )?(?:remember|note)(?: that)?[ :,]{1,3}(?=\S)", re.I)
@@ -93,7 +96,9 @@ class Chat:
         *before, asked = state["messages"]
         text = asked["content"].strip()
         result: AgentAnswer | MemoryDecision
-        if start := _REMEMBER.match(text):
+        if is_talk(text):
+            result, said = MemoryDecision((), applied=False), HINT
+        elif start := _REMEMBER.match(text):
             agent = MemoryAgent(self._memory, model=self._model)
             result = agent.decide(text[start.end() :], apply=True)
             said = "\n".join(map(str, result.actions))

@@ -164,7 +164,7 @@ class MemoryAgent:
             if action.action == "leave":
                 return "left"
             if action.action == "write":
-                self.memory.remember(**fields)
+                self._write(**fields)
             elif action.action == "promote":
                 self.memory.promote(**fields)
             elif action.action == "change" and approved:
@@ -177,6 +177,13 @@ class MemoryAgent:
         except (Conflict, InvalidInput, NotFound) as error:
             return f"failed: {error}"
         return "done"
+
+    def _write(self, topic: str, content: str) -> None:
+        """Write a note; the text of a note that exists stays, and the new text follows it."""
+        if known := self._sorter.note(topic):
+            content = f"{known.content}\n\n{content}"
+        version = known.version if known else None
+        self.memory.remember(topic, content, gate=True, expect_version=version)
 
     def _propose(self, action: MemoryAction, approved: bool) -> str:
         """Send a fact to the review queue; a sure one is applied at once."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hades.agents.results import MemoryAction
 from hades.domain.graph import Edge
 from hades.domain.proposal import DEFAULT_THRESHOLD, SAID_ALREADY
+from hades.domain.topics import State
 from hades.errors import InvalidInput, NotFound
 from hades.language.english.contradiction import entails
 from hades.language.english.proper_names import extract_names
@@ -81,13 +82,14 @@ class Sorter:
         if reason := self._refusal(topic, part):
             yield MemoryAction("leave", topic, part, reason, {})
             return
-        done = self._is_note(topic) and settled(topic, part)
+        known = self.note(topic)
+        done = settled(topic, part) if known else ""
         if done:
             why = f"it says that this is {done}"
             yield MemoryAction("promote", topic, part, why, {"topic": topic, "reason": part})
         else:
-            fields = {"topic": topic, "content": part, "gate": True}
-            new = "adds to a note" if self._is_note(topic) else "nothing is known about this"
+            fields = {"topic": topic, "content": part}
+            new = f"added to {known.id}" if known else "a new note"
             yield MemoryAction("write", topic, part, why or new, fields)
         for fact in facts_in(part, topic):
             if action := self._of_fact(fact, part, topic):
@@ -123,22 +125,22 @@ class Sorter:
 
     def _refusal(self, topic: str, part: str) -> str:
         memory = self.memory
-        if self._is_note(topic):
-            # A new version that says less is news for the gate, but here it only repeats.
-            state = memory.get(topic)
+        if state := self.note(topic):
+            # The gate lets a shorter version of a note pass; here it would only repeat the note.
             known = sentences_of(state.content)
             if all(any(entails(old, new) for old in known) for new in sentences_of(part)):
                 return f"{state.id} {SAID_ALREADY}"
         notes = similar_notes(memory._store, memory._space_id, sentences_of(part))
         return refusal(topic, Draft(content=part), memory._actor, notes)
 
-    def _is_note(self, topic: str) -> bool:
-        """Return whether a topic is a note that holds."""
+    def note(self, topic: str) -> State | None:
+        """Return the state of a note that holds and has text, else None."""
         if self.memory._store.topics.kind(self.memory._space_id, topic) != "note":
-            return False
+            return None
         with suppress(NotFound):
-            return bool(self.memory.get(topic).content)
-        return False
+            state = self.memory.get(topic)
+            return state if state.content else None
+        return None
 
     def _topic(self, part: str) -> str:
         """Return the note that a part names, or a new name for it."""

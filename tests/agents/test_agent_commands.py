@@ -30,23 +30,26 @@ def test_ask_by_an_agent_shows_the_answer_and_every_step(shell: Shell) -> None:
     assert {"current_answer", "reasoning", "historical_context", "edges", "obsolete_edges"} < set(
         result
     )
-    planned = shell.json(
-        "ask", "Compare what we know about Atlas and Redis and say what is open", "--agent"
-    )
-    assert len(planned["steps"]) == 4
+    planned = shell("ask", "Compare Atlas and Redis and say what is open", "--agent")
+    assert [line[0] for line in planned.splitlines() if line[1:3] == ". "] == list("1234")
+    assert "\n   [1] people/maya@1" in planned
+    assert "\ufffd" not in planned
     assert "neither --dry-run" in shell.refused("ask", "Who?", "--agent", "--dry-run")
     assert "at most 4,000 characters" in shell.refused("ask", "a" * 5_000, "--agent")
 
 
 def test_a_chat_continues_in_the_next_run(shell: Shell) -> None:
-    first = shell("chat", stdin="Who leads Atlas?\n\nremember that Atlas runs on rack 4.\n")
+    first = shell(
+        "chat", stdin="Who leads Atlas?\n\nthanks!\nremember that Atlas runs on rack 4.\n"
+    )
     assert "Maya Lind leads Atlas" in first
+    assert "Ask about what this memory knows" in first
     assert "(done)" in first
     second = shell("chat", "--json", stdin="And when did she join?\n")
     assert json.loads(second)["question"] == "And when did she join? (Atlas)"
     assert "2021" in json.loads(second)["reply"]
     messages = shell.json("chat", "--show")
-    assert [message["role"] for message in messages] == ["user", "assistant"] * 3
+    assert [message["role"] for message in messages] == ["user", "assistant"] * 4
     assert "no conversation 'other'" in shell.refused("chat", "--show", "--thread", "other")
 
 

@@ -308,6 +308,7 @@ def test_unattended_changes_wait_for_review(own: hades.Memory) -> None:
     done = MemoryAgent(own).decide(TALK, apply=True)
     outcomes = {action.action: action.outcome for action in done.actions}
     assert outcomes["promote"] == "done"
+    assert own.get("people/maya").content == "Maya leads Atlas.\n\nMaya works at Globex now."
     assert outcomes["change"].startswith("waits for review")
     assert [edge.target.name for edge in own.edges("people/maya")] == ["Acme"]
     assert "relate" in {proposal.kind for proposal in own.proposals()}
