@@ -14,8 +14,9 @@ import hades
 from hades.serve.auth.caller import Caller, Role
 
 
-@pytest.fixture
-def shell(path: Path) -> Shell:
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    path = tmp_path_factory.mktemp("agents") / "notes.hades"
     with hades.open(path) as memory:
         memory.remember("people/maya", "Maya Lind leads Atlas. She joined in 2021.")
         memory.remember("infra/queue", "We decided to use Redis as queue.")
@@ -54,11 +55,12 @@ def test_a_chat_continues_in_the_next_run(shell: Shell) -> None:
 
 
 def test_a_line_that_is_too_long_does_not_end_a_chat(shell: Shell) -> None:
-    result = shell.run("chat", stdin="a" * 100_000 + "\nWho leads Atlas?\n")
+    lines = "a" * 100_000 + "\nWho leads Atlas?\n"
+    result = shell.run("chat", "--thread", "long", stdin=lines)
     assert result.exit_code == 0
     assert result.stderr == "hades: A line has at most 4,000 characters.\n"
     assert "Maya Lind" in result.stdout
-    assert len(shell.json("chat", "--show")) == 2
+    assert len(shell.json("chat", "--thread", "long", "--show")) == 2
 
 
 def test_a_chat_over_a_server_needs_a_space_that_an_admin_creates(server: Any, path: Path) -> None:

@@ -63,13 +63,21 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
         yield memory
 
 
-@pytest.fixture
-def own(path: Path) -> Iterator[hades.Memory]:
-    with hades.open(path) as memory:
-        memory.remember("people/maya", "Maya leads Atlas.")
-        memory.remember("bugs/bug_y", "Bug Y breaks the export.")
-        memory.relate("people/maya", "works_at", "Acme")
+@pytest.fixture(scope="module")
+def spaces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
+    with hades.open(tmp_path_factory.mktemp("agents") / "spaces.hades") as memory:
         yield memory
+
+
+@pytest.fixture
+def own(spaces: hades.Memory, request: pytest.FixtureRequest) -> hades.Memory:
+    """A space for one test to write to."""
+    spaces.create_space(request.node.name)
+    memory = spaces.in_space(request.node.name)
+    memory.remember("people/maya", "Maya leads Atlas.")
+    memory.remember("bugs/bug_y", "Bug Y breaks the export.")
+    memory.relate("people/maya", "works_at", "Acme")
+    return memory
 
 
 @pytest.fixture
@@ -243,12 +251,10 @@ def test_a_simple_question_is_one_step() -> None:
     assert [step.question for step in steps_of("Who leads Atlas?")] == ["Who leads Atlas?"]
 
 
-def test_a_step_that_finds_nothing_is_asked_once_more(path: Path) -> None:
-    with hades.open(path) as memory:
-        memory.remember("people/maya", "Maya leads Atlas.")
-        result = PlanningAgent(memory).ask("Compare Zorg and Quux")
-        assert {step.status for step in result.steps} <= {"nothing found", "partly"}
-        assert not result.is_complete
+def test_a_step_that_finds_nothing_is_asked_once_more(told: hades.Memory) -> None:
+    result = PlanningAgent(told).ask("Compare Zorg and Quux")
+    assert {step.status for step in result.steps} <= {"nothing found", "partly"}
+    assert not result.is_complete
 
 
 def test_a_model_plans_and_its_steps_are_checked(told: hades.Memory, model: Scripted) -> None:
