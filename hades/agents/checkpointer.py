@@ -41,7 +41,8 @@ ROOT_NAMESPACE = "+"
 """Stands for the empty namespace in a topic's name: quoting gives no name a plus."""
 PART_CHARACTERS = METADATA_BYTES_AT_MOST - 1_000
 
-Given, Result = ParamSpec("Given"), TypeVar("Result")
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
 def _in_thread(

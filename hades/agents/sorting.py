@@ -5,6 +5,7 @@ The write gate, the readers of facts and of settled topics decide; nothing is wr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ from hades.language.english.proper_names import extract_names
 from hades.language.english.prose_facts import ProseFact, facts_in
 from hades.language.english.settled import settled
 from hades.language.english.small_talk import is_talk
-from hades.language.english.speculation import is_asserted
 from hades.language.names import name_key, says, spoken
+from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 from hades.language.words import words
 from hades.lifecycle.gate import refusal
@@ -36,6 +37,12 @@ PARTS_AT_MOST = 200
 """The most parts of a text that are looked at: paragraphs, or messages of a conversation."""
 TOPICS_COMPARED = 5
 SLUG_WORDS = 5
+WORDS_AT_LEAST = 3
+_GUESS = lazy_pattern(
+    r"\b(?:maybe|perhaps|possibly|probably|might|could|would|not sure"
+    r"|I (?:think|guess|suppose|wonder|hope))\b",
+    re.IGNORECASE,
+)
 
 Conversation = Sequence[Mapping[str, Any]]
 
@@ -155,11 +162,13 @@ def _not_worth(part: str) -> str:
     """Return why a part is not worth keeping; "" if it is."""
     if is_talk(part):
         return "it looks like small talk"
-    said = sentences(part) or [part]
-    if all(sentence.rstrip().endswith("?") for sentence in said):
+    if len(words(part)) < WORDS_AT_LEAST:
+        return "it says too little"
+    said = [sentence.strip() for sentence in sentences(part)] or [part]
+    if all(sentence.endswith("?") for sentence in said):
         return "it is a question"
-    if not any(is_asserted(sentence) for sentence in said):
-        return "it is a guess or a plan"
+    if all(sentence.endswith("?") or _GUESS.search(sentence) for sentence in said):
+        return "it is a guess"
     return ""
 
 

@@ -296,6 +296,22 @@ def test_a_conversation_is_sorted_and_nothing_is_written(own: hades.Memory) -> N
     assert own.proposals("all") == []
 
 
+@pytest.mark.parametrize(
+    ("text", "action", "why"),
+    [
+        ("We decided to drop MapTiler, it costs too much, nobody uses it.", "write", "a new note"),
+        ("We never deploy on Fridays.", "write", "a new note"),
+        ("Maybe we could move to Oslo.", "leave", "it is a guess"),
+        ("yes please", "leave", "it says too little"),
+    ],
+)
+def test_decisions_and_rules_are_kept_and_guesses_are_not(
+    told: hades.Memory, text: str, action: str, why: str
+) -> None:
+    first, *_ = MemoryAgent(told).decide(text).actions
+    assert (first.action, first.why) == (action, why)
+
+
 def test_actions_wait_at_an_interrupt_until_a_person_accepts(own: hades.Memory) -> None:
     agent = MemoryAgent(own, checkpointer=InMemorySaver())
     shown = agent.decide(TALK, thread="t")
