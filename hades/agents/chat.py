@@ -18,6 +18,7 @@ from hades.agents.query import QueryAgent, clean_question
 from hades.agents.results import AgentAnswer, MemoryDecision
 from hades.domain.rules import clean_name
 from hades.errors import NotFound
+from hades.hooks.redact import redact
 from hades.language.english.small_talk import is_talk
 from hades.language.english.terms import terms_of
 from hades.language.patterns import lazy_pattern
@@ -86,7 +87,7 @@ class Chat:
             before = self.messages
         except NotFound:
             before = []
-        messages = [*before, {"role": "user", "content": text}]
+        messages = [*before, {"role": "user", "content": redact(text)}]
         self.graph.invoke({"messages": messages}, self._config, durability="exit")
         if self._last is None:
             raise AssertionError("the graph ends with a reply")

@@ -16,6 +16,7 @@ from hades.domain.graph import Edge
 from hades.domain.proposal import DEFAULT_THRESHOLD, SAID_ALREADY
 from hades.domain.topics import State
 from hades.errors import InvalidInput, NotFound
+from hades.hooks.redact import redact
 from hades.language.english.contradiction import entails
 from hades.language.english.proper_names import extract_names
 from hades.language.english.prose_facts import ProseFact, facts_in
@@ -48,13 +49,13 @@ Conversation = Sequence[Mapping[str, Any]]
 
 
 def parts_of_text(text: str | Conversation) -> list[str]:
-    """Return the paragraphs of a document, or the messages of a conversation."""
+    """Return the paragraphs of a document, or the messages of a user, without secrets."""
     if isinstance(text, str):
         lines = "\n".join(line.strip() for line in text.splitlines())
         parts = [part.strip() for part in lines.split("\n\n")]
     else:
         parts = [_content(message) for message in text]
-    parts = [part for part in parts if part]
+    parts = [redact(part) for part in parts if part]
     if sum(map(len, parts)) > TEXT_CHARACTERS_AT_MOST or len(parts) > PARTS_AT_MOST:
         most = f"{TEXT_CHARACTERS_AT_MOST:,} characters and {PARTS_AT_MOST} parts"
         raise InvalidInput(f"A memory agent reads at most {most}: use `ingest` for more.")

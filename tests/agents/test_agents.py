@@ -303,6 +303,7 @@ def test_a_conversation_is_sorted_and_nothing_is_written(own: hades.Memory) -> N
         ("We never deploy on Fridays.", "write", "a new note"),
         ("Maybe we could move to Oslo.", "leave", "it is a guess"),
         ("yes please", "leave", "it says too little"),
+        ("The wiki password is hunter2x7.", "write", "a new note"),
     ],
 )
 def test_decisions_and_rules_are_kept_and_guesses_are_not(
@@ -310,6 +311,7 @@ def test_decisions_and_rules_are_kept_and_guesses_are_not(
 ) -> None:
     first, *_ = MemoryAgent(told).decide(text).actions
     assert (first.action, first.why) == (action, why)
+    assert "hunter2x7" not in first.text
 
 
 def test_actions_wait_at_an_interrupt_until_a_person_accepts(own: hades.Memory) -> None:
