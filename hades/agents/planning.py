@@ -138,7 +138,7 @@ class PlanningAgent:
             (time.perf_counter() - started) * 1000,
             sum(taken.reads for taken in result.transcript),
             result.answer.recall.tokens,
-            self._model or "rules",
+            result.transcript[-1].by,
         )
         return {"current": plain(result), "transcript": [*state["transcript"], plain(done)]}
 
