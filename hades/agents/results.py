@@ -16,8 +16,8 @@ class TranscriptStep:
     """One step of an agent: its work and its cost."""
 
     step: str
-    """The node of the graph: plan, recall, judge, drill or answer of a query; plan, step, validate or
-    join of a plan; decide or apply of a memory agent."""
+    """The node of the graph: plan, recall, judge, drill or answer of a query agent; plan, step,
+    validate or join of a planning agent; decide or apply of a memory agent."""
     detail: str
     ms: float = 0.0
     reads: int = 0
