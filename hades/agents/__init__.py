@@ -1,7 +1,7 @@
 """Agents on LangGraph (extra `agents`): query, memory and planning agents, and a checkpointer.
 
 Without a model every decision is a rule. With a model a decision is a JSON object that is checked;
-if it cannot be used, the rule decides. LangGraph is imported only when an agent is made.
+if it cannot be used, the rule decides. LangGraph is imported when the first agent is created.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A conversation with a memory that continues in the next run.
 
-Questions go to the query agent, and `remember …` to the memory agent. The messages are the state
+Questions go to the query agent, and `remember …` to the memory agent. Small talk is answered with
+a hint. The messages are the state
 of a graph whose checkpoints are in the memory, one for each turn.
 """
 
@@ -15,15 +16,17 @@ from hades.agents import require_langgraph
 from hades.agents.memory_agent import MemoryAgent
 from hades.agents.query import QueryAgent, clean_question
 from hades.agents.results import AgentAnswer, MemoryDecision
-from hades.domain.plain import plain
 from hades.domain.rules import clean_name
 from hades.errors import NotFound
+from hades.hooks.redact import redact
+from hades.language.english.small_talk import is_talk
 from hades.language.english.terms import terms_of
 from hades.language.patterns import lazy_pattern
 from hades.language.words import words
 from hades.memory import Memory
 
 MESSAGES_KEPT = 200
+HINT = "Ask about what this memory knows, or tell it something: remember that …"
 SHORT_WORDS = 8
 """A question of at most so many words without a name may be about the names before it."""
 _REMEMBER = lazy_pattern(r"^(?:please )?(?:remember|note)(?: that)?[ :,]{1,3}(?=\S)", re.I)
@@ -33,7 +36,6 @@ class ChatState(TypedDict, total=False):
     """The state of the graph, in plain JSON."""
 
     messages: list[dict[str, str]]
-    result: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +77,17 @@ class Chat:
         return list(known.checkpoint["channel_values"].get("messages", []))
 
     def say(self, text: str) -> ChatReply:
-        """Send a message and return the reply; both are stored in one checkpoint."""
+        """Send a message and return the reply; both are stored in one checkpoint.
+
+        Raise Denied before anything is asked if the checkpoint cannot be stored.
+        """
         clean_question(text)
+        self._saver.setup()
         try:
             before = self.messages
         except NotFound:
             before = []
-        messages = [*before, {"role": "user", "content": text}]
+        messages = [*before, {"role": "user", "content": redact(text)}]
         self.graph.invoke({"messages": messages}, self._config, durability="exit")
         if self._last is None:
             raise AssertionError("the graph ends with a reply")
@@ -91,23 +97,18 @@ class Chat:
         *before, asked = state["messages"]
         text = asked["content"].strip()
         result: AgentAnswer | MemoryDecision
-        if start := _REMEMBER.match(text):
+        if is_talk(text):
+            result, said = MemoryDecision((), applied=False), HINT
+        elif start := _REMEMBER.match(text):
             agent = MemoryAgent(self._memory, model=self._model)
             result = agent.decide(text[start.end() :], apply=True)
-            said = "\n".join(action_line(action) for action in plain(result)["actions"])
+            said = "\n".join(map(str, result.actions))
         else:
             result = self._query.ask(in_context(text, before))
             said = result.current_answer
         self._last = ChatReply(said, result)
         messages = [*state["messages"], {"role": "assistant", "content": said}]
         return {"messages": messages[-MESSAGES_KEPT:]}
-
-
-def action_line(action: dict[str, Any]) -> str:
-    """Return an action of a memory agent in a line."""
-    head = f"{action['action']} {action['topic']}".strip()
-    outcome = f" ({action['outcome']})" if action["outcome"] else ""
-    return f"{head}: {action['text']} — {action['why']}{outcome}"
 
 
 def in_context(question: str, before: Sequence[dict[str, str]]) -> str:

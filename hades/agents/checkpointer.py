@@ -12,9 +12,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import zlib
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from urllib.parse import quote, unquote
 
 from langchain_core.runnables import RunnableConfig
@@ -32,13 +33,28 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from hades.domain.rules import METADATA_BYTES_AT_MOST
-from hades.errors import Conflict, InvalidInput, NotFound
+from hades.errors import Conflict, Denied, InvalidInput, NotFound
 from hades.memory import Memory
 
 SPACE = "checkpoints"
 ROOT_NAMESPACE = "+"
 """Stands for the empty namespace in a topic's name: quoting gives no name a plus."""
 PART_CHARACTERS = METADATA_BYTES_AT_MOST - 1_000
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def _in_thread(
+    method: Callable[Concatenate[HadesCheckpointer, Given], Result],
+) -> Callable[Concatenate[HadesCheckpointer, Given], Coroutine[Any, Any, Result]]:
+    """Return a method that runs another one in a thread."""
+
+    @wraps(method)
+    async def run(self: HadesCheckpointer, /, *args: Given.args, **named: Given.kwargs) -> Result:
+        return await asyncio.to_thread(method, self, *args, **named)
+
+    return run
 
 
 class HadesCheckpointer(BaseCheckpointSaver[int]):
@@ -50,6 +66,20 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         super().__init__(serde=serde)
         self._root, self._space = memory, space
         self._inside: Memory | None = None
+
+    def setup(self) -> None:
+        """Create the space of the checkpoints unless it exists. The first write does that, too."""
+        if self._readable() is not None:
+            return
+        try:
+            self._root.create_space(self._space)
+        except Conflict:  # another process was first
+            pass
+        except Denied as error:
+            raise Denied(
+                f"Checkpoints need the space {self._space!r}, and you may not create it: "
+                f"ask an admin for `hades spaces create {self._space}`."
+            ) from error
 
     # Reading
 
@@ -133,7 +163,8 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Erase all checkpoints and writes of some runs, in all threads."""
         runs = set(run_ids)
-        self._erase(saved for saved in self.list(None) if saved.metadata.get("run_id") in runs)
+        saved_by_runs = (saved for saved in self.list(None) if saved.metadata.get("run_id") in runs)
+        self._purge(self._topics_of(saved_by_runs))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Erase all checkpoints of threads (`delete`), or all but the latest (`keep_latest`).
@@ -142,13 +173,15 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         """
         if strategy not in ("keep_latest", "delete"):
             raise InvalidInput(f"There is no strategy {strategy!r}: keep_latest, delete.")
+        topics: list_[str] = []
         for thread in thread_ids:
             if strategy == "delete":
-                self.delete_thread(thread)
+                topics += self._topics(thread)
                 continue
             known = list(self.list({"configurable": {"thread_id": thread}}))
             kept = {id_ for latest in _latest(known) for id_ in self._chain(latest)}
-            self._erase(saved for saved in known if _id(saved) not in kept)
+            topics += self._topics_of(saved for saved in known if _id(saved) not in kept)
+        self._purge(topics)
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints and writes of a thread to another."""
@@ -163,9 +196,13 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
 
     # The same without blocking the event loop
 
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """Like `get_tuple`, in a thread."""
-        return await asyncio.to_thread(self.get_tuple, config)
+    aget_tuple = _in_thread(get_tuple)
+    aput = _in_thread(put)
+    aput_writes = _in_thread(put_writes)
+    adelete_thread = _in_thread(delete_thread)
+    adelete_for_runs = _in_thread(delete_for_runs)
+    aprune = _in_thread(prune)
+    acopy_thread = _in_thread(copy_thread)
 
     async def alist(
         self,
@@ -179,42 +216,6 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         rows = self.list(config, filter=filter, before=before, limit=limit)
         while (saved := await asyncio.to_thread(next, rows, None)) is not None:
             yield saved
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Like `put`, in a thread."""
-        return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
-
-    async def aput_writes(
-        self,
-        config: RunnableConfig,
-        writes: Sequence[tuple[str, Any]],
-        task_id: str,
-        task_path: str = "",
-    ) -> None:
-        """Like `put_writes`, in a thread."""
-        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
-
-    async def adelete_thread(self, thread_id: str) -> None:
-        """Like `delete_thread`, in a thread."""
-        await asyncio.to_thread(self.delete_thread, thread_id)
-
-    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """Like `delete_for_runs`, in a thread."""
-        await asyncio.to_thread(self.delete_for_runs, run_ids)
-
-    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Like `prune`, in a thread."""
-        await asyncio.to_thread(self.prune, thread_ids, strategy=strategy)
-
-    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Like `copy_thread`, in a thread."""
-        await asyncio.to_thread(self.copy_thread, source_thread_id, target_thread_id)
 
     # Topics
 
@@ -262,14 +263,15 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         patterns = (f"[cw]/{name}/*", f"p/[cw]/{name}/*")
         return [name for pattern in patterns for name in self._names(pattern)]
 
-    def _erase(self, checkpoints: Iterable[CheckpointTuple]) -> None:
+    def _topics_of(self, checkpoints: Iterable[CheckpointTuple]) -> list_[str]:
+        """Return all topics of checkpoints: their own, their writes, and the parts of both."""
         topics: list_[str] = []
         for saved in checkpoints:
             of = _thread(saved.config), _namespace(saved.config) or "", _id(saved)
             own, writes = _topic("c", *of), _topic("w", *of, "") + "*"
             for pattern in (own, writes, f"p/{own}/*", f"p/{writes}"):
                 topics += self._names(pattern)
-        self._purge(topics)
+        return topics
 
     def _purge(self, topics: Sequence[str]) -> None:
         if topics:
@@ -293,8 +295,7 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         """Return the memory in its space, which is created at the first write."""
         memory = self._readable()
         if memory is None:
-            with suppress(Conflict):  # another process was first
-                self._root.create_space(self._space)
+            self.setup()
             memory = self._inside = self._root.in_space(self._space)
         return memory
 

@@ -74,7 +74,7 @@ def _topics(answer: Answer) -> list[str]:
 
 
 def _edges(view: View, topic: str) -> list[Edge]:
-    """Return the told edges of a topic, also those that ended."""
+    """Return the edges of a topic that somebody wrote, also those that ended; no derived ones."""
     with suppress(NotFound):
         return [edge for edge in view.edges(topic, all=True, limit=EDGES_READ) if edge.id > 0]
     return []

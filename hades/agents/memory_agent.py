@@ -18,6 +18,7 @@ from hades.agents.decisions import ACTIONS, Decider, ModelActions
 from hades.agents.results import MemoryAction, MemoryDecision, TranscriptStep
 from hades.agents.sorting import Conversation, Sorter, is_sure, parts_of_text
 from hades.domain.plain import plain
+from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.rebuild import rebuild
 from hades.errors import Conflict, InvalidInput, NotFound, Refused, Unavailable
 from hades.memory import Memory
@@ -53,7 +54,9 @@ class MemoryAgent:
         from hades.client.client import RemoteView
 
         if isinstance(memory, RemoteView):
-            raise Unavailable("A memory agent works beside the memory's file, not over a server.")
+            raise Unavailable(
+                "A memory agent needs the memory itself, not a server: use `remember` there."
+            )
         self.memory, self._sorter, self._decider = memory, Sorter(memory), Decider(model)
         self._checkpointer = checkpointer
         nodes: dict[str, Callable[[MemoryState], dict[str, Any]]] = {
@@ -73,16 +76,15 @@ class MemoryAgent:
     ) -> MemoryDecision:
         """Decide on a text or a conversation (messages with `role` and `content`).
 
-        With `apply`, sure actions are carried out and others wait for review. With a `thread`, they
-        wait for `resume`. Otherwise nothing is written.
+        With `apply`, sure actions are carried out and others wait for review. Else, with a
+        `thread`, all actions wait for `resume`; without one they are only returned.
         """
         if thread is not None and self._checkpointer is None:
             raise InvalidInput("A thread needs a checkpointer: MemoryAgent(…, checkpointer=…).")
-        begun = {"parts": parts_of_text(text), "apply": apply or thread is None, "accepted": []}
-        if apply or thread is not None:
-            return self._run(begun, thread or str(uuid4()))
-        decided = self._decide(MemoryState(parts=parts_of_text(text)))
-        return _decision(decided, applied=False)
+        parts = parts_of_text(text)
+        if not apply and thread is None:
+            return _decision(self._decide({"parts": parts}), applied=False)
+        return self._run({"parts": parts, "apply": apply, "accepted": []}, thread or str(uuid4()))
 
     def resume(self, thread: str, accept: bool | Collection[int]) -> MemoryDecision:
         """Carry out the actions that wait in a thread: all (True), none (False), or by position."""
@@ -162,7 +164,7 @@ class MemoryAgent:
             if action.action == "leave":
                 return "left"
             if action.action == "write":
-                self.memory.remember(**fields)
+                self._write(**fields)
             elif action.action == "promote":
                 self.memory.promote(**fields)
             elif action.action == "change" and approved:
@@ -176,21 +178,29 @@ class MemoryAgent:
             return f"failed: {error}"
         return "done"
 
+    def _write(self, topic: str, content: str) -> None:
+        """Write a note; the text of a note that exists stays, and the new text follows it."""
+        if known := self._sorter.note(topic):
+            content = f"{known.content}\n\n{content}"
+        version = known.version if known else None
+        self.memory.remember(topic, content, gate=True, expect_version=version)
+
     def _propose(self, action: MemoryAction, approved: bool) -> str:
         """Send a fact to the review queue; a sure one is applied at once."""
         fields = dict(action.fields)
         if "source" in fields:
-            return "waits for review: end the edge by hand"
+            return f"not done: only a person ends a fact (unrelate {fields['source']})"
         target = fields.pop("to", None) or fields.pop("target")
-        sure = 1.0 if approved or is_sure(action) else min(action.confidence, 0.79)
-        exclusive = action.action == "change"
+        sure = (
+            1.0 if approved or is_sure(action) else min(action.confidence, DEFAULT_THRESHOLD - 0.01)
+        )
         proposal = self.memory.propose(
             fields["subject"],
             fields["relation"],
             target,
             confidence=sure,
             evidence=fields["evidence"],
-            exclusive=exclusive,
+            exclusive=action.action == "change",
         )
         return "done" if proposal.status == "applied" else f"waits for review: {proposal.id}"
 

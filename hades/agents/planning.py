@@ -134,11 +134,11 @@ class PlanningAgent:
         result = agent.ask(step.question)
         done = TranscriptStep(
             "step",
-            f"“{step.question}” in {result.passes} passes, {step.why}",
+            f"“{step.question}” ({step.why}), passes: {result.passes}",
             (time.perf_counter() - started) * 1000,
             sum(taken.reads for taken in result.transcript),
             result.answer.recall.tokens,
-            self._model or "rules",
+            result.transcript[-1].by,
         )
         return {"current": plain(result), "transcript": [*state["transcript"], plain(done)]}
 
@@ -161,7 +161,7 @@ class PlanningAgent:
             )
             done = [*state["done"], plain(finished)]
         detail = f"“{step.question}”: {status}"
-        detail += f", without {', '.join(missing)}" if missing else ""
+        detail += f", not found: {', '.join(missing)}" if missing else ""
         return {
             "waiting": [asdict(ask) for ask in waiting],
             "done": done,
@@ -171,7 +171,7 @@ class PlanningAgent:
 
     def _join(self, state: PlanState) -> dict[str, Any]:
         steps = rebuild(list[PlannedStep], state["done"])
-        lines = [f"{number}. {_line(step)}" for number, step in enumerate(steps, 1)]
+        lines = [f"{number}. {_lines(step)}" for number, step in enumerate(steps, 1)]
         unknown = [step.question for step in steps if step.status == "nothing found"]
         if unknown:
             lines.append("Not answered: " + "; ".join(unknown))
@@ -182,7 +182,10 @@ class PlanningAgent:
         return {"result": {**plain(answer), "transcript": transcript}, "transcript": transcript}
 
 
-def _line(step: PlannedStep) -> str:
+def _lines(step: PlannedStep) -> str:
+    """Return a step as text: the question, the answer, and a line for each source it cites."""
     said = step.said or "Nothing found answers this."
-    note = f" (without: {', '.join(step.missing)})" if step.status == "partly" else ""
-    return f"{step.question} {said}{note}"
+    note = f" (not found: {', '.join(step.missing)})" if step.status == "partly" else ""
+    sources = (f"   [{number}] {source}" for number, source in enumerate(step.sources, 1))
+    cited = [line for line in sources if line.split()[0] in said]
+    return "\n".join([f"{step.question} {said}{note}", *cited])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import uuid4
 
 from hades.agents import require_langgraph
-from hades.agents.decisions import NEXT, Decider, NextQuestion
+from hades.agents.decisions import NEXT, Decided, Decider, NextQuestion
 from hades.agents.explain import explained
 from hades.agents.passes import PassBudget, merged, reads_of
 from hades.agents.results import AgentAnswer, TranscriptStep
@@ -48,7 +48,6 @@ class QueryState(TypedDict, total=False):
     asked: list[str]
     passes: list[dict[str, Any]]
     """The recalls so far."""
-    needs_drill_down: bool
     transcript: list[dict[str, Any]]
     result: dict[str, Any]
 
@@ -149,7 +148,6 @@ class QueryAgent:
             "asks": [asdict(FollowUp(question, "the question"))],
             "asked": [],
             "passes": [],
-            "needs_drill_down": False,
             "transcript": [plain(TranscriptStep("plan", detail, _ms(started)))],
         }
 
@@ -163,7 +161,7 @@ class QueryAgent:
         recall = self.view.recall(ask.question, plan=plan, **self._scope)
         step = TranscriptStep(
             "recall" if ask.level is None else "drill",
-            f"“{ask.question}”: {len(recall.passages)} passages, since {ask.why}",
+            f"“{ask.question}” ({ask.why}): {len(recall.passages)} passages",
             _ms(started),
             reads_of(recall),
             recall.tokens,
@@ -182,39 +180,32 @@ class QueryAgent:
         if len(recalls) >= self._passes or PassBudget(**state["left"]).is_spent:
             step = TranscriptStep("judge", "the passes or the budget are used up", _ms(started))
             return {"asks": [], "transcript": [*state["transcript"], plain(step)]}
-        asks, drill, step = self._decided(state, recalls)
+        wanted, decided = self._decided(state, recalls)
         known = {said(question) for question in state["asked"]}
-        asks = [ask for ask in asks if ask.level is not None or said(ask.question) not in known]
+        asks = [ask for ask in wanted if ask.level is not None or said(ask.question) not in known]
+        if asks:
+            detail = f"ask again, {asks[0].why}"
+        else:
+            detail = "nothing new to ask" if wanted else "enough"
+        detail += f"; {decided.why}" if decided.why else ""
+        step = TranscriptStep("judge", detail, _ms(started), 0, decided.tokens, decided.by)
         return {
             "asks": [asdict(ask) for ask in asks[:1]],
-            "needs_drill_down": drill,
-            "transcript": [
-                *state["transcript"],
-                plain(TranscriptStep("judge", step.detail, _ms(started), 0, step.tokens, step.by)),
-            ],
+            "transcript": [*state["transcript"], plain(step)],
         }
 
     def _decided(
         self, state: QueryState, recalls: list[Recall]
-    ) -> tuple[list[FollowUp], bool, TranscriptStep]:
-        """Return the questions to ask next, whether to drill down, and the decision in words."""
+    ) -> tuple[list[FollowUp], Decided[NextQuestion]]:
+        """Return the questions to ask next, and the decision of the model, if there is one."""
         question = state["question"]
-        by_rule = list(follow_ups(question, recalls))
-        drill = any(ask.level is not None for ask in by_rule)
         context = self._merged(state, recalls).context
         decided = self._decider.decide(NEXT, question, context, NextQuestion)
         if decided.reply is None:
-            why = by_rule[0].why if by_rule else "enough"
-            detail = f"{why}; {decided.why}" if decided.why else why
-            return by_rule, drill, TranscriptStep("judge", detail)
-        asks, drill = (
-            checked_questions(decided.reply, question, context),
-            decided.reply.needs_drill_down,
-        )
-        if drill and recalls[0].level:
-            asks = [FollowUp(question, "the model wants the originals", level=0)]
-        detail = "enough" if not asks else asks[0].why
-        return asks, drill, TranscriptStep("judge", detail, 0.0, 0, decided.tokens, decided.by)
+            return list(follow_ups(question, recalls)), decided
+        if decided.reply.needs_drill_down and recalls[0].level and len(recalls) == 1:
+            return [FollowUp(question, "the model wants the originals", level=0)], decided
+        return checked_questions(decided.reply, question, context), decided
 
     def _answer(self, state: QueryState) -> dict[str, Any]:
         started = time.perf_counter()
@@ -224,9 +215,7 @@ class QueryAgent:
             "answer", f"{len(result.answer.sentences)} sentences", _ms(started), 0, used, by
         )
         transcript = [*state["transcript"], plain(step)]
-        needs = state["needs_drill_down"] or result.needs_drill_down
-        whole = {**plain(result), "needs_drill_down": needs, "transcript": transcript}
-        return {"result": whole, "transcript": transcript}
+        return {"result": {**plain(result), "transcript": transcript}, "transcript": transcript}
 
     def _merged(self, state: QueryState, recalls: list[Recall]) -> Recall:
         return merged(state["question"], recalls, state["left"]["tokens"])

@@ -16,7 +16,8 @@ class TranscriptStep:
     """One step of an agent: its work and its cost."""
 
     step: str
-    """The node of the graph: intent, plan, recall, judge, drill, answer …"""
+    """The node of the graph: plan, recall, judge, drill or answer of a query agent; plan, step,
+    validate or join of a planning agent; decide or apply of a memory agent."""
     detail: str
     ms: float = 0.0
     reads: int = 0
@@ -59,9 +60,9 @@ class AgentAnswer:
     question: str
     current_answer: str
     reasoning: str
-    """The passes in words, and the facts that hold."""
+    """The facts about the cited topics that hold, in words."""
     historical_context: str
-    """Earlier states and facts that ended, in words."""
+    """Earlier versions of the cited topics and facts that ended, in words."""
     edges: tuple[AgentEdge, ...]
     obsolete_edges: tuple[AgentEdge, ...]
     needs_drill_down: bool
@@ -71,6 +72,9 @@ class AgentAnswer:
     answer: Answer
     """The sentences with their sources, and the recall of all passes together."""
     transcript: tuple[TranscriptStep, ...] = ()
+
+    def __str__(self) -> str:
+        return self.current_answer
 
     @property
     def passes(self) -> int:
@@ -101,6 +105,9 @@ class PlanAnswer:
     steps: tuple[PlannedStep, ...]
     transcript: tuple[TranscriptStep, ...] = ()
 
+    def __str__(self) -> str:
+        return self.text
+
     @property
     def is_complete(self) -> bool:
         """Whether every step was answered."""
@@ -120,7 +127,12 @@ class MemoryAction:
     """The arguments of the operation."""
     confidence: float = 1.0
     outcome: str = ""
-    """After applying: `done`, `waits for review`, `refused: …`; "" before."""
+    """After applying: `done`, `left`, `waits for review: …`, `refused: …`; "" before."""
+
+    def __str__(self) -> str:
+        head = f"{self.action} {self.topic}".strip()
+        outcome = f" ({self.outcome})" if self.outcome else ""
+        return f"{head}: {self.text} — {self.why}{outcome}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ The write gate, the readers of facts and of settled topics decide; nothing is wr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 from hades.agents.results import MemoryAction
 from hades.domain.graph import Edge
 from hades.domain.proposal import DEFAULT_THRESHOLD, SAID_ALREADY
+from hades.domain.topics import State
 from hades.errors import InvalidInput, NotFound
+from hades.hooks.redact import redact
 from hades.language.english.contradiction import entails
 from hades.language.english.proper_names import extract_names
 from hades.language.english.prose_facts import ProseFact, facts_in
 from hades.language.english.settled import settled
 from hades.language.english.small_talk import is_talk
-from hades.language.english.speculation import is_asserted
 from hades.language.names import name_key, says, spoken
+from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 from hades.language.words import words
 from hades.lifecycle.gate import refusal
@@ -35,18 +38,24 @@ PARTS_AT_MOST = 200
 """The most parts of a text that are looked at: paragraphs, or messages of a conversation."""
 TOPICS_COMPARED = 5
 SLUG_WORDS = 5
+WORDS_AT_LEAST = 3
+_GUESS = lazy_pattern(
+    r"\b(?:maybe|perhaps|possibly|probably|might|could|would|not sure"
+    r"|I (?:think|guess|suppose|wonder|hope))\b",
+    re.IGNORECASE,
+)
 
 Conversation = Sequence[Mapping[str, Any]]
 
 
 def parts_of_text(text: str | Conversation) -> list[str]:
-    """Return the paragraphs of a document, or the messages of a conversation."""
+    """Return the paragraphs of a document, or the messages of a user, without secrets."""
     if isinstance(text, str):
         lines = "\n".join(line.strip() for line in text.splitlines())
         parts = [part.strip() for part in lines.split("\n\n")]
     else:
         parts = [_content(message) for message in text]
-    parts = [part for part in parts if part]
+    parts = [redact(part) for part in parts if part]
     if sum(map(len, parts)) > TEXT_CHARACTERS_AT_MOST or len(parts) > PARTS_AT_MOST:
         most = f"{TEXT_CHARACTERS_AT_MOST:,} characters and {PARTS_AT_MOST} parts"
         raise InvalidInput(f"A memory agent reads at most {most}: use `ingest` for more.")
@@ -81,13 +90,14 @@ class Sorter:
         if reason := self._refusal(topic, part):
             yield MemoryAction("leave", topic, part, reason, {})
             return
-        done = self._is_note(topic) and settled(topic, part)
+        known = self.note(topic)
+        done = settled(topic, part) if known else ""
         if done:
             why = f"it says that this is {done}"
             yield MemoryAction("promote", topic, part, why, {"topic": topic, "reason": part})
         else:
-            fields = {"topic": topic, "content": part, "gate": True}
-            new = "adds to a note" if self._is_note(topic) else "nothing is known about this"
+            fields = {"topic": topic, "content": part}
+            new = f"added to {known.id}" if known else "a new note"
             yield MemoryAction("write", topic, part, why or new, fields)
         for fact in facts_in(part, topic):
             if action := self._of_fact(fact, part, topic):
@@ -123,22 +133,22 @@ class Sorter:
 
     def _refusal(self, topic: str, part: str) -> str:
         memory = self.memory
-        if self._is_note(topic):
-            # A new version that says less is news for the gate, but here it only repeats.
-            state = memory.get(topic)
+        if state := self.note(topic):
+            # The gate lets a shorter version of a note pass; here it would only repeat the note.
             known = sentences_of(state.content)
             if all(any(entails(old, new) for old in known) for new in sentences_of(part)):
                 return f"{state.id} {SAID_ALREADY}"
         notes = similar_notes(memory._store, memory._space_id, sentences_of(part))
         return refusal(topic, Draft(content=part), memory._actor, notes)
 
-    def _is_note(self, topic: str) -> bool:
-        """Return whether a topic is a note that holds."""
+    def note(self, topic: str) -> State | None:
+        """Return the state of a note that holds and has text, else None."""
         if self.memory._store.topics.kind(self.memory._space_id, topic) != "note":
-            return False
+            return None
         with suppress(NotFound):
-            return bool(self.memory.get(topic).content)
-        return False
+            state = self.memory.get(topic)
+            return state if state.content else None
+        return None
 
     def _topic(self, part: str) -> str:
         """Return the note that a part names, or a new name for it."""
@@ -153,11 +163,13 @@ def _not_worth(part: str) -> str:
     """Return why a part is not worth keeping; "" if it is."""
     if is_talk(part):
         return "it looks like small talk"
-    said = sentences(part) or [part]
-    if all(sentence.rstrip().endswith("?") for sentence in said):
+    if len(words(part)) < WORDS_AT_LEAST:
+        return "it says too little"
+    said = [sentence.strip() for sentence in sentences(part)] or [part]
+    if all(sentence.endswith("?") for sentence in said):
         return "it is a question"
-    if not any(is_asserted(sentence) for sentence in said):
-        return "it is a guess or a plan"
+    if all(sentence.endswith("?") or _GUESS.search(sentence) for sentence in said):
+        return "it is a guess"
     return ""
 
 

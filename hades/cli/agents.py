@@ -13,14 +13,14 @@ from hades.cli import app
 from hades.cli.commands import call, extended, read_json
 from hades.cli.invocation import Invocation, command, console
 from hades.domain.plain import plain
-from hades.errors import HadesError, InvalidInput
+from hades.errors import Denied, HadesError, InvalidInput
 from hades.operations.declare import OPERATIONS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from hades.agents.chat import Chat
-    from hades.agents.results import AgentAnswer, PlanAnswer, TranscriptStep
+    from hades.agents.results import AgentAnswer, PlanAnswer
     from hades.memory import View
 
 _ASK = OPERATIONS["ask"]
@@ -72,26 +72,21 @@ def _show(out: Console, result: AgentAnswer | PlanAnswer) -> None:
     from hades.agents.results import PlanAnswer
     from hades.cli import render
     from hades.context.text.answers import answer_lines
+    from hades.context.text.layout import TextBody
 
     if isinstance(result, PlanAnswer):
-        out.print(render.clean(result.text))
+        render.show_lines(out, [TextBody(result.text)])
     else:
         render.show_lines(out, answer_lines(result.answer))
+        summarised = result.drill_down_target if result.answer.recall.level else ""
         for title, text in (
-            ("Why:", result.reasoning),
-            ("Before:", result.historical_context),
+            ("Why", result.reasoning),
+            ("Before", result.historical_context),
+            ("From summaries. The original", summarised),
         ):
             if text:
-                out.print(f"{title} {render.clean(text)}")
-        if result.needs_drill_down:
-            out.print(f"More detail: ask about {render.clean(result.drill_down_target)}")
-    _show_steps(out, result.transcript)
-
-
-def _show_steps(out: Console, steps: tuple[TranscriptStep, ...]) -> None:
-    from hades.cli import render
-
-    for step in steps:
+                render.show_lines(out, [TextBody(f"{title}: {text}")])
+    for step in result.transcript:
         out.print(f"[dim]{render.clean(str(step))}[/]")
 
 
@@ -113,7 +108,7 @@ def chat(
     from hades.agents import require_langgraph
 
     require_langgraph()
-    from hades.agents.chat import Chat
+    from hades.agents.chat import HINT, Chat
 
     with invocation.opened(create=not show) as memory:
         talk = Chat(memory, thread=thread, model=model)
@@ -121,18 +116,26 @@ def chat(
             messages = talk.messages
             invocation.show(messages, lambda out: _show_messages(out, messages))
             return
+        if sys.stdin.isatty():
+            sys.stderr.write(f"{HINT} Ctrl-D ends.\n")
         for line in _lines():
             _say(invocation, talk, line)
 
 
 def _say(invocation: Invocation, talk: Chat, line: str) -> None:
-    """Send one line and print the reply; a line that fails does not end the conversation."""
+    """Send one line and print the reply; a line that fails does not end the conversation.
+
+    Only missing rights do: they would refuse every line.
+    """
     from hades.cli import render
+    from hades.context.text.layout import TextBody
 
     try:
         if len(line) > LINE_CHARACTERS_AT_MOST:
             raise InvalidInput(f"A line has at most {LINE_CHARACTERS_AT_MOST:,} characters.")
         reply = talk.say(line)
+    except Denied:
+        raise
     except HadesError as error:
         sys.stderr.write(f"hades: {error}\n")
         return
@@ -140,7 +143,7 @@ def _say(invocation: Invocation, talk: Chat, line: str) -> None:
         answer = {"reply": reply.text, **plain(reply.result)}
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
     else:
-        console().print(render.clean(reply.text))
+        render.show_lines(console(), [TextBody(reply.text)])
     sys.stdout.flush()
 
 
@@ -168,6 +171,7 @@ def _lines() -> Iterator[str]:
 
 def _show_messages(out: Console, messages: list[dict[str, str]]) -> None:
     from hades.cli import render
+    from hades.context.text.layout import TextBody
 
     for message in messages:
-        out.print(f"[bold]{message['role']}[/]: {render.clean(message['content'])}")
+        render.show_lines(out, [TextBody(f"{message['role']}: {message['content']}")])

@@ -79,7 +79,7 @@ OPERATIONS = st.one_of(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.lists(st.lists(OPERATIONS, max_size=4), max_size=6))
 def test_it_does_what_the_reference_does(notes: hades.Memory, batches: list[list[Any]]) -> None:
     run = f"run{next(_runs)}"

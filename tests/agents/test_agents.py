@@ -63,13 +63,21 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
         yield memory
 
 
-@pytest.fixture
-def own(path: Path) -> Iterator[hades.Memory]:
-    with hades.open(path) as memory:
-        memory.remember("people/maya", "Maya leads Atlas.")
-        memory.remember("bugs/bug_y", "Bug Y breaks the export.")
-        memory.relate("people/maya", "works_at", "Acme")
+@pytest.fixture(scope="module")
+def spaces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
+    with hades.open(tmp_path_factory.mktemp("agents") / "spaces.hades") as memory:
         yield memory
+
+
+@pytest.fixture
+def own(spaces: hades.Memory, request: pytest.FixtureRequest) -> hades.Memory:
+    """A space for one test to write to."""
+    spaces.create_space(request.node.name)
+    memory = spaces.in_space(request.node.name)
+    memory.remember("people/maya", "Maya leads Atlas.")
+    memory.remember("bugs/bug_y", "Bug Y breaks the export.")
+    memory.relate("people/maya", "works_at", "Acme")
+    return memory
 
 
 @pytest.fixture
@@ -243,12 +251,10 @@ def test_a_simple_question_is_one_step() -> None:
     assert [step.question for step in steps_of("Who leads Atlas?")] == ["Who leads Atlas?"]
 
 
-def test_a_step_that_finds_nothing_is_asked_once_more(path: Path) -> None:
-    with hades.open(path) as memory:
-        memory.remember("people/maya", "Maya leads Atlas.")
-        result = PlanningAgent(memory).ask("Compare Zorg and Quux")
-        assert {step.status for step in result.steps} <= {"nothing found", "partly"}
-        assert not result.is_complete
+def test_a_step_that_finds_nothing_is_asked_once_more(told: hades.Memory) -> None:
+    result = PlanningAgent(told).ask("Compare Zorg and Quux")
+    assert {step.status for step in result.steps} <= {"nothing found", "partly"}
+    assert not result.is_complete
 
 
 def test_a_model_plans_and_its_steps_are_checked(told: hades.Memory, model: Scripted) -> None:
@@ -290,6 +296,24 @@ def test_a_conversation_is_sorted_and_nothing_is_written(own: hades.Memory) -> N
     assert own.proposals("all") == []
 
 
+@pytest.mark.parametrize(
+    ("text", "action", "why"),
+    [
+        ("We decided to drop MapTiler, it costs too much, nobody uses it.", "write", "a new note"),
+        ("We never deploy on Fridays.", "write", "a new note"),
+        ("Maybe we could move to Oslo.", "leave", "it is a guess"),
+        ("yes please", "leave", "it says too little"),
+        ("The wiki password is hunter2x7.", "write", "a new note"),
+    ],
+)
+def test_decisions_and_rules_are_kept_and_guesses_are_not(
+    told: hades.Memory, text: str, action: str, why: str
+) -> None:
+    first, *_ = MemoryAgent(told).decide(text).actions
+    assert (first.action, first.why) == (action, why)
+    assert "hunter2x7" not in first.text
+
+
 def test_actions_wait_at_an_interrupt_until_a_person_accepts(own: hades.Memory) -> None:
     agent = MemoryAgent(own, checkpointer=InMemorySaver())
     shown = agent.decide(TALK, thread="t")
@@ -308,6 +332,7 @@ def test_unattended_changes_wait_for_review(own: hades.Memory) -> None:
     done = MemoryAgent(own).decide(TALK, apply=True)
     outcomes = {action.action: action.outcome for action in done.actions}
     assert outcomes["promote"] == "done"
+    assert own.get("people/maya").content == "Maya leads Atlas.\n\nMaya works at Globex now."
     assert outcomes["change"].startswith("waits for review")
     assert [edge.target.name for edge in own.edges("people/maya")] == ["Acme"]
     assert "relate" in {proposal.kind for proposal in own.proposals()}

@@ -22,9 +22,10 @@ def _config(thread: str) -> Any:
     return {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
 
 
-def test_it_passes_the_conformance_suite(path: Path) -> None:
+@pytest.mark.parametrize("place", ["path", pytest.param("postgres", marks=pytest.mark.slow)])
+def test_it_passes_the_conformance_suite(place: str, request: pytest.FixtureRequest) -> None:
     async def check() -> None:
-        with hades.open(path) as memory:
+        with hades.open(request.getfixturevalue(place)) as memory:
 
             @checkpointer_test(name="hades")
             async def made() -> AsyncIterator[BaseCheckpointSaver[Any]]:
