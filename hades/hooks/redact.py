@@ -58,7 +58,7 @@ _NAMED = lazy_pattern(
 )
 _SAID = lazy_pattern(
     r"(?i)(\b(?:password|passphrase|passcode|api key|secret key|access token|token|pin)"
-    r"(?: for [^\s]{1,40}(?: [^\s]{1,40})?)? (?:is|was|to)(?: now| set to)?:?[ \t]{1,2})"
+    r"(?: (?:for|of) [^\s]{1,40}(?: [^\s]{1,40})?)? (?:is|was|to)(?: now| set to)?:?[ \t]{1,2})"
     r"([\"'`]?[^\s\"'`]{4,200}[\"'`]?)"
 )
 _FLAG = lazy_pattern(
