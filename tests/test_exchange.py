@@ -181,6 +181,7 @@ def test_a_broken_import_changes_nothing(
         memory.import_(tmp_path / "missing.jsonl")
 
 
+@pytest.mark.slow
 @given(cut=st.floats(0.01, 0.99))
 def test_an_export_cut_short_is_refused_or_loads_whole_lines(
     tmp_path_factory: pytest.TempPathFactory, cut: float

@@ -136,6 +136,7 @@ def test_a_plan_comes_true_without_a_write(alpha: hades.Memory, clock: HeldClock
         assert focus.get("project/alpha").version == 2
 
 
+@pytest.mark.slow
 def test_the_topics_used_least_leave_when_it_is_full(memory: hades.Memory) -> None:
     for number in range(20):
         memory.remember(f"note/{number}", f"Note {number}. " + "x " * 2_000)
@@ -149,6 +150,7 @@ def test_the_topics_used_least_leave_when_it_is_full(memory: hades.Memory) -> No
         assert focus.answered[HERE] == 21
 
 
+@pytest.mark.slow
 def test_of_a_long_history_the_last_and_the_important_are_kept(memory: hades.Memory) -> None:
     for number in range(40):
         memory.remember("log", f"{number} " * 500, importance=0.9 if number == 3 else 0.5)

@@ -226,6 +226,7 @@ def _approve(path: Path, proposal: int, ready: Any, told: Any) -> None:
             told.put("conflict")
 
 
+@pytest.mark.slow
 def test_two_processes_approving_one_proposal_apply_it_once(path: Path) -> None:
     spawned = multiprocessing.get_context("spawn")
     with hades.open(path) as memory:

@@ -385,6 +385,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(STEPS, st.integers(1, 3))
 def test_every_state_is_reached_and_no_limit_is_exceeded(
     tmp_path_factory: pytest.TempPathFactory,

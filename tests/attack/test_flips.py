@@ -41,6 +41,7 @@ def _all_of(path: Path) -> bytes:
     return target.read_bytes() + "\n".join(told).encode()
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_is_named_or_harmless(path: Path) -> None:
     _fill(path)
     original, whole = path.read_bytes(), _all_of(path)

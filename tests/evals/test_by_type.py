@@ -262,6 +262,7 @@ def run(tmp_path: Path) -> Any:
     return lambda *words: CliRunner().invoke(app, ["eval", *map(str, words)])
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_a_size(ovens: Path, tmp_path: Path, run: Any) -> None:
     shown = run(ovens, "--notes", "3,all", "--show", "name", "--report", tmp_path / "report")
     assert shown.exit_code == 0, shown.output

@@ -103,6 +103,7 @@ def test_time_ends_an_answer(billing: hades.Memory, clock: HeldClock) -> None:
     assert _uses(billing)["made"] == made + 2
 
 
+@pytest.mark.slow
 def test_the_bound_is_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HADES_ANSWER_CACHE_MB", "1")
     with hades.open(path) as memory:

@@ -172,6 +172,7 @@ def test_a_graph_without_edges(memory: hades.Memory) -> None:
     assert reasons(found) >= {Reason.EMPTY_GRAPH, Reason.NOTHING_NAMED}
 
 
+@pytest.mark.slow
 def test_one_name_in_hundreds_of_notes(memory: hades.Memory) -> None:
     """A name in every passage leads nowhere; what differs still decides."""
     page = "\n\n".join(f"# Day {n}\n\nApproach X was used on day number{n}." for n in range(300))
@@ -182,6 +183,7 @@ def test_one_name_in_hundreds_of_notes(memory: hades.Memory) -> None:
     assert found.telemetry[-1].found <= found.plan["final_context"]
 
 
+@pytest.mark.slow
 def test_one_topic_with_thousands_of_relations(memory: hades.Memory) -> None:
     memory.remember("hub", "Everything hangs on the hub.")
     with memory.batch():

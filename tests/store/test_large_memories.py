@@ -184,6 +184,7 @@ def test_a_small_process_answers_from_a_large_memory(
     assert any(one.reason is Reason.FALLBACK and "memory_mb" in one.detail for one in found.reasons)
 
 
+@pytest.mark.slow
 def test_a_process_holds_what_it_may(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What arrays are made of is counted: how much memory that takes differs by machine."""
     size, question = 3_000, "What does the zookeeper feed to the bears?"
