@@ -1,0 +1,8 @@
+"""Ask."""
+from __future__ import annotations
+from hades.ui.controls import text
+from hades.ui.frame import Frame, page
+
+@page("/", "Ask")
+async def ask(frame: Frame) -> None:
+    text("Ask", "", "h1")
