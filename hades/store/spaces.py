@@ -116,6 +116,8 @@ class Spaces:
 
     def lifetime(self, space: int) -> Lifetime:
         """Return the earliest valid time and known time of a space's states and told edges."""
-        rows = self._database.rows(_LIFETIME, space=space, unknown=to_micros(datetime(2, 1, 1, tzinfo=UTC)))
+        rows = self._database.rows(
+            _LIFETIME, space=space, unknown=to_micros(datetime(2, 1, 1, tzinfo=UTC))
+        )
         held, recorded = rows[0]
         return Lifetime(from_micros_or_none(held), from_micros_or_none(recorded))

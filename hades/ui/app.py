@@ -29,6 +29,7 @@ class Explorer:
         self.app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
         # Events come by requests, not by a WebSocket: each passes the gate and its limits.
         nicegui_app.config.socket_io_js_transports = ["polling"]
+        nicegui_app.config.quasar_config["loadingBar"] = {"skipHijack": True}
         ui.add_head_html(f"<style>{CSS}</style>", shared=True)
         ui.run_with(
             self.app,

@@ -74,6 +74,7 @@ class Visitor:
         self,
         name: str,
         space: str,
+        /,
         *,
         valid: str | None = None,
         known: str | None = None,

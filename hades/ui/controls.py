@@ -16,7 +16,9 @@ from nicegui.element import Element
 Handler = Callable[[], Awaitable[object] | object]
 ValueHandler = Callable[[Any], Awaitable[object] | object]
 
-_FIELDS = "(event) => { event.preventDefault(); emit(Object.fromEntries(new FormData(event.target))) }"
+_FIELDS = (
+    "(event) => { event.preventDefault(); emit(Object.fromEntries(new FormData(event.target))) }"
+)
 _VALUE = "(event) => emit(event.target.value)"
 
 

@@ -88,11 +88,11 @@ class Frame:
 
     # For pages
 
-    async def call(self, operation: str, **given: Any) -> Any:
+    async def call(self, operation: str, /, **given: Any) -> Any:
         """Run an operation in the chosen space, as of the chosen time if it takes one."""
         return await self.visitor.call(operation, self.space, **self.moment, **given)
 
-    async def call_now(self, operation: str, **given: Any) -> Any:
+    async def call_now(self, operation: str, /, **given: Any) -> Any:
         """Run an operation in the chosen space as of now, whatever time is chosen."""
         return await self.visitor.call(operation, self.space, **given)
 
@@ -106,7 +106,7 @@ class Frame:
         """Whether controls that write may be shown: not to readers, and only as of now."""
         return self.at is None and self.visitor.may(Role.WRITER, self.space)
 
-    def address(self, path: str, **query: Any) -> str:
+    def address(self, path: str, /, **query: Any) -> str:
         """Return the address of a page that keeps the space and the time; None leaves one out."""
         kept = {"space": self.space if self.space != "default" else None, "at": self.at}
         kept |= {"axis": "known" if self.by_known and self.at else None} | query
@@ -165,7 +165,7 @@ class Frame:
                 link(entry.title, self.address(entry.path), **here)
         names = {space.name: space.name for space in spaces}
         select("space", "Space", {self.space: self.space, **names}, self.space, self._set_space)
-        themes = {"": "System theme", "light": "Light", "dark": "Dark"}
+        themes = {"": "Auto", "light": "Light", "dark": "Dark"}
         chosen = {None: "", False: "light", True: "dark"}[self.visitor.session.dark]
         select("theme", "Theme", themes, chosen, self._set_theme)
         link("Sign out", "/sign-out", "small")

@@ -5,7 +5,9 @@ Nothing of NiceGUI answers before a visitor has signed in; the sign-in page is p
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+from collections.abc import Awaitable
 from html import escape
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -18,12 +20,16 @@ from hades.errors import HadesError
 from hades.serve.auth.caller import name_call
 from hades.serve.auth.keys import Keys
 from hades.serve.auth.limits import LOOPBACK_NAMES
+from hades.serve.pool import STOPPING
 from hades.serve.problems import problem
 from hades.ui.calls import Calls, Visitor
 from hades.ui.sessions import SignedOut, StartLinks
 from hades.ui.theme import CSS
 
 FORM_BYTES_AT_MOST = 4_096
+EVENTS = "/_nicegui_ws/"
+LEAVING_S = 1.0
+"""How often a request that waits for events looks whether the server stops."""
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -70,12 +76,27 @@ class Gate:
             try:
                 scope["hades.caller"] = self._calls.sessions.caller(token)
             except SignedOut as error:
+                if token and _is_reconnecting(request):
+                    # An open page learns here that it must be loaded again, and so to sign in.
+                    await self._poll(scope, receive, send)
+                    return
                 answer = _elsewhere(request, str(error) if token else "")
             else:
                 scope["hades.visitor"] = Visitor(self._calls, token)
-                await self._pages(scope, receive, _with_policy(send))
+                pages = self._poll if path.startswith(EVENTS) else self._pages
+                await pages(scope, receive, _with_policy(send))
                 return
         await answer(scope, receive, send)
+
+    async def _poll(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request that may wait for events; end it when the server stops."""
+        waiting = asyncio.create_task(_as_coroutine(self._pages(scope, receive, send)))
+        while not (await asyncio.wait({waiting}, timeout=LEAVING_S))[0]:
+            if self._calls.executor.leaving:
+                waiting.cancel()
+                await problem(503, STOPPING)(scope, receive, send)
+                return
+        waiting.result()
 
     async def _sign_in(self, request: Request) -> Response:
         if request.method != "POST":
@@ -118,6 +139,17 @@ class Gate:
             secure=request.headers.get("x-forwarded-proto") == "https",
         )
         return answer
+
+
+async def _as_coroutine(answer: Awaitable[None]) -> None:
+    await answer
+
+
+def _is_reconnecting(request: Request) -> bool:
+    """Whether a page that is open asks for its events; NiceGUI refuses pages it does not know."""
+    query = request.query_params
+    known = query.get("implicit_handshake") == "true" and "client_id" in query
+    return known and request.scope["path"].startswith(EVENTS)
 
 
 def _cookie(scope: Scope) -> str:

@@ -30,9 +30,7 @@ from hades.serve.problems import FAILED_INSIDE, problem
 Observe = Callable[[str, Mode, int, float], object]
 
 HEALTH_PAGES = frozenset({"/healthz", "/readyz"})
-API_ROOTS = frozenset(
-    {"v1", "graphql", "mcp", "metrics", "openapi.json", "healthz", "readyz"}
-)
+API_ROOTS = frozenset({"v1", "graphql", "mcp", "metrics", "openapi.json", "healthz", "readyz"})
 """First parts of the paths that are not pages of the explorer."""
 NO_KEY = (
     "Send a key: `Authorization: Bearer KEY`, or HADES_KEY for commands and clients; "
