@@ -219,11 +219,16 @@ def _server(
         telemetry=telemetry,
         readiness=readiness,
         audit=audit,
-        pages=explorer and explorer.app,
+        pages=None if explorer is None else explorer.app,
     )
     opened.callback(app.state.uploads.close)
     guarded = protected(
-        app, keys, limits=limits, audit=audit, observe=observe, pages=explorer and explorer.gate
+        app,
+        keys,
+        limits=limits,
+        audit=audit,
+        observe=observe,
+        pages=None if explorer is None else explorer.gate,
     )
 
     def warm() -> None:

@@ -20,7 +20,7 @@ from hades.domain.topics import Space
 from hades.errors import Denied, HadesError, InvalidInput
 from hades.memory import View
 from hades.operations.declare import OPERATIONS, Operation
-from hades.serve.auth.audit import Audit
+from hades.serve.auth.audit import Audit, Mode
 from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord, Role
 from hades.serve.auth.middleware import Observe
 from hades.serve.executor import Executor
@@ -146,7 +146,8 @@ class Visitor:
         finally:
             CALL_RECORD.reset(token)
             seconds = time.perf_counter() - started
-            mode, call = "RW" if record.writes else "RO", f"page {name}"
+            mode: Mode = "RW" if record.writes else "RO"
+            call = f"page {name}"
             if self._calls.audit is not None:
                 self._calls.audit.add(
                     mode,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from nicegui import ui
 from nicegui.element import Element
 
 from hades.context.text.evidence import lines_of
@@ -127,5 +128,7 @@ def _thumbs(target: str, name: str, judge: Judge) -> None:
         await judge(target, good)
 
     with box("line"):
-        button("👍", lambda: say(True), "quiet", **{"aria-label": f"{name} was useful"})
-        button("👎", lambda: say(False), "quiet", **{"aria-label": f"{name} was not useful"})
+        with button("", lambda: say(True), "quiet", **{"aria-label": f"{name} was useful"}):
+            ui.icon("o_thumb_up")
+        with button("", lambda: say(False), "quiet", **{"aria-label": f"{name} was not useful"}):
+            ui.icon("o_thumb_down")

@@ -97,7 +97,7 @@ class Frame:
         return await self.visitor.call(operation, self.space, **given)
 
     @property
-    def moment(self) -> dict[str, str]:
+    def moment(self) -> dict[str, Any]:
         """The chosen time as arguments of `Visitor.call`; {} for now."""
         return {} if self.at is None else {"known" if self.by_known else "valid": self.at}
 
@@ -131,7 +131,7 @@ class Frame:
             link("Look for another topic", self.address("/topics"))
         except HadesError as refused:
             error(str(refused))
-        except Exception:
+        except Exception:  # noqa: BLE001 - the edge of the process: log it, and say so
             _log.exception("the page %s failed", self.path)
             error(FAILED_INSIDE)
 

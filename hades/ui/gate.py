@@ -201,7 +201,7 @@ def _form(why: str, place: str, status: int = 200) -> HTMLResponse:
         "Sign in",
         f"""{said}<form method="post" action="/sign-in?next={escape(quote(place, safe=""))}">
         <label for="key">Your key</label>
-        <input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
+        <input id="key" name="key" type="password" autocomplete="off" required autofocus>
         <button type="submit">Sign in</button></form>
         <p class="muted">No key yet? On the server’s machine, run <code>hades ui</code> for a
         start link, or <code>hades keys create NAME</code> for a key.</p>""",
@@ -210,7 +210,8 @@ def _form(why: str, place: str, status: int = 200) -> HTMLResponse:
 
 
 def _page(title: str, body: str, status: int = 200) -> HTMLResponse:
-    html = f"""<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title} – HADES</title>
+    html = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
+    <title>{title} – HADES</title>
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <style>{CSS}</style></head><body class="plain"><main class="sign-in"><h1>HADES</h1>

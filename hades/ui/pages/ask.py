@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 from typing import Any
-from urllib.parse import quote
 
 from nicegui import ui
 
-from hades.domain.answer import Answer, Mode, Recall, Sentence, unlabelled
-from hades.domain.plain import plain
+from hades.domain.answer import Answer, Mode, Recall, unlabelled
 from hades.errors import InvalidInput
 from hades.ui.cards import Judge, fact_card, passage_card, path_card, source_address
 from hades.ui.controls import box, button, copy_dialog, empty, field, form, link, select, text
+from hades.ui.copies import copies_of
 from hades.ui.drawing import drawn_paths
 from hades.ui.finding import how_found
 from hades.ui.frame import Frame, page
@@ -29,8 +28,10 @@ async def ask(frame: Frame) -> None:
     with form(lambda given: frame.show(**given), "line"):
         field("q", "Your question", question, "grow", type="search", autocomplete="off")
         select("mode", "How broad the answer is", _MODES, frame.query.get("mode", ""))
-        budget = {"type": "number", "min": 50, "max": 100_000, "style": "width: 9em"}
-        field("budget", "Token budget", frame.query.get("budget", ""), **budget)
+        budget = field(
+            "budget", "Token budget", frame.query.get("budget", ""), type="number", min=50
+        )
+        budget.style("width: 9.5em")
         text("Ask", "act main", "button", type="submit")
     place = box("stack").style("margin-top: 20px")
     with place, frame.errors():
@@ -91,20 +92,20 @@ def _answer(frame: Frame, answer: Answer) -> None:
     with box("card stack", "section", **{"aria-label": "Answer", "aria-live": "polite"}):
         with box("answer"):
             for sentence in answer.sentences:
-                with text(f"{unlabelled(sentence.text)} ", "", "span"):
-                    pass
+                text(unlabelled(sentence.text))
                 for label in sentence.labels:
-                    _citation(frame, answer.recall, sentence, label)
+                    _citation(frame, answer.recall, label)
                 text(" ")
             if answer.shortfall:
                 text(answer.shortfall, "muted")
         with box("line"):
             text("Copy as", "muted small")
-            for name, content in _copies(frame, answer).items():
-                button(name, lambda name=name, content=content: copy_dialog(name, content), "quiet")  # type: ignore[misc]
+            options = _options(frame.query)
+            for name, content in copies_of(answer, frame.space, frame.moment, options).items():
+                button(name, partial(copy_dialog, name, content), "quiet")
 
 
-def _citation(frame: Frame, recall: Recall, sentence: Sentence, label: str) -> None:
+def _citation(frame: Frame, recall: Recall, label: str) -> None:
     """Draw a citation: a passage opens its source, anything else its card on this page."""
     name = label.strip("[]")
     kind = {"F": "fact", "P": "path", "T": "theme"}.get(name[0], "passage")
@@ -127,26 +128,3 @@ def _judge(frame: Frame, recall: Recall) -> Judge:
             ui.notify("Thank you: noted.", position="bottom")
 
     return judge
-
-
-def _copies(frame: Frame, answer: Answer) -> dict[str, str]:
-    given = {"question": answer.question, **_options(frame.query)}
-    given |= {
-        {"valid": "as_of", "known": "known_at"}[axis]: at for axis, at in frame.moment.items()
-    }
-    given = {name: value for name, value in given.items() if value is not None}
-    times = {"valid": "valid", "known": "known"}
-    moment = ", ".join(f"{times[axis]}={at!r}" for axis, at in frame.moment.items())
-    view = f"memory.at({moment})" if moment else "memory"
-    arguments = "".join(f", {name}={str(value)!r}" if name == "mode" else f", {name}={value!r}"
-                        for name, value in _options(frame.query).items() if value is not None)  # fmt: skip
-    body = json.dumps(given).replace("'", "'\\''")
-    return {
-        "prompt": answer.recall.context,
-        "JSON": json.dumps(plain(answer), ensure_ascii=False, indent=2),
-        "curl": f"curl -H \"Authorization: Bearer $HADES_KEY\" -H 'Content-Type: application/json' \\\n"
-        f"  $HADES_URL/v1/spaces/{quote(frame.space, safe='')}/ask -d '{body}'",
-        "Python": "import hades\n\n"
-        f'memory = hades.open("http://127.0.0.1:8674", space={frame.space!r})\n'
-        f"print({view}.ask({answer.question!r}{arguments}))",
-    }

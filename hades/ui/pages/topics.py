@@ -144,7 +144,7 @@ def _version(frame: Frame, state: State, holding: int) -> None:
                     await frame.show(name=state.topic)
 
             label = {"aria-label": f"Restore version {state.version} as a new version"}
-            button("Restore as a new version", restore, "quiet small", **label)
+            button("Restore as a new version", restore, "small", **label)
 
 
 async def _latest(frame: Frame, topic: str) -> int:
