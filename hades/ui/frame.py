@@ -145,7 +145,7 @@ class Frame:
         with box("top", "header"):
             self._bar = box("bar")
             self._time = box("time")
-        self._main = box("page", "main", id="content", tabindex=-1)
+        self._main = box("page", id="content", tabindex=-1)
         with self._main, box("empty"):
             text("Loading …")
         await client.connected(timeout=CONNECT_S)

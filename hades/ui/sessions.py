@@ -76,7 +76,6 @@ class Sessions:
             return OWNER
         key = self._keys.known(session.key)
         if key is None:
-            self.end(token)
             raise SignedOut("Your key was revoked: sign in with another one.")
         return key.caller
 
