@@ -53,7 +53,7 @@ def passage_card(
 def fact_card(frame: Frame, number: int, fact: Fact) -> Element:
     """Draw a fact in words, with the passage that states it."""
     with box("card", "article", id=f"fact-{number}") as card:
-        with box("line"):
+        with box("keep"):
             text(f"F{number}", "number")
             text(fact.text, "", "h3")
         with box("line"):

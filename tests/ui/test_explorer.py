@@ -10,6 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from hades.serve.auth.caller import Role
+from tests.serve.process_making import hades_serve
 from tests.ui.browsing import HOSTILE, SCREENSHOTS, Site, explored, move_slider
 
 TOPIC = "/topic?name=design/approach_x"
@@ -113,6 +114,18 @@ def test_a_handler_of_an_open_page_writes_nothing_after_the_key_was_revoked(site
         site.open(page, TOPIC)
         page.get_by_role("link", name="Version 1").wait_for()
         assert page.get_by_role("link", name=re.compile("^Version")).count() == versions
+
+
+@pytest.mark.slow
+def test_a_page_whose_server_was_restarted_leads_to_the_sign_in(tmp_path: Path) -> None:
+    with explored(tmp_path) as site, site.visit() as page:
+        site.open(page, "/topics")
+        port = site.url.rpartition(":")[2]
+        assert site.process.stop() == 0
+        with hades_serve(site.memory, "--port", port, "--log-level", "warning"):
+            page.get_by_label("Your key").wait_for()
+            page.get_by_text("Your session has ended").wait_for()
+        page.wrong.clear()  # the browser reports the refused connections
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ async def topics(frame: Frame) -> None:
         with box("card scroll").style("padding: 4px 8px"), box("", "table"):
             with box("", "thead"), box("", "tr"):
                 for title in ("Topic", "Versions", "Since", "Tags"):
-                    text(title, "", "th", scope="col")
+                    text(title, "wide" if title == "Tags" else "", "th", scope="col")
             with box("", "tbody"):
                 for topic in listed[:PAGE]:
                     _row(frame, topic)
@@ -70,7 +70,7 @@ def _row(frame: Frame, topic: Topic) -> None:
             link(one_line(topic.name), frame.address("/topic", name=topic.name))
         text(str(topic.versions), "", "td")
         text(day(topic.valid_from), "", "td").style("white-space: nowrap")
-        with box("", "td"), box("line"):
+        with box("wide", "td"), box("line"):
             for tag in topic.tags[:8]:
                 text(tag, "chip")
 
