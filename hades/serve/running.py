@@ -47,7 +47,7 @@ from hades.serve.telemetry.health import readiness_of
 from hades.serve.telemetry.traces import open_traces
 from hades.store.opening import files_of
 from hades.ui.calls import Calls
-from hades.ui.sessions import Sessions, StartLinks
+from hades.ui.sessions import BrowserSessions, StartLinks
 
 if TYPE_CHECKING:
     from hades.ui.app import Explorer
@@ -292,7 +292,7 @@ def _explorer(
 ) -> Explorer:
     from hades.ui.app import Explorer  # it loads NiceGUI
 
-    calls = Calls(executor, Sessions(keys), audit, observe)
+    calls = Calls(executor, BrowserSessions(keys), audit, observe)
     return Explorer(calls, keys, StartLinks(files_of(options.memory)))
 
 

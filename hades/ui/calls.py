@@ -28,7 +28,7 @@ from hades.serve.problems import status_of
 from hades.serve.rest.models import Body
 from hades.serve.rest.operations import field_of, run
 from hades.store.records import Progress
-from hades.ui.sessions import Session, Sessions
+from hades.ui.sessions import BrowserSession, BrowserSessions
 
 Result = TypeVar("Result")
 
@@ -38,7 +38,7 @@ class Calls:
     """What calls of pages go through: the executor, the sessions, the audit log and metrics."""
 
     executor: Executor
-    sessions: Sessions
+    sessions: BrowserSessions
     audit: Audit | None = None
     observe: Observe | None = None
 
@@ -51,7 +51,7 @@ class Visitor:
         self._token = token
 
     @property
-    def session(self) -> Session:
+    def session(self) -> BrowserSession:
         """The visitor's session; raise SignedOut if it has ended."""
         return self._calls.sessions.session(self._token)
 

@@ -190,7 +190,7 @@ class Frame:
 
             slider("Time", share, STEPS, moved)
             text(_moment_words(self.at, life.days), "moment small", **{"aria-live": "polite"})
-            axes = {"valid": "true then", "known": "known then"}
+            axes = {"valid": "valid time", "known": "known time"}
             axis = "known" if self.by_known else "valid"
             select("axis", "Kind of time", axes, axis, self._set_axis)
             if self.at is not None:

@@ -12,7 +12,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ class SignedOut(Denied):
 
 
 @dataclass
-class Session:
+class BrowserSession:
     """One signed-in browser."""
 
     key: str | None
@@ -41,26 +41,25 @@ class Session:
     used_at: float
     dark: bool | None = None
     """The theme that the visitor chose; None: that of the system."""
-    shown: dict[str, Any] = field(default_factory=dict)
 
 
-class Sessions:
+class BrowserSessions:
     """The sessions of one server, by the hash of their token."""
 
     def __init__(self, keys: Keys, clock: Callable[[], float] = time.monotonic) -> None:
         self._keys = keys
         self._clock = clock
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, BrowserSession] = {}
 
     def begin(self, key: Key | None) -> str:
         """Begin a session for a key, or for the owner, and return its token."""
         if len(self._sessions) >= SESSIONS_AT_MOST:
             del self._sessions[min(self._sessions, key=lambda at: self._sessions[at].used_at)]
         token = secrets.token_urlsafe(32)
-        self._sessions[_digest(token)] = Session(key.id if key else None, self._clock())
+        self._sessions[_digest(token)] = BrowserSession(key.id if key else None, self._clock())
         return token
 
-    def session(self, token: str) -> Session:
+    def session(self, token: str) -> BrowserSession:
         """Return a session; raise SignedOut if it has ended."""
         session = self._sessions.get(_digest(token))
         if session is None or self._clock() - session.used_at > IDLE_S:

@@ -17,10 +17,16 @@ from hades.serve.auth.keys import Keys, keys_beside
 from tests.debian import program
 from tests.serve.process_making import Process, hades_serve
 
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SCREENSHOTS = os.environ.get("SCREENSHOTS")
 """A folder that keeps the screenshots; without it they go to the test's own folder."""
 HOSTILE = "notes/<script>alert(1)</script>"
@@ -42,7 +48,9 @@ def remember_everything(place: Path) -> None:
             "Approach X is adopted, and Ann Miller leads it.",
             valid_from="2025-03-02",
         )
-        memory.remember("bugs/bug_y", "Bug Y: the runtime leaks file handles.", valid_from="2024-01")
+        memory.remember(
+            "bugs/bug_y", "Bug Y: the runtime leaks file handles.", valid_from="2024-01"
+        )
         memory.remember(
             HOSTILE,
             "Cabbage: <img src=x onerror=alert(1)> **bold** [x](javascript:alert(1)) "
@@ -93,7 +101,9 @@ class Site:
         page = context.new_page()
         wrong: list[str] = []
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: wrong.append(f"alert {dialog.message}") or dialog.dismiss())
+        page.on(
+            "dialog", lambda dialog: wrong.append(f"alert {dialog.message}") or dialog.dismiss()
+        )
         page.on("console", lambda line: wrong.append(line.text) if line.type == "error" else None)
         home = (self.url, "data:", "blob:")
         page.on("request", lambda it: None if it.url.startswith(home) else wrong.append(it.url))

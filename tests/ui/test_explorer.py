@@ -31,7 +31,9 @@ def test_a_question_is_answered_and_its_citation_opens_the_source(site: Site) ->
         answer.get_by_text("Ann Miller").first.wait_for()
         page.get_by_role("region", name="How it was found").wait_for()
         page.get_by_role("article").filter(has_text="is adopted").get_by_role("link").first.click()
-        assert page.locator("mark").inner_text() == "Approach X is adopted, and Ann Miller leads it."
+        assert (
+            page.locator("mark").inner_text() == "Approach X is adopted, and Ann Miller leads it."
+        )
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from hades.serve.executor import Executor
 from hades.ui import sessions
 from hades.ui.calls import Calls
 from hades.ui.gate import Gate
-from hades.ui.sessions import Sessions, StartLinks
+from hades.ui.sessions import BrowserSessions, StartLinks
 
 HTML = {"accept": "text/html"}
 HOME = "http://127.0.0.1:8674"
@@ -30,7 +31,7 @@ class Site:
         self.now = 0.0
         self.keys = Keys(folder / "notes.hades.keys")
         self.links = StartLinks(folder / "notes.hades", lambda: self.now)
-        self.sessions = Sessions(self.keys, lambda: self.now)
+        self.sessions = BrowserSessions(self.keys, lambda: self.now)
         self.executor = Executor.open(folder / "notes.hades")
         gate = Gate(_page, Calls(self.executor, self.sessions), self.keys, self.links)
         self._app = protected(_api, self.keys, pages=gate)
@@ -75,10 +76,10 @@ async def _api(scope: Any, receive: Any, send: Any) -> None:
 
 
 @pytest.fixture
-def site(tmp_path: Path, request: pytest.FixtureRequest) -> Site:
+def site(tmp_path: Path) -> Iterator[Site]:
     made = Site(tmp_path)
-    request.addfinalizer(made.executor.close)
-    return made
+    yield made
+    made.executor.close()
 
 
 def test_a_stranger_is_sent_to_the_sign_in_page(site: Site) -> None:
@@ -154,7 +155,7 @@ def test_signing_in_never_leads_to_another_site(site: Site, place: str) -> None:
 
 
 def test_text_in_the_address_is_escaped(site: Site) -> None:
-    answer = site.get("/sign-in?why=<script>alert(1)</script>&next=/\"><script>")
+    answer = site.get('/sign-in?why=<script>alert(1)</script>&next=/"><script>')
     assert "<script" not in answer.text
 
 
@@ -215,5 +216,3 @@ def test_the_api_is_as_before(site: Site) -> None:
 def test_another_host_name_gets_no_page(site: Site) -> None:
     """So that a web page cannot reach the explorer under a name of its own (DNS rebinding)."""
     assert site.get("/sign-in", home="http://evil.example").status_code == 400
-
-

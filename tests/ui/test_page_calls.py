@@ -15,7 +15,7 @@ from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
 from hades.serve.executor import Executor
 from hades.ui.calls import Calls, Visitor
-from hades.ui.sessions import Sessions, SignedOut
+from hades.ui.sessions import BrowserSessions, SignedOut
 
 
 class Site:
@@ -27,7 +27,7 @@ class Site:
         self.executor = Executor.open(folder / "notes.hades", read_only=read_only)
         self.keys = Keys(folder / "notes.hades.keys")
         self.audit = Audit(folder / "audit")
-        self.calls = Calls(self.executor, Sessions(self.keys), self.audit)
+        self.calls = Calls(self.executor, BrowserSessions(self.keys), self.audit)
 
     def visitor(self, role: Role, spaces: list[str] | None = None) -> Visitor:
         key, _ = self.keys.create(f"{role.name.lower()}-{len(self.keys.listed())}", role, spaces)
