@@ -253,9 +253,7 @@ def _server(
 
     def ready() -> None:
         if explorer is not None:
-            links = StartLinks(files_of(options.memory))
-            links.serve(urls[0], os.getpid())
-            opened.callback(links.leave, urls[0])
+            _announce(StartLinks(files_of(options.memory)), urls[0], opened)
         say(
             Started(
                 memory=executor.memory._store.database.place,
@@ -294,6 +292,20 @@ def _explorer(
 
     calls = Calls(executor, BrowserSessions(keys), audit, observe)
     return Explorer(calls, keys, StartLinks(files_of(options.memory)))
+
+
+def _announce(links: StartLinks, url: str, opened: ExitStack) -> None:
+    """Let `hades ui` find this server, as long as it runs."""
+
+    def leave() -> None:
+        with suppress(HadesError):
+            links.leave(url)
+
+    try:
+        links.serve(url, os.getpid())
+        opened.callback(leave)
+    except HadesError as error:
+        _log.warning("`hades ui` cannot find this server: %s", error)
 
 
 def _hosts(options: Options, urls: list[str]) -> frozenset[str] | None:

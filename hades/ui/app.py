@@ -30,7 +30,7 @@ class Explorer:
         # Events come by requests, not by a WebSocket: each passes the gate and its limits.
         nicegui_app.config.socket_io_js_transports = ["polling"]
         nicegui_app.config.quasar_config["loadingBar"] = {"skipHijack": True}
-        ui.add_head_html(f"<style>{CSS}</style>", shared=True)
+        ui.add_head_html(f"<style>{CSS}</style><script>{_BACK}</script>", shared=True)
         ui.run_with(
             self.app,
             root=_not_here,
@@ -45,6 +45,13 @@ class Explorer:
             show_welcome_message=False,
         )
         self.gate = Gate(self.app, calls, keys, links)
+
+
+_BACK = """addEventListener("popstate", () => {
+  if (window.hadesPlace && window.hadesPlace !== location.pathname + location.search)
+    location.reload();
+});"""
+"""The browser's Back button draws the page that it leads to; a jump within a page does not."""
 
 
 def _not_here() -> None:

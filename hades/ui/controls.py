@@ -16,6 +16,8 @@ from nicegui.element import Element
 Handler = Callable[[], Awaitable[object] | object]
 ValueHandler = Callable[[Any], Awaitable[object] | object]
 
+CHARACTERS_AT_MOST = 4_000
+"""The most characters that a field takes; a question is read up to this length."""
 _FIELDS = (
     "(event) => { event.preventDefault(); emit(Object.fromEntries(new FormData(event.target))) }"
 )
@@ -56,7 +58,13 @@ def form(on_submit: ValueHandler, classes: str = "line") -> AbstractContextManag
 def field(name: str, label: str, value: str = "", classes: str = "", **attributes: Any) -> Element:
     """Return an input of a form. Its label is for screen readers; a placeholder shows it too."""
     # `defaultValue`, because a redrawn `value` would undo what was typed meanwhile.
-    shown = {"name": name, "aria-label": label, "placeholder": label, "defaultValue": value}
+    shown: dict[str, Any] = {
+        "name": name,
+        "aria-label": label,
+        "placeholder": label,
+        "defaultValue": value,
+    }
+    shown["maxlength"] = CHARACTERS_AT_MOST
     return text("", f"field {classes}", "input_", **{**shown, **attributes})
 
 

@@ -35,6 +35,8 @@ from hades.ui.sessions import SignedOut
 STEPS = 1_000
 """The positions of the time slider; the last one is now."""
 CONNECT_S = 30.0
+DEFAULT = "default"
+"""The space of an address that names none."""
 SHORT_LIFE_DAYS = 60
 """In memories younger than this, moments are shown with the time of day."""
 _log = logging.getLogger(__name__)
@@ -78,7 +80,8 @@ class Frame:
         self.path = path
         self.query = query
         """The parameters in the address, without the space and the time."""
-        self.space = query.pop("space", "default")
+        self.space = query.pop("space", "")
+        """The name of the space; "" until it is known which spaces the visitor may use."""
         self.at: str | None = query.pop("at", None)
         self.by_known = query.pop("axis", "") == "known"
         """Whether `at` is what was known then, instead of what was true then."""
@@ -108,7 +111,7 @@ class Frame:
 
     def address(self, path: str, /, **query: Any) -> str:
         """Return the address of a page that keeps the space and the time; None leaves one out."""
-        kept = {"space": self.space if self.space != "default" else None, "at": self.at}
+        kept = {"space": self.space if self.space != DEFAULT else None, "at": self.at}
         kept |= {"axis": "known" if self.by_known and self.at else None} | query
         given = {name: str(value) for name, value in kept.items() if value not in (None, "")}
         return path + (f"?{urlencode(given, quote_via=quote)}" if given else "")
@@ -116,8 +119,7 @@ class Frame:
     async def show(self, **query: Any) -> None:
         """Draw the page again with other parameters in its address."""
         self.query = {name: str(value) for name, value in query.items() if value not in (None, "")}
-        ui.navigate.history.push(self.address(self.path, **self.query))
-        self._redraw()
+        self._go()
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -128,7 +130,7 @@ class Frame:
             ui.navigate.to(f"/sign-in?why={quote(str(ended))}")
         except NotFound as gone:
             error(str(gone))
-            link("Look for another topic", self.address("/topics"))
+            link("Look through the topics", self.address("/topics"))
         except HadesError as refused:
             error(str(refused))
         except Exception:  # noqa: BLE001 - the edge of the process: log it, and say so
@@ -152,6 +154,9 @@ class Frame:
         spaces: list[Space] = []
         with self._main, self.errors():
             spaces = await self.visitor.spaces()
+        if not self.space:
+            names = [space.name for space in spaces]
+            self.space = next(iter(names), DEFAULT) if DEFAULT not in names else DEFAULT
         with self._bar:
             self._draw_bar(spaces)
         await self._read_lifetime()
@@ -198,8 +203,7 @@ class Frame:
 
     async def _set_time(self, at: str | None, by_known: bool) -> None:
         self.at, self.by_known = at, by_known
-        ui.navigate.history.push(self.address(self.path, **self.query))
-        self._redraw()
+        self._go()
 
     async def _set_axis(self, axis: str) -> None:
         await self._set_time(self.at, axis == "known")
@@ -211,6 +215,12 @@ class Frame:
     def _set_theme(self, theme: str) -> None:
         dark = {"light": False, "dark": True}.get(theme)
         self.visitor.session.dark = self._dark.value = dark
+
+    def _go(self) -> None:
+        """Put where the page looks into its address, and draw it again."""
+        ui.navigate.history.push(self.address(self.path, **self.query))
+        ui.run_javascript("window.hadesPlace = location.pathname + location.search")
+        self._redraw()
 
     async def _read_lifetime(self) -> None:
         with self._main, self.errors():

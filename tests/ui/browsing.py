@@ -89,11 +89,16 @@ class Site:
 
     @contextmanager
     def visit(
-        self, role: Role = Role.WRITER, *, width: int = 1280, dark: bool = False
+        self,
+        role: Role = Role.WRITER,
+        *,
+        width: int = 1280,
+        dark: bool = False,
+        spaces: list[str] | None = None,
     ) -> Iterator[Any]:
         """A signed-in visitor's page; the console must stay free of errors."""
         name = f"{role.name.lower()}-{len(self.keys.listed())}"
-        _, token = self.keys.create(name, role)
+        _, token = self.keys.create(name, role, spaces)
         context = self.browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
         )
@@ -125,22 +130,26 @@ class Site:
 
 
 @contextmanager
-def explored(folder: Path) -> Iterator[Site]:
-    """Serve the memory in a folder, and start a browser."""
-    chromium = program("chromium", "chromium")
-    if chromium is None:
+def chromium() -> Iterator[Any]:
+    """Start a browser."""
+    place = program("chromium", "chromium")
+    if place is None:
         pytest.skip("Chromium is not installed")
     from playwright.sync_api import sync_playwright
 
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=place, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def explored(folder: Path, browser: Any) -> Iterator[Site]:
+    """Serve the memory in a folder, to be visited by a browser."""
     memory = folder / "notes.hades"
     remember_everything(memory)
-    with (
-        hades_serve(memory, "--port", "0", "--log-level", "warning") as process,
-        sync_playwright() as playwright,
-    ):
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+    with hades_serve(memory, "--port", "0", "--log-level", "warning") as process:
         yield Site(browser, process, memory)
-        browser.close()
 
 
 def move_slider(page: Any, share: float) -> None:

@@ -5,21 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from hades.serve.auth.caller import Role
 from tests.serve.process_making import hades_serve
-from tests.ui.browsing import HOSTILE, SCREENSHOTS, Site, explored, move_slider
+from tests.ui.browsing import HOSTILE, SCREENSHOTS, Site, chromium, explored, move_slider
 
 TOPIC = "/topic?name=design/approach_x"
 QUESTION = "/?q=why%20was%20approach%20X%20rejected"
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with explored(tmp_path_factory.mktemp("explorer")) as site:
+def browser() -> Iterator[Any]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Site]:
+    with explored(tmp_path_factory.mktemp("explorer"), browser) as site:
         yield site
 
 
@@ -54,6 +61,8 @@ def test_the_slider_changes_the_answer_and_sources_tell_then_from_now(site: Site
         page.get_by_role("button", name="Now").click()
         page.get_by_text("holds now", exact=True).wait_for()
         page.wait_for_url(re.compile("^[^=]*topic[?]((?!at=).)*$"))
+        page.go_back()
+        page.get_by_text("held then", exact=True).wait_for()
 
 
 @pytest.mark.slow
@@ -119,8 +128,19 @@ def test_a_handler_of_an_open_page_writes_nothing_after_the_key_was_revoked(site
 
 
 @pytest.mark.slow
-def test_a_page_whose_server_was_restarted_leads_to_the_sign_in(tmp_path: Path) -> None:
-    with explored(tmp_path) as site, site.visit() as page:
+def test_a_key_for_one_space_starts_there(site: Site) -> None:
+    with site.process.client("admin") as admin:
+        admin.post("/v1/spaces", json={"name": "team"}).raise_for_status()
+    with site.visit(Role.READER, spaces=["team"]) as page:
+        page.get_by_text("This space is empty.").wait_for()
+        assert page.get_by_label("Space").input_value() == "team"
+
+
+@pytest.mark.slow
+def test_a_page_whose_server_was_restarted_leads_to_the_sign_in(
+    tmp_path: Path, browser: Any
+) -> None:
+    with explored(tmp_path, browser) as site, site.visit() as page:
         site.open(page, "/topics")
         port = site.url.rpartition(":")[2]
         assert site.process.stop() == 0

@@ -79,7 +79,8 @@ def _row(frame: Frame, topic: Topic) -> None:
 async def trace(frame: Frame) -> None:
     """Draw the trace of one topic: its versions, a difference, and its edges."""
     name = frame.query.get("name", "")
-    states: list[State] = await frame.call("history", topic=name, limit=VERSIONS_SHOWN)
+    history: list[State] = await frame.call("history", topic=name)
+    states = history[-VERSIONS_SHOWN:]
     edges = await _edges(frame, name)
     text(one_line(name), "", "h1")
     last = states[-1].version
@@ -97,6 +98,10 @@ async def trace(frame: Frame) -> None:
             with box("trace", "ol"):
                 for state in reversed(states):
                     _version(frame, state, holding)
+            if len(history) > len(states):
+                text(
+                    f"{len(history) - len(states):,} earlier versions are not shown.", "muted small"
+                )
 
 
 async def _holding(frame: Frame, name: str) -> int:
