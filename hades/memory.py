@@ -93,6 +93,7 @@ class View:
     proposals = op.proposals.proposals
     spaces = op.maintenance.spaces
     stats = op.maintenance.stats
+    lifetime = op.maintenance.lifetime
     quality = op.promotion.quality
     log = op.maintenance.log
     check = op.maintenance.check

@@ -190,6 +190,9 @@ class Settings(BaseModel):
     listen_port: int | None = Field(
         None, ge=0, le=65535, description="The TCP port of `hades serve`. Default: 8674."
     )
+    ui: bool = Field(
+        True, description="Whether `hades serve` has the pages of the explorer (extra `web`)."
+    )
     ro_socket: Path | None = Field(
         None, description="The unix socket of `hades serve` for reading only."
     )

@@ -18,7 +18,7 @@ import reference  # noqa: E402
 from tests.attack import patterns  # noqa: E402
 
 FLOORS = [
-    {"serve", "cli", "evals", "hooks", "agents", "adapters", "__main__"},
+    {"serve", "ui", "cli", "evals", "hooks", "agents", "adapters", "__main__"},
     {"api", "client", "memory", "opening", "operations"},
     {"recall", "ingest", "lifecycle", "exchange", "hierarchy"},
     {"index", "graph", "store", "models", "context", "settings", "breaker", "project"},

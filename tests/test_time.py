@@ -201,3 +201,15 @@ def test_of_two_versions_of_one_moment_the_older_one_never_holds(memory: hades.M
     one, two, three = memory.history("a")
     assert [one.valid_to, two.valid_to, three.valid_to] == [two.valid_from, three.valid_from, None]
     assert memory.at("2024-01-01").get("a").content == "two"
+
+
+def test_the_lifetime_of_a_space_begins_with_its_earliest_times(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    assert memory.lifetime().first_valid is None
+    clock.set("2024-05-01")
+    memory.remember("a", "known in May", valid_from="2024-03-01")
+    memory.relate("a", "likes", "b", valid_from="2023-01-01")
+    life = memory.lifetime()
+    assert life.first_valid == datetime(2023, 1, 1, tzinfo=UTC)
+    assert life.first_known == datetime(2024, 5, 1, tzinfo=UTC)

@@ -168,10 +168,11 @@ class Invocation:
         typer.confirm(question, abort=True)
 
 
-def require_extra(*modules: str) -> None:
+def require_extra(*modules: str, extra: str = "server") -> None:
     """Raise Unavailable, naming the extra to install, if a module is missing."""
     if not all(map(importlib.util.find_spec, modules)):
-        raise Unavailable("The server needs the extra `server`: pip install '.[server]'.")
+        what = "explorer" if extra == "web" else "server"
+        raise Unavailable(f"The {what} needs the extra `{extra}`: pip install '.[{extra}]'.")
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -18,7 +18,7 @@ PANELS = {
     "Learning": "feedback query-log weights",
     "Indexes and storage": "index reembed warm archive tiers",
     "The memory as a whole": "stats check spaces backup restore copy export import settings models",
-    "Server and database": "serve keys db",
+    "Server and database": "ui serve keys db",
     "Evaluation": "eval train-ranker",
 }
 """Commands by heading, in the order in which the help shows them."""

@@ -63,8 +63,11 @@ def serve(
         float, typer.Option(min=0, help="Seconds to finish open requests on shutdown.")
     ] = 10,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    ui: Annotated[
+        bool, typer.Option("--ui/--no-ui", help="Serve the explorer's pages at TCP (extra `web`).")
+    ] = True,
 ) -> None:
-    """Serve the memory over MCP, REST and GraphQL.
+    """Serve the memory over MCP, REST and GraphQL, with the explorer's pages.
 
     File permissions control who may use a unix socket; TCP needs a key (`hades keys create`).
     For TLS and for protection from slow or greedy clients, put a reverse proxy in front:
@@ -102,6 +105,7 @@ def serve(
         otlp_endpoint=settings.otlp_endpoint,
         trace_contents=settings.trace_contents,
         consolidate_every_hours=settings.consolidate_every_hours,
+        pages=ui and settings.ui,
     )
     with logging_to(level=log_level, shape=settings.log_format):
         run(options, lambda started: _say(invocation, started))
@@ -184,6 +188,8 @@ def _say(invocation: Invocation, started: Started) -> None:
         lines = [f"hades serves {started.memory}"]
         for place in started.listening:
             lines.append(f"  {place['where']}  {_FOR.get(place['listener'], 'with a key')}")
+        if started.pages:
+            lines.append(f"  explorer: {started.pages}/ (`hades ui` opens it)")
         lines.append(f"  audit log: {started.audit}")
         if not started.has_keys and any(at["listener"] == "http" for at in started.listening):
             lines.append("There are no keys yet: `hades keys create NAME` makes one.")

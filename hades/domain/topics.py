@@ -24,6 +24,16 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
+class Lifetime:
+    """When a space begins on both time axes; None for an empty one."""
+
+    first_valid: datetime | None
+    """The earliest time for which a state or a told fact holds."""
+    first_known: datetime | None
+    """When the first of them was recorded."""
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """One version of a topic.
 

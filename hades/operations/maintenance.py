@@ -13,7 +13,7 @@ from hades.domain.graph import Edge
 from hades.domain.plain import one_line
 from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import FOREVER
-from hades.domain.topics import Change, Space
+from hades.domain.topics import Change, Lifetime, Space
 from hades.errors import InvalidInput
 from hades.exchange import jsonl, node_link
 from hades.operations.declare import Param, operation
@@ -60,6 +60,13 @@ def stats(view: View) -> dict[str, int]:
     with view._store.snapshot():
         view._require_space()
         return view._store.spaces.stats(view._space_id)
+
+
+@operation("GET", "/lifetime")
+def lifetime(view: View) -> Lifetime:
+    """Return the earliest times for which this space holds something and knew something."""
+    view._require_space()
+    return view._store.spaces.lifetime(view._space_id)
 
 
 @operation("GET", "/log", command="log", cursor=lambda change: [change.number])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
 from fastapi import FastAPI
 from starlette.routing import Route
 
@@ -25,15 +28,26 @@ def build(
     telemetry: Telemetry | None = None,
     readiness: Readiness | None = None,
     audit: Audit | None = None,
+    pages: FastAPI | None = None,
 ) -> FastAPI:
     """Build the whole application. The middleware around it authenticates callers.
 
     The server sets `readiness.warm` when it is warm; without `readiness` the app counts as warm.
-    `audit` is the log that the admin socket shows.
+    `audit` is the log that the admin socket shows. `pages` is the explorer, which starts and stops
+    with the app; the middleware sends requests to it.
     """
     telemetry = telemetry or Telemetry()
     readiness = readiness or readiness_of(executor, warm=True)
     agents = McpApp(executor)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as running:
+            await running.enter_async_context(agents.run())
+            if pages is not None:
+                await running.enter_async_context(pages.router.lifespan_context(pages))
+            yield
+
     app = FastAPI(
         title="HADES",
         version=hades.__version__,
@@ -44,7 +58,7 @@ def build(
         redoc_url=None,
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},
-        lifespan=lambda _app: agents.run(),
+        lifespan=lifespan,
     )
     app.state.executor = executor
     app.state.jobs = Jobs(executor)

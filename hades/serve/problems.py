@@ -109,6 +109,11 @@ def code_of(error: BaseException) -> str:
     return next(known, HadesError).__name__
 
 
+def status_of(error: HadesError) -> int:
+    """Return the HTTP status of an error."""
+    return int(getattr(error, "status", _STATUS[code_of(error)]))
+
+
 def install(app: FastAPI) -> None:
     """Make an app answer every error with a problem."""
     handlers: dict[type[Exception], Any] = {
@@ -139,12 +144,11 @@ ANY = documented(400, 401, 403, 404, 409, 413, 415, 422, 500, 503, 504)
 
 
 async def _ours(_request: Request, error: HadesError) -> Response:
-    code = code_of(error)
-    status = getattr(error, "status", _STATUS[code])
+    status = status_of(error)
     headers = {}
     if status in (503, 504):
         headers["Retry-After"] = str(getattr(error, "retry_after_s", RETRY_AFTER_S))
-    return problem(status, str(error), code, headers=headers)
+    return problem(status, str(error), code_of(error), headers=headers)
 
 
 async def _unfit(request: Request, error: RequestValidationError) -> Response:

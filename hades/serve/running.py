@@ -18,9 +18,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -31,7 +32,7 @@ from hades.serve.auth.audit import Audit, audit_beside
 from hades.serve.auth.connection import HEAD_S, HttpConnection
 from hades.serve.auth.keys import Keys, keys_beside
 from hades.serve.auth.limits import LOOPBACK_NAMES, Limits
-from hades.serve.auth.middleware import protected
+from hades.serve.auth.middleware import Observe, protected
 from hades.serve.auth.sockets import (
     BACKLOG,
     LISTENERS,
@@ -45,6 +46,11 @@ from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.health import readiness_of
 from hades.serve.telemetry.traces import open_traces
 from hades.store.opening import files_of
+from hades.ui.calls import Calls
+from hades.ui.sessions import BrowserSessions, StartLinks
+
+if TYPE_CHECKING:
+    from hades.ui.app import Explorer
 
 HOST = "127.0.0.1"
 PORT = 8674
@@ -80,6 +86,8 @@ class Options:
     trace_contents: bool
     consolidate_every_hours: float | None = None
     """None: summaries are written only when a caller asks for them."""
+    pages: bool = True
+    """Whether TCP also has the pages of the explorer, if the extra `web` is installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +99,8 @@ class Started:
     audit: str
     has_keys: bool
     """Whether an API key exists; without one nobody can use TCP."""
+    pages: str = ""
+    """The address of the explorer; "" without one."""
 
 
 class Server(uvicorn.Server):
@@ -200,10 +210,25 @@ def _server(
     readiness = readiness_of(executor)
     urls = [listener.where for listener in listeners if listener.kind.by_key]
     limits = Limits(body_bytes=options.body_bytes, hosts=_hosts(options, urls))
-    app = build(executor, telemetry=telemetry, readiness=readiness, audit=audit)
+    observe = telemetry.metrics.observe_call
+    explorer = None
+    if options.pages and urls and find_spec("nicegui") is not None:
+        explorer = _explorer(options, executor, keys, audit, observe)
+    app = build(
+        executor,
+        telemetry=telemetry,
+        readiness=readiness,
+        audit=audit,
+        pages=None if explorer is None else explorer.app,
+    )
     opened.callback(app.state.uploads.close)
     guarded = protected(
-        app, keys, limits=limits, audit=audit, observe=telemetry.metrics.observe_call
+        app,
+        keys,
+        limits=limits,
+        audit=audit,
+        observe=observe,
+        pages=None if explorer is None else explorer.gate,
     )
 
     def warm() -> None:
@@ -227,12 +252,15 @@ def _server(
     warming = threading.Thread(target=warm, name="hades-warm")
 
     def ready() -> None:
+        if explorer is not None:
+            _announce(StartLinks(files_of(options.memory)), urls[0], opened)
         say(
             Started(
                 memory=executor.memory._store.database.place,
                 listening=[{"listener": at.kind.name, "where": at.where} for at in listeners],
                 audit=str(audit.folder),
                 has_keys=keys.exist,
+                pages=urls[0] if explorer is not None else "",
             )
         )
         warming.start()
@@ -255,6 +283,29 @@ def _server(
         on_ready=ready,
         on_leaving=leave,
     )
+
+
+def _explorer(
+    options: Options, executor: Executor, keys: Keys, audit: Audit, observe: Observe
+) -> Explorer:
+    from hades.ui.app import Explorer  # it loads NiceGUI
+
+    calls = Calls(executor, BrowserSessions(keys), audit, observe)
+    return Explorer(calls, keys, StartLinks(files_of(options.memory)))
+
+
+def _announce(links: StartLinks, url: str, opened: ExitStack) -> None:
+    """Let `hades ui` find this server, as long as it runs."""
+
+    def leave() -> None:
+        with suppress(HadesError):
+            links.leave(url)
+
+    try:
+        links.serve(url, os.getpid())
+        opened.callback(leave)
+    except HadesError as error:
+        _log.warning("`hades ui` cannot find this server: %s", error)
 
 
 def _hosts(options: Options, urls: list[str]) -> frozenset[str] | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from hades.domain.graph import NodeKind
-from hades.domain.times import from_micros
-from hades.domain.topics import Change, Space
+from hades.domain.times import from_micros, from_micros_or_none, to_micros
+from hades.domain.topics import Change, Lifetime, Space
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.database import Database, intact
 from hades.store.entities import Entities
@@ -33,6 +34,15 @@ _COUNTS = {
     "proposals": "SELECT count(*) FROM proposals WHERE space = ? AND status = 'waiting'",
     "stored_bytes": f"SELECT coalesce(sum(length(s.body)), 0) FROM states s {_OF_STATES}",
 }
+
+_LIFETIME = """
+  SELECT min(held), min(recorded) FROM (
+    SELECT s.valid_from AS held, s.recorded_at AS recorded
+    FROM states s JOIN topics t ON t.id = s.topic WHERE t.space = :space
+    UNION ALL
+    SELECT valid_from, recorded_at FROM edges WHERE space = :space AND valid_from > :unknown
+  ) AS written
+"""
 
 
 class Spaces:
@@ -103,3 +113,11 @@ class Spaces:
         numbers = {"topics": self._topics.counts().get(space, 0)}
         numbers |= {name: self._database.value(sql, space) for name, sql in _COUNTS.items()}
         return numbers | {"change": self._database.change(), "file_bytes": self._database.size()}
+
+    def lifetime(self, space: int) -> Lifetime:
+        """Return the earliest valid time and known time of a space's states and told edges."""
+        rows = self._database.rows(
+            _LIFETIME, space=space, unknown=to_micros(datetime(2, 1, 1, tzinfo=UTC))
+        )
+        held, recorded = rows[0]
+        return Lifetime(from_micros_or_none(held), from_micros_or_none(recorded))

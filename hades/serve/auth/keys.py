@@ -130,6 +130,10 @@ class Keys:
             self._used[key.id] = datetime.now(UTC)
         return key
 
+    def known(self, id: str) -> Key | None:
+        """Return the key with this id as it is now; None if it was revoked."""
+        return self._current().get(id)
+
     @property
     def exist(self) -> bool:
         """Whether there is at least one key."""
@@ -163,7 +167,7 @@ class Keys:
         return self._known
 
     def _read(self) -> list[Key]:
-        content = _read_private(self.path)
+        content = read_private(self.path)
         if content is None:
             return []
         try:
@@ -192,7 +196,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _read_private(path: Path) -> bytes | None:
+def read_private(path: Path) -> bytes | None:
     """Return a file's content; None if it is missing. Raise Denied unless it is private."""
     try:
         with path.open("rb") as file:

@@ -30,6 +30,8 @@ from hades.serve.problems import FAILED_INSIDE, problem
 Observe = Callable[[str, Mode, int, float], object]
 
 HEALTH_PAGES = frozenset({"/healthz", "/readyz"})
+API_ROOTS = frozenset({"v1", "graphql", "mcp", "metrics", "openapi.json", "healthz", "readyz"})
+"""First parts of the paths that are not pages of the explorer."""
 NO_KEY = (
     "Send a key: `Authorization: Bearer KEY`, or HADES_KEY for commands and clients; "
     "`hades keys create` makes one."
@@ -52,8 +54,15 @@ _log = logging.getLogger(__name__)
 class AuthMiddleware:
     """Middleware that authenticates: it puts the caller into the scope, or refuses the request."""
 
-    def __init__(self, app: ASGIApp, keys: Keys, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        keys: Keys,
+        limits: Limits | None = None,
+        pages: ASGIApp | None = None,
+    ) -> None:
         self._app = app
+        self._pages = pages
         self._keys = keys
         self._limits = limits or Limits()
         self._by_tcp: ASGIApp = self._authenticate
@@ -72,14 +81,27 @@ class AuthMiddleware:
             await (self._by_tcp if by_key else self._authenticate)(scope, receive, send)
 
     async def _authenticate(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._app
         try:
-            self._identify(scope)
+            if self._is_page(scope):
+                app = self._pages or app  # the pages identify their visitors themselves
+                scope["hades.page"] = True
+            else:
+                self._identify(scope)
             body = limited_body(scope, receive, self._limits.bytes_at_most(scope))
         except HTTPException as refused:
             answer = problem(refused.status_code, refused.detail, headers=refused.headers)
             await answer(scope, receive, send)
         else:
-            await self._app(scope, body, send)
+            await app(scope, body, send)
+
+    def _is_page(self, scope: Scope) -> bool:
+        """Whether a request is for a page of the explorer: by TCP, without a key, not the API."""
+        kind: ListenerKind | None = scope.get("hades.listener")
+        if self._pages is None or kind is None or not kind.by_key:
+            return False
+        first = scope["path"].split("/", 2)[1:2]
+        return first[0] not in API_ROOTS and "authorization" not in Headers(scope=scope)
 
     def _identify(self, scope: Scope) -> None:
         """Put the caller into the scope; raise HTTPException without one (not at health pages)."""
@@ -170,6 +192,8 @@ class CallLogMiddleware:
         writes = scope["method"] not in _READING if record.writes is None else record.writes
         mode: Mode = "RW" if writes else "RO"
         call = record.call or _call(scope)
+        if scope.get("hades.page") and record.call is None:
+            return  # the parts of a page; its calls to the memory are recorded one by one
         if self._audit is not None and scope["path"] not in HEALTH_PAGES:
             self._audit.add(
                 mode,
@@ -192,9 +216,13 @@ def protected(
     limits: Limits | None = None,
     audit: Audit | None = None,
     observe: Observe | None = None,
+    pages: ASGIApp | None = None,
 ) -> ASGIApp:
-    """Wrap the app in authentication, limits and the audit log; `observe` gets every call."""
-    return CallLogMiddleware(AuthMiddleware(app, keys, limits), audit, observe)
+    """Wrap the app in authentication, limits and the audit log; `observe` gets every call.
+
+    `pages` answers what is neither the API nor sent with a key.
+    """
+    return CallLogMiddleware(AuthMiddleware(app, keys, limits, pages), audit, observe)
 
 
 def _by_socket(scope: Scope, kind: ListenerKind) -> Caller | None:

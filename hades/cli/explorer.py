@@ -1,0 +1,107 @@
+"""The command `hades ui`: the explorer in the browser, served by this process if need be."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hades.cli import app
+from hades.cli.invocation import Invocation, command, require_extra
+from hades.errors import Conflict
+
+if TYPE_CHECKING:
+    from hades.serve.running import Options
+    from hades.ui.sessions import StartLinks
+
+PROBE_S = 2.0
+
+
+@command(app, "ui", spaced=False)
+def ui(
+    invocation: Invocation,
+    port: Annotated[
+        int | None, typer.Option(help="The TCP port (default: 8674, or a free one).")
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the link in the browser.")
+    ] = True,
+) -> None:
+    """Open the explorer: web pages to ask, read and time-travel.
+
+    It prints a start link, which signs in once, on this machine, within ten minutes. If no server
+    with pages runs for this memory, this command serves it until Ctrl+C, on this machine only.
+    """
+    require_extra("fastapi", "uvicorn", "uvloop", "prometheus_client")
+    require_extra("nicegui", extra="web")
+    from hades.serve.running import run
+    from hades.serve.telemetry.logs import logging_to
+    from hades.store.opening import files_of
+    from hades.ui.sessions import StartLinks
+
+    links = StartLinks(files_of(invocation.place()))
+    running = _running(links)
+    if running is not None:
+        _start(invocation, links, running, browser)
+        return
+    options = _options(invocation, port)
+    with logging_to(level="warning", shape="auto"):
+        try:
+            run(options, lambda started: _start(invocation, links, started.pages, browser))
+        except Conflict:
+            if port is not None:
+                raise
+            free = replace(options, port=0)  # another program has the usual port
+            run(free, lambda started: _start(invocation, links, started.pages, browser))
+
+
+def _running(links: StartLinks) -> str | None:
+    """Return the address of a server that has the pages of this memory; None if none runs."""
+    import httpx
+
+    for url, pid in links.servers().items():
+        with suppress(OSError, httpx.HTTPError):
+            os.kill(pid, 0)  # raises OSError if the process is gone
+            if httpx.get(f"{url}/healthz", timeout=PROBE_S).is_success:
+                return url
+    return None
+
+
+def _start(invocation: Invocation, links: StartLinks, url: str, browser: bool) -> None:
+    """Print a start link, and open it."""
+    link = f"{url}/start/{links.create()}"
+    invocation.show({"url": url, "link": link}, lambda out: out.print(link, markup=False))
+    sys.stdout.flush()
+    if browser:
+        webbrowser.open(link)
+
+
+def _options(invocation: Invocation, port: int | None) -> Options:
+    from hades.serve.auth.limits import BODY_BYTES_AT_MOST
+    from hades.serve.running import GRACE_S, Options
+    from hades.settings import load_settings
+
+    settings = load_settings()
+    return Options(
+        memory=invocation.place(),
+        executor={
+            "encoder": None if settings.encoder == "minilm" else settings.encoder,
+            "busy_timeout_s": settings.busy_timeout_s,
+        },
+        host=None,
+        port=port,
+        tcp=True,
+        remote=False,
+        sockets={},
+        group=None,
+        hosts=(),
+        body_bytes=BODY_BYTES_AT_MOST,
+        grace_s=GRACE_S,
+        otlp_endpoint=None,
+        trace_contents=False,
+    )

@@ -1,0 +1,181 @@
+"""Calls: the only way from a page to the memory.
+
+A page names an operation and its arguments, as a request does. They are checked by the same
+types, run by the same executor with the rights of the visitor's key as it is now, and recorded
+in the same audit log and metrics.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError, create_model
+
+from hades.domain.topics import Space
+from hades.errors import Denied, HadesError, InvalidInput
+from hades.memory import View
+from hades.operations.declare import OPERATIONS, Operation
+from hades.serve.auth.audit import Audit, Mode
+from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord, Role
+from hades.serve.auth.middleware import Observe
+from hades.serve.executor import Executor
+from hades.serve.problems import status_of
+from hades.serve.rest.models import Body
+from hades.serve.rest.operations import field_of, run
+from hades.store.records import Progress
+from hades.ui.sessions import BrowserSession, BrowserSessions
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What calls of pages go through: the executor, the sessions, the audit log and metrics."""
+
+    executor: Executor
+    sessions: BrowserSessions
+    audit: Audit | None = None
+    observe: Observe | None = None
+
+
+class Visitor:
+    """One browser that is signed in."""
+
+    def __init__(self, calls: Calls, token: str) -> None:
+        self._calls = calls
+        self._token = token
+
+    @property
+    def session(self) -> BrowserSession:
+        """The visitor's session; raise SignedOut if it has ended."""
+        return self._calls.sessions.session(self._token)
+
+    @property
+    def caller(self) -> Caller:
+        """The visitor's rights now; raise SignedOut if the session or the key has ended."""
+        return self._calls.sessions.caller(self._token)
+
+    def sign_out(self) -> None:
+        """End the visitor's session."""
+        self._calls.sessions.end(self._token)
+
+    def may(self, role: Role, space: str) -> bool:
+        """Whether the visitor has a role in a space; pages show only what may be done."""
+        caller, writes = self.caller, role > Role.READER
+        refused = writes and self._calls.executor.read_only
+        return caller.role >= role and caller.sees(space) and not refused
+
+    async def call(
+        self,
+        name: str,
+        space: str,
+        /,
+        *,
+        valid: str | None = None,
+        known: str | None = None,
+        on_progress: Progress = lambda *_: None,
+        **given: Any,
+    ) -> Any:
+        """Run an operation in a space, as of a time, and return its result."""
+        operation = OPERATIONS[name]
+
+        async def work(caller: Caller) -> Any:
+            arguments = _checked(operation, given)
+            if operation.whole_memory and caller.spaces is not None:
+                raise Denied("This concerns all spaces: it needs a key for all spaces.")
+            executor = self._calls.executor
+            if operation.writes and operation.long:
+                return await executor.work(
+                    caller,
+                    space,
+                    lambda memory, report: run(
+                        operation, memory, {**arguments, "on_progress": report}
+                    ),
+                    on_progress,
+                    role=operation.role,
+                )
+            if operation.writes:
+                return await executor.write(
+                    caller,
+                    space,
+                    lambda memory: run(operation, memory, arguments),
+                    role=operation.role,
+                )
+            return await executor.read(
+                caller,
+                space,
+                lambda view: executor.observed(run(operation, view, arguments)),
+                valid=valid,
+                known=known,
+                fresh=operation.asks,
+                patient=operation.long,
+                model=operation.calls_model(arguments),
+            )
+
+        return await self._recorded(name, work)
+
+    async def spaces(self) -> list[Space]:
+        """Return the spaces that the visitor may use."""
+
+        def listed(view: View) -> list[Space]:
+            return view.spaces()
+
+        async def work(caller: Caller) -> list[Space]:
+            spaces = await self._calls.executor.read(caller, None, listed)
+            return [space for space in spaces if caller.sees(space.name)]
+
+        spaces: list[Space] = await self._recorded("spaces", work)
+        return spaces
+
+    async def _recorded(self, name: str, work: Callable[[Caller], Any]) -> Any:
+        """Run a call, and record it as the middleware records a request."""
+        caller = self.caller
+        started, record, status = time.perf_counter(), CallRecord(secrets.token_hex(8)), 500
+        token = CALL_RECORD.set(record)
+        try:
+            result = await work(caller)
+            status = 200
+        except HadesError as error:
+            status = status_of(error)
+            raise
+        finally:
+            CALL_RECORD.reset(token)
+            seconds = time.perf_counter() - started
+            mode: Mode = "RW" if record.writes else "RO"
+            call = f"page {name}"
+            if self._calls.audit is not None:
+                self._calls.audit.add(
+                    mode,
+                    who=caller.name,
+                    listener="http",
+                    space=record.space,
+                    call=call,
+                    status=status,
+                    ms=round(seconds * 1000, 2),
+                    request=record.request,
+                )
+            if self._calls.observe is not None:
+                self._calls.observe(call, mode, status, seconds)
+        return result
+
+
+@cache
+def _model(operation: Operation) -> type[BaseModel]:
+    fields = {item.name: field_of(item) for item in operation.parameters if not item.about.local}
+    return create_model(f"{operation.name}OnPage", __base__=Body, **fields)
+
+
+def _checked(operation: Operation, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments; raise InvalidInput if REST would refuse them."""
+    try:
+        model = _model(operation)(**given)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise InvalidInput(f"{where}: {str(fault['msg']).rstrip('.')}."[:500]) from error
+    return {name: getattr(model, name) for name in model.model_fields_set}

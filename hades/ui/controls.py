@@ -1,0 +1,120 @@
+"""Controls: native HTML elements for pages, labelled, and quiet while somebody types.
+
+A form sends its fields when it is submitted, so that typing sends nothing. Text is always set as
+text, never as HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from nicegui import html, ui
+from nicegui.element import Element
+
+Handler = Callable[[], Awaitable[object] | object]
+ValueHandler = Callable[[Any], Awaitable[object] | object]
+
+CHARACTERS_AT_MOST = 4_000
+"""The most characters that a field takes; a question is read up to this length."""
+_FIELDS = (
+    "(event) => { event.preventDefault(); emit(Object.fromEntries(new FormData(event.target))) }"
+)
+_VALUE = "(event) => emit(event.target.value)"
+
+
+def box(classes: str = "", tag: str = "div", **attributes: Any) -> Element:
+    """Return a container."""
+    element = ui.element(tag).classes(classes)
+    element.props.update(attributes)
+    return element
+
+
+def text(words: str, classes: str = "", tag: str = "span", **attributes: Any) -> Element:
+    """Return an element with a text."""
+    element: Element = getattr(html, tag)(words, **attributes)
+    return element.classes(classes)
+
+
+def link(words: str, href: str, classes: str = "", **attributes: Any) -> Element:
+    """Return a link to another page of the explorer."""
+    return text(words, classes, "a", href=href, **attributes)
+
+
+def button(words: str, on_click: Handler, classes: str = "", **attributes: Any) -> Element:
+    """Return a button; `on_click` runs on the server."""
+    pressed = text(words, f"act {classes}", "button", type="button", **attributes)
+    return pressed.on("click", lambda _event: on_click(), args=[])
+
+
+def form(on_submit: ValueHandler, classes: str = "line") -> AbstractContextManager[Element]:
+    """Return a form; `on_submit` gets the values of its fields by name."""
+    element: Element = box(classes, "form")
+    element.on("submit", lambda event: on_submit(event.args), js_handler=_FIELDS)
+    return element
+
+
+def field(name: str, label: str, value: str = "", classes: str = "", **attributes: Any) -> Element:
+    """Return an input of a form. Its label is for screen readers; a placeholder shows it too."""
+    # `defaultValue`, because a redrawn `value` would undo what was typed meanwhile.
+    shown: dict[str, Any] = {
+        "name": name,
+        "aria-label": label,
+        "placeholder": label,
+        "defaultValue": value,
+    }
+    shown["maxlength"] = CHARACTERS_AT_MOST
+    return text("", f"field {classes}", "input_", **{**shown, **attributes})
+
+
+def select(
+    name: str,
+    label: str,
+    options: Mapping[str, str],
+    value: str,
+    on_change: ValueHandler | None = None,
+) -> Element:
+    """Return a choice of values, shown by their names."""
+    element = text("", "field", "select", name=name, **{"aria-label": label})
+    with element:
+        for option, words in options.items():
+            chosen = {"selected": True} if option == value else {}
+            text(words, "", "option", value=option, **chosen)
+    if on_change is not None:
+        element.on("change", lambda event: on_change(event.args), js_handler=_VALUE)
+    return element
+
+
+def slider(label: str, value: int, most: int, on_change: ValueHandler) -> Element:
+    """Return a slider from 0 to `most`; `on_change` gets the value when it is let go."""
+    element = text("", "grow", "input_", type="range", min=0, max=most, defaultValue=str(value))
+    element.props["aria-label"] = label
+    return element.on("change", lambda event: on_change(int(event.args)), js_handler=_VALUE)
+
+
+def empty(words: str, *, then: str = "", href: str = "") -> None:
+    """Say that there is nothing here, and what to do next."""
+    with box("card empty"):
+        text(words, "", "p")
+        if href:
+            link(then, href)
+        elif then:
+            text(then, "", "p")
+
+
+def error(words: str) -> None:
+    """Show an error in a sentence."""
+    text(words, "error", "p", role="alert")
+
+
+def copy_dialog(title: str, content: str) -> None:
+    """Show a text in a dialog, with a button that copies it."""
+    with ui.dialog(value=True) as dialog, box("card stack").style("max-width: 900px"):
+        dialog.props["aria-label"] = title
+        text(title, "", "h3")
+        with box("scroll").style("max-height: 60vh"):
+            text(content, "source", "pre", tabindex=0)
+        with box("line"):
+            button("Copy", lambda: ui.clipboard.write(content), "main")
+            button("Close", dialog.close)

@@ -1,0 +1,232 @@
+"""The gate: lets visitors in, by a key or by a one-time start link, and keeps others out.
+
+Nothing of NiceGUI answers before a visitor has signed in; the sign-in page is plain HTML.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from collections.abc import Awaitable
+from html import escape
+from urllib.parse import parse_qs, quote, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hades.errors import HadesError
+from hades.serve.auth.caller import name_call
+from hades.serve.auth.keys import Keys
+from hades.serve.auth.limits import LOOPBACK_NAMES
+from hades.serve.pool import STOPPING
+from hades.serve.problems import problem
+from hades.ui.calls import Calls, Visitor
+from hades.ui.sessions import SignedOut, StartLinks
+from hades.ui.theme import CSS
+
+FORM_BYTES_AT_MOST = 4_096
+EVENTS = "/_nicegui_ws/"
+LEAVING_S = 1.0
+"""How often a request that waits for events looks whether the server stops."""
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        # NiceGUI starts from an inline script and compiles handlers in the browser.
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+        "script-src-attr 'none'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+PLAIN_POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'"
+PLAIN_POLICY += "; frame-ancestors 'none'"
+USED_LINK = "This link was used or has expired: run `hades ui` for a new one."
+
+
+class Gate:
+    """The pages with their sign-in, as one ASGI application."""
+
+    def __init__(self, pages: ASGIApp, calls: Calls, keys: Keys, links: StartLinks) -> None:
+        self._pages = pages
+        self._calls = calls
+        self._keys = keys
+        self._links = links
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        path, token = scope["path"], request.cookies.get(_cookie(scope), "")
+        answer: Response
+        if request.method not in ("GET", "HEAD") and not _is_same_origin(request):
+            answer = problem(403, "This request came from a page of another site.")
+        elif path == "/sign-in":
+            answer = await self._sign_in(request)
+        elif path.startswith("/start/"):
+            answer = self._start(request)
+        elif path == "/sign-out":
+            self._calls.sessions.end(token)
+            answer = _signed_out("You are signed out.")
+        else:
+            try:
+                scope["hades.caller"] = self._calls.sessions.caller(token)
+            except SignedOut as error:
+                if token and _is_reconnecting(request):
+                    # An open page learns here that it must be loaded again, and so to sign in.
+                    await self._poll(scope, receive, send)
+                    return
+                answer = _elsewhere(request, str(error) if token else "")
+            else:
+                scope["hades.visitor"] = Visitor(self._calls, token)
+                pages = self._poll if path.startswith(EVENTS) else self._pages
+                await pages(scope, receive, _with_policy(send))
+                return
+        await answer(scope, receive, send)
+
+    async def _poll(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on a request that may wait for events; end it when the server stops."""
+        waiting = asyncio.create_task(_as_coroutine(self._pages(scope, receive, send)))
+        while not (await asyncio.wait({waiting}, timeout=LEAVING_S))[0]:
+            if self._calls.executor.leaving:
+                waiting.cancel()
+                await problem(503, STOPPING)(scope, receive, send)
+                return
+        waiting.result()
+
+    async def _sign_in(self, request: Request) -> Response:
+        if request.method != "POST":
+            return _form(request.query_params.get("why", ""), _next(request))
+        name_call("POST /sign-in")
+        body = b""
+        async for part in request.stream():
+            body += part
+            if len(body) > FORM_BYTES_AT_MOST:
+                return _form("This is too long for a key.", "/", 413)
+        fields = parse_qs(body.decode("utf-8", "replace"))
+        try:
+            key = self._keys.find(fields.get("key", [""])[0].strip())
+        except HadesError as error:
+            return _form(str(error), _next(request), 503)
+        if key is None:
+            return _form("This key is not known: it may have been revoked.", _next(request), 401)
+        return self._enter(request, self._calls.sessions.begin(key), _next(request))
+
+    def _start(self, request: Request) -> Response:
+        name_call("GET /start")
+        if not _is_here(request):
+            return _form("A start link works on the server's own machine only.", "/", 403)
+        try:
+            if not self._links.use(request.scope["path"].removeprefix("/start/")):
+                return _form(USED_LINK, "/", 401)
+        except HadesError as error:
+            return _form(str(error), "/", 503)
+        return self._enter(request, self._calls.sessions.begin(None), "/")
+
+    def _enter(self, request: Request, token: str, place: str) -> Response:
+        # A page, not a redirect: after a redirect from another site, browsers withhold the cookie.
+        moving = f'<meta http-equiv="refresh" content="0;url={escape(place)}">'
+        answer = _page("Signed in", f'{moving}<p><a href="{escape(place)}">Go on</a></p>')
+        answer.set_cookie(
+            _cookie(request.scope),
+            token,
+            httponly=True,
+            samesite="strict",
+            secure=request.headers.get("x-forwarded-proto") == "https",
+        )
+        return answer
+
+
+async def _as_coroutine(answer: Awaitable[None]) -> None:
+    await answer
+
+
+def _is_reconnecting(request: Request) -> bool:
+    """Whether a page that is open asks for its events; NiceGUI refuses pages it does not know."""
+    query = request.query_params
+    known = query.get("implicit_handshake") == "true" and "client_id" in query
+    return known and request.scope["path"].startswith(EVENTS)
+
+
+def _cookie(scope: Scope) -> str:
+    """Return the cookie's name, with the port: ports of one host share their cookies."""
+    return f"hades_{(scope.get('server') or ('', 0))[1]}"
+
+
+def _is_same_origin(request: Request) -> bool:
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    return origin in (None, "null") or urlsplit(origin).netloc == request.headers.get("host")
+
+
+def _is_here(request: Request) -> bool:
+    """Whether a request comes from this machine, and not by a proxy."""
+    host = request.url.hostname or ""
+    peer = request.client.host if request.client else ""
+    try:
+        is_loopback = ipaddress.ip_address(peer).is_loopback
+    except ValueError:
+        return False
+    return is_loopback and host in LOOPBACK_NAMES and "x-forwarded-for" not in request.headers
+
+
+def _next(request: Request) -> str:
+    """Return the page to show after the sign-in; never another site's."""
+    place = request.query_params.get("next", "/")
+    return place if place.startswith("/") and not place.startswith(("//", "/\\")) else "/"
+
+
+def _elsewhere(request: Request, why: str) -> Response:
+    """Send a browser that wants a page to the sign-in page; refuse anything else."""
+    if request.method != "GET" or "text/html" not in request.headers.get("accept", ""):
+        return problem(401, why or "Sign in at /sign-in, or send a key.")
+    place = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    query = f"?next={quote(place, safe='')}" + (f"&why={quote(why)}" if why else "")
+    return RedirectResponse(f"/sign-in{query}", 303)
+
+
+def _signed_out(why: str) -> Response:
+    return RedirectResponse(f"/sign-in?why={quote(why)}", 303)
+
+
+def _form(why: str, place: str, status: int = 200) -> HTMLResponse:
+    said = f'<p class="error" role="alert">{escape(why[:300])}</p>' if why else ""
+    return _page(
+        "Sign in",
+        f"""{said}<form method="post" action="/sign-in?next={escape(quote(place, safe=""))}">
+        <label for="key">Your key</label>
+        <input id="key" name="key" type="password" autocomplete="off" required autofocus>
+        <button type="submit">Sign in</button></form>
+        <p class="muted">No key yet? On the server’s machine, run <code>hades ui</code> for a
+        start link, or <code>hades keys create NAME</code> for a key.</p>""",
+        status,
+    )
+
+
+def _page(title: str, body: str, status: int = 200) -> HTMLResponse:
+    html = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
+    <title>{title} – HADES</title>
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <style>{CSS}</style></head><body class="plain"><main class="sign-in"><h1>HADES</h1>
+    <p class="muted">Long-term memory, every version kept.</p>{body}</main></body></html>"""
+    return HTMLResponse(html, status, {"content-security-policy": PLAIN_POLICY})
+
+
+def _with_policy(send: Send) -> Send:
+    """Add the policy for NiceGUI's pages to answers that are HTML."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            if Headers(raw=message["headers"]).get("content-type", "").startswith("text/html"):
+                headers["content-security-policy"] = POLICY
+        await send(message)
+
+    return sending

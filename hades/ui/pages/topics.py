@@ -1,0 +1,208 @@
+"""Topics and time: the list, and the trace of one topic with its differences and edges."""
+
+from __future__ import annotations
+
+from hades.domain.graph import Edge
+from hades.domain.plain import counted, one_line
+from hades.domain.statement import day, moment_words, statement
+from hades.domain.topics import Diff, State, Topic
+from hades.errors import NotFound
+from hades.ui.cards import source_address
+from hades.ui.controls import box, button, empty, field, form, link, select, text
+from hades.ui.frame import Frame, page
+from hades.ui.pages.source import read_number
+
+PAGE = 50
+VERSIONS_SHOWN = 200
+EDGES_SHOWN = 200
+DIFF_LINES_SHOWN = 2_000
+
+
+@page("/topics", "Topics")
+async def topics(frame: Frame) -> None:
+    """Draw the list of topics that match a search, in pages."""
+    wanted, after = frame.query.get("search", ""), frame.query.get("after")
+    text("Topics and time", "", "h1")
+    with form(lambda given: frame.show(search=given.get("search"))):
+        field(
+            "search", "Part of a name, or a pattern such as design/*", wanted, "grow", type="search"
+        )
+        text("Search", "act main", "button", type="submit")
+    glob = None if not wanted.strip() else wanted if "*" in wanted else f"*{_literal(wanted)}*"
+    listed: list[Topic] = await frame.call("topics", glob=glob, after=after, limit=PAGE + 1)
+    with box("stack").style("margin-top: 16px"):
+        if not listed:
+            _no_topics(frame, wanted)
+            return
+        with box("card scroll").style("padding: 4px 8px"), box("", "table"):
+            with box("", "thead"), box("", "tr"):
+                for title in ("Topic", "Versions", "Since", "Tags"):
+                    text(title, "wide" if title == "Tags" else "", "th", scope="col")
+            with box("", "tbody"):
+                for topic in listed[:PAGE]:
+                    _row(frame, topic)
+        with box("line"):
+            if after:
+                button("First page", lambda: frame.show(search=wanted))
+            if len(listed) > PAGE:
+                last = listed[PAGE - 1].name
+                button("Next page", lambda: frame.show(search=wanted, after=last), "main")
+
+
+def _literal(wanted: str) -> str:
+    """Return a text as a pattern that matches only itself."""
+    return "".join(f"[{sign}]" if sign in "?[" else sign for sign in wanted)
+
+
+def _no_topics(frame: Frame, wanted: str) -> None:
+    if wanted:
+        empty(f"No topic matches “{wanted[:100]}”.", then="Show all topics",
+              href=frame.address("/topics"))  # fmt: skip
+    elif frame.at is not None:
+        empty("Nothing was remembered at this time.", then="Move the slider, or press Now.")
+    else:
+        empty("This space is empty.", then="Write a first note: hades remember TOPIC “…”")
+
+
+def _row(frame: Frame, topic: Topic) -> None:
+    with box("", "tr"):
+        with box("", "td"):
+            link(one_line(topic.name), frame.address("/topic", name=topic.name))
+        text(str(topic.versions), "", "td")
+        text(day(topic.valid_from), "", "td").style("white-space: nowrap")
+        with box("wide", "td"), box("line"):
+            for tag in topic.tags[:8]:
+                text(tag, "chip")
+
+
+@page("/topic", "Topic", in_navigation=False)
+async def trace(frame: Frame) -> None:
+    """Draw the trace of one topic: its versions, a difference, and its edges."""
+    name = frame.query.get("name", "")
+    history: list[State] = await frame.call("history", topic=name)
+    states = history[-VERSIONS_SHOWN:]
+    edges = await _edges(frame, name)
+    text(one_line(name), "", "h1")
+    last = states[-1].version
+    after = read_number(frame.query, "after") or last
+    before = read_number(frame.query, "before") or max(1, after - 1)
+    holding = await _holding(frame, name)
+    with box("two"):
+        with box("stack"):
+            text("What changed", "", "h2")
+            await _difference(frame, name, states, before, after)
+            text("Edges opened and closed", "", "h2")
+            _edge_list(edges)
+        with box("stack"):
+            text("Versions, and what was known when", "", "h2")
+            with box("trace", "ol"):
+                for state in reversed(states):
+                    _version(frame, state, holding)
+            if len(history) > len(states):
+                text(
+                    f"{len(history) - len(states):,} earlier versions are not shown.", "muted small"
+                )
+
+
+async def _holding(frame: Frame, name: str) -> int:
+    """Return the version that holds at the chosen time; 0 if none does."""
+    try:
+        state: State = await frame.call("get", topic=name)
+    except NotFound:
+        return 0
+    return state.version
+
+
+async def _edges(frame: Frame, name: str) -> list[Edge]:
+    try:
+        edges: list[Edge] = await frame.call("edges", name=name, all=True, limit=EDGES_SHOWN)
+    except NotFound:
+        return []
+    return sorted(edges, key=lambda edge: edge.valid_from, reverse=True)
+
+
+def _version(frame: Frame, state: State, holding: int) -> None:
+    with box("now" if state.version == holding else "", "li"):
+        with box("line"):
+            place = source_address(frame, state.topic, state.version)
+            link(f"Version {state.version}", place)
+            if state.version == holding:
+                text("holds now" if frame.at is None else "held then", "chip good")
+            if state.forgotten:
+                text("forgotten", "chip old")
+        until = f" to {moment_words(state.valid_to)}" if state.valid_to else ", still"
+        text(f"True from {moment_words(state.valid_from)}{until}", "small", "div")
+        text(f"Known since {moment_words(state.recorded_at)}", "small muted", "div")
+        words = one_line(state.content[:160].replace("\n", " "))
+        text(words + ("…" if len(state.content) > 160 else ""), "small muted", "div")
+        if frame.may_write and state.version != holding and not state.forgotten:
+
+            async def restore() -> None:
+                with frame.errors():
+                    await frame.call_now(
+                        "remember",
+                        topic=state.topic,
+                        content=state.content,
+                        tags=list(state.tags),
+                        expect_version=await _latest(frame, state.topic),
+                    )
+                    await frame.show(name=state.topic)
+
+            label = {"aria-label": f"Restore version {state.version} as a new version"}
+            button("Restore as a new version", restore, "small", **label)
+
+
+async def _latest(frame: Frame, topic: str) -> int:
+    """Return the newest version, so that a restore never hides what another writer adds."""
+    states: list[State] = await frame.call_now("history", topic=topic)
+    return states[-1].version
+
+
+async def _difference(
+    frame: Frame, name: str, states: list[State], before: int, after: int
+) -> None:
+    versions = {
+        str(state.version): f"Version {state.version}, {day(state.valid_from)}" for state in states
+    }
+    for version in (before, after):
+        versions.setdefault(str(version), f"Version {version}")
+
+    async def compare(given: dict[str, str]) -> None:
+        await frame.show(name=name, before=given.get("before"), after=given.get("after"))
+
+    with form(compare):
+        select("before", "The earlier version", versions, str(before))
+        text("to", "muted")
+        select("after", "The later version", versions, str(after))
+        text("Compare", "act", "button", type="submit")
+    with box("card"):
+        if before == after:
+            text("There is one version only; it can be compared when there are two.", "muted")
+            return
+        diff: Diff = await frame.call_now("diff", topic=name, before=before, after=after)
+        text(
+            f"{counted(diff.added, 'line')} added, {counted(diff.removed, 'line')} removed",
+            "muted small",
+        )
+        lines = diff.text.splitlines()
+        with box("diff"):
+            for line in lines[:DIFF_LINES_SHOWN]:
+                if not line.startswith(("---", "+++")):
+                    kinds = {"+": "added", "-": "removed", "@": "place"}
+                    text(line, kinds.get(line[:1], "same"))
+        if len(lines) > DIFF_LINES_SHOWN:
+            text(f"{len(lines) - DIFF_LINES_SHOWN:,} more lines are not shown.", "muted small")
+        for field_name, (old, new) in diff.fields.items():
+            text(f"{field_name}: {old} → {new}"[:500], "small", "p")
+
+
+def _edge_list(edges: list[Edge]) -> None:
+    if not edges:
+        empty("No edges lead to or from this topic at this time.")
+        return
+    with box("stack"):
+        for edge in edges:
+            with box("card line spread").style("display: flex"):
+                text(statement(edge))
+                ended = edge.valid_to is not None
+                text("closed" if ended else "open", f"chip {'old' if ended else 'good'}")

@@ -1,0 +1,146 @@
+"""Sessions of visitors, and the links that start one without a key.
+
+A session is kept in this process and ends with it. It names a key, not the secret, so that a
+revoked key ends its sessions. A start link is made by `hades ui` and left as a hash in a private
+file beside the memory: who can write there owns the memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hades.errors import Corrupt, Denied
+from hades.serve.auth.caller import Caller, Role
+from hades.serve.auth.keys import Key, Keys, locked_folder, read_private, write_private
+
+IDLE_S = 12 * 3600.0
+"""A session ends when it is not used for so long."""
+SESSIONS_AT_MOST = 1_000
+LINK_S = 600.0
+OWNER = Caller("owner", Role.ADMIN, local=True)
+"""The caller that came by a start link."""
+
+
+class SignedOut(Denied):
+    """The visitor's session has ended: sign in again."""
+
+
+@dataclass
+class BrowserSession:
+    """One signed-in browser."""
+
+    key: str | None
+    """The id of its key; None: it came by a start link."""
+    used_at: float
+    dark: bool | None = None
+    """The theme that the visitor chose; None: that of the system."""
+
+
+class BrowserSessions:
+    """The sessions of one server, by the hash of their token."""
+
+    def __init__(self, keys: Keys, clock: Callable[[], float] = time.monotonic) -> None:
+        self._keys = keys
+        self._clock = clock
+        self._sessions: dict[str, BrowserSession] = {}
+
+    def begin(self, key: Key | None) -> str:
+        """Begin a session for a key, or for the owner, and return its token."""
+        if len(self._sessions) >= SESSIONS_AT_MOST:
+            del self._sessions[min(self._sessions, key=lambda at: self._sessions[at].used_at)]
+        token = secrets.token_urlsafe(32)
+        self._sessions[_digest(token)] = BrowserSession(key.id if key else None, self._clock())
+        return token
+
+    def session(self, token: str) -> BrowserSession:
+        """Return a session; raise SignedOut if it has ended."""
+        session = self._sessions.get(_digest(token))
+        if session is None or self._clock() - session.used_at > IDLE_S:
+            self.end(token)
+            raise SignedOut("Your session has ended: sign in again.")
+        session.used_at = self._clock()
+        return session
+
+    def caller(self, token: str) -> Caller:
+        """Return the caller of a session, with the rights that its key has now."""
+        session = self.session(token)
+        if session.key is None:
+            return OWNER
+        key = self._keys.known(session.key)
+        if key is None:
+            raise SignedOut("Your key was revoked: sign in with another one.")
+        return key.caller
+
+    def end(self, token: str) -> None:
+        """End a session."""
+        self._sessions.pop(_digest(token), None)
+
+
+class StartLinks:
+    """The unused start links of a memory, and where its servers listen, in a private file."""
+
+    def __init__(self, memory: Path, clock: Callable[[], float] = time.time) -> None:
+        self.path = memory.with_name(memory.name + ".start")
+        self._clock = clock
+
+    def create(self) -> str:
+        """Return a new token, which `use` accepts once within `LINK_S` seconds."""
+        token = secrets.token_urlsafe(32)
+        with locked_folder(self.path.parent):
+            content = self._read()
+            content["links"][_digest(token)] = self._clock() + LINK_S
+            self._write(content)
+        return token
+
+    def use(self, token: str) -> bool:
+        """Whether a token is good; it is used up by this."""
+        with locked_folder(self.path.parent):
+            content = self._read()
+            if _digest(token) not in content["links"]:
+                return False
+            del content["links"][_digest(token)]
+            self._write(content)
+        return True
+
+    def serve(self, url: str, pid: int) -> None:
+        """Note that a process serves this memory's pages at a URL."""
+        with locked_folder(self.path.parent):
+            content = self._read()
+            content["servers"][url] = pid
+            self._write(content)
+
+    def leave(self, url: str) -> None:
+        """Remove the note that `serve` made."""
+        with locked_folder(self.path.parent):
+            content = self._read()
+            content["servers"].pop(url, None)
+            self._write(content)
+
+    def servers(self) -> dict[str, int]:
+        """Return the process ids of the servers by URL; some may have been killed."""
+        return dict(self._read()["servers"])
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        """Return the links that have not expired, by hash, and the servers."""
+        text = read_private(self.path)
+        try:
+            content = json.loads(text) if text else {"links": {}, "servers": {}}
+            now = self._clock()
+            links = {mark: until for mark, until in content["links"].items() if until > now}
+            return {"links": links, "servers": dict(content["servers"])}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise Corrupt(f"{self.path} cannot be read: remove it.") from error
+
+    def _write(self, content: dict[str, Any]) -> None:
+        write_private(self.path, json.dumps(content).encode())
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,0 +1,199 @@
+"""The explorer in a real browser: the journeys of a reader and a writer, and what goes wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from hades.serve.auth.caller import Role
+from tests.serve.process_making import hades_serve
+from tests.ui.browsing import HOSTILE, SCREENSHOTS, Site, chromium, explored, move_slider
+
+TOPIC = "/topic?name=design/approach_x"
+QUESTION = "/?q=why%20was%20approach%20X%20rejected"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Site]:
+    with explored(tmp_path_factory.mktemp("explorer"), browser) as site:
+        yield site
+
+
+def test_a_question_is_answered_and_its_citation_opens_the_source(site: Site) -> None:
+    with site.visit() as page:
+        page.get_by_label("Your question").fill("Who leads approach X?")
+        page.keyboard.press("Enter")
+        answer = page.get_by_role("region", name="Answer")
+        answer.get_by_text("Ann Miller").first.wait_for()
+        page.get_by_role("region", name="How it was found").wait_for()
+        page.get_by_role("article").filter(has_text="is adopted").get_by_role("link").first.click()
+        assert (
+            page.locator("mark").inner_text() == "Approach X is adopted, and Ann Miller leads it."
+        )
+
+
+@pytest.mark.slow
+def test_the_slider_changes_the_answer_and_sources_tell_then_from_now(site: Site) -> None:
+    with site.visit() as page:
+        site.open(page, QUESTION)
+        answer = page.get_by_role("region", name="Answer")
+        answer.get_by_text("adopted").first.wait_for()
+        move_slider(page, 0.3)
+        page.wait_for_url(re.compile("at=2024"))
+        answer.get_by_text("adopted").first.wait_for(state="detached")
+        answer.get_by_text("rejected because").first.wait_for()
+        answer.get_by_role("link").first.click()
+        page.get_by_text("You see version 1; version 2 holds now.").wait_for()
+        assert "rejected because" in page.locator("mark").inner_text()
+        page.get_by_role("link", name="What changed").click()
+        page.get_by_text("+Approach X is adopted").wait_for()
+        page.get_by_role("button", name="Now").click()
+        page.get_by_text("holds now", exact=True).wait_for()
+        page.wait_for_url(re.compile("^[^=]*topic[?]((?!at=).)*$"))
+        page.go_back()
+        page.get_by_text("held then", exact=True).wait_for()
+
+
+@pytest.mark.slow
+def test_topics_are_searched_and_hostile_names_are_only_names(site: Site) -> None:
+    with site.visit() as page:
+        site.open(page, "/topics")
+        page.get_by_label(re.compile("Part of a name")).fill("<script>")
+        page.get_by_role("button", name="Search").click()
+        page.get_by_role("link", name=HOSTILE).click()
+        page.get_by_role("heading", name=HOSTILE, level=1).wait_for()
+        page.get_by_text("<script>alert(2)</script>").wait_for()
+        page.get_by_role("link", name="Version 1").click()
+        page.get_by_text("<img src=x onerror=alert(1)>").wait_for()
+        site.open(page, "/?q=cabbage")
+        page.get_by_role("article").get_by_text("<svg onload=alert(1)></svg>").wait_for()
+        site.open(page, f"/topic?name={quote('../../etc/passwd')}")
+        page.get_by_role("heading", name="../../etc/passwd").wait_for()
+
+
+@pytest.mark.slow
+def test_a_writer_restores_a_version_and_judges_a_passage(site: Site) -> None:
+    with site.visit() as page:
+        site.open(page, "/?q=who%20leads%20approach%20X")
+        page.get_by_role("button", name="passage 1 was useful").click()
+        page.get_by_text("Thank you: noted.").wait_for()
+        site.open(page, "/topic?name=bugs/bug_y")
+        assert not page.get_by_role("button", name=re.compile("Restore")).count()
+        site.open(page, TOPIC)
+        page.get_by_role("button", name="Restore version 1 as a new version").click()
+        page.get_by_role("link", name="Version 3").wait_for()
+        page.get_by_text("+Approach X was rejected").wait_for()
+        page.get_by_role("button", name="Restore version 2 as a new version").click()
+        page.get_by_role("link", name="Version 4").wait_for()
+
+
+@pytest.mark.slow
+def test_a_reader_sees_no_control_that_writes(site: Site) -> None:
+    with site.visit(Role.READER) as page:
+        site.open(page, "/?q=who%20leads%20approach%20X")
+        page.get_by_role("article").first.wait_for()
+        site_buttons = page.get_by_role("button", name=re.compile("useful"))
+        assert site_buttons.count() == 0
+        site.open(page, TOPIC)
+        page.get_by_role("link", name="Version 1").wait_for()
+        assert page.get_by_role("button", name=re.compile("Restore")).count() == 0
+
+
+@pytest.mark.slow
+def test_a_handler_of_an_open_page_writes_nothing_after_the_key_was_revoked(site: Site) -> None:
+    with site.visit() as page:
+        site.open(page, TOPIC)
+        restore = page.get_by_role("button", name=re.compile("Restore version 1"))
+        restore.wait_for()
+        versions = page.get_by_role("link", name=re.compile("^Version")).count()
+        site.keys.revoke(page.key)
+        restore.click()
+        page.get_by_text("Your key was revoked").wait_for()
+        page.wrong.clear()
+    with site.visit() as page:
+        site.open(page, TOPIC)
+        page.get_by_role("link", name="Version 1").wait_for()
+        assert page.get_by_role("link", name=re.compile("^Version")).count() == versions
+
+
+@pytest.mark.slow
+def test_a_key_for_one_space_starts_there(site: Site) -> None:
+    with site.process.client("admin") as admin:
+        admin.post("/v1/spaces", json={"name": "team"}).raise_for_status()
+    with site.visit(Role.READER, spaces=["team"]) as page:
+        page.get_by_text("This space is empty.").wait_for()
+        assert page.get_by_label("Space").input_value() == "team"
+
+
+@pytest.mark.slow
+def test_a_page_whose_server_was_restarted_leads_to_the_sign_in(
+    tmp_path: Path, browser: Any
+) -> None:
+    with explored(tmp_path, browser) as site, site.visit() as page:
+        site.open(page, "/topics")
+        port = site.url.rpartition(":")[2]
+        assert site.process.stop() == 0
+        with hades_serve(site.memory, "--port", port, "--log-level", "warning"):
+            page.get_by_label("Your key").wait_for()
+            page.get_by_text("Your session has ended").wait_for()
+        page.wrong.clear()  # the browser reports the refused connections
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("/?q=x&space=gone", "There is no space 'gone'"),
+        ("/?q=x&at=yesteryear", "yesteryear"),
+        ("/?q=x&budget=lots", "The budget is a whole number"),
+        ("/source?topic=nothing", "There is no topic"),
+        ("/source?topic=bugs/bug_y&version=99", "version"),
+        ("/source?topic=bugs/bug_y&version=x", "not a number"),
+        ("/topic?name=", "cannot be empty"),
+        ("/topics?search=zzz", "No topic matches"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(site: Site, path: str, sentence: str) -> None:
+    with site.visit() as page:
+        page.goto(site.url + path)
+        page.get_by_text(sentence).first.wait_for()
+        assert page.get_by_text("Traceback").count() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_fit_their_width_in_both_themes(
+    site: Site, tmp_path: Path, width: int, dark: bool
+) -> None:
+    folder = Path(SCREENSHOTS or tmp_path)
+    folder.mkdir(exist_ok=True)
+    pages = {
+        "ask": "/",
+        "answer": QUESTION,
+        "past": f"{QUESTION}&at=2024-06-01T00:00:00Z",
+        "topics": "/topics",
+        "topic": TOPIC,
+        "source": "/source?topic=design/approach_x&version=1&chunk=0",
+        "nothing": "/topics?search=zzz",
+        "wrong": "/source?topic=nothing",
+    }
+    with site.visit(width=width, dark=dark) as page:
+        for name, path in pages.items():
+            page.goto(site.url + path)
+            page.locator("#content:not(:has-text('ing …'))").wait_for()
+            page.locator("header select").first.wait_for()
+            shot = folder / f"{name}-{width}-{'dark' if dark else 'light'}.png"
+            page.screenshot(path=shot, full_page=True)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, name

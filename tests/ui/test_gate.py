@@ -1,0 +1,218 @@
+"""Who may see the pages: sign-in by key or start link, sessions that end, foreign sites."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from hades.serve.auth.caller import Role
+from hades.serve.auth.keys import Keys
+from hades.serve.auth.middleware import protected
+from hades.serve.auth.sockets import LISTENERS
+from hades.serve.executor import Executor
+from hades.ui import sessions
+from hades.ui.calls import Calls
+from hades.ui.gate import Gate
+from hades.ui.sessions import BrowserSessions, StartLinks
+
+HTML = {"accept": "text/html"}
+HOME = "http://127.0.0.1:8674"
+
+
+class Site:
+    """The gate in front of a page that says who sees it, as the middleware calls it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.now = 0.0
+        self.keys = Keys(folder / "notes.hades.keys")
+        self.links = StartLinks(folder / "notes.hades", lambda: self.now)
+        self.sessions = BrowserSessions(self.keys, lambda: self.now)
+        self.executor = Executor.open(folder / "notes.hades")
+        gate = Gate(_page, Calls(self.executor, self.sessions), self.keys, self.links)
+        self._app = protected(_api, self.keys, pages=gate)
+        self.cookies = httpx.Cookies()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        scope["hades.listener"] = LISTENERS["http"]
+        await self._app(scope, receive, send)
+
+    def send(
+        self, method: str, path: str, *, peer: str = "127.0.0.1", home: str = HOME, **given: Any
+    ) -> httpx.Response:
+        async def sent() -> httpx.Response:
+            transport = httpx.ASGITransport(self, client=(peer, 5000))
+            async with httpx.AsyncClient(
+                transport=transport, base_url=home, cookies=self.cookies
+            ) as client:
+                answer = await client.request(method, path, **given)
+                self.cookies = client.cookies
+                return answer
+
+        return asyncio.run(sent())
+
+    def get(self, path: str, **given: Any) -> httpx.Response:
+        return self.send("GET", path, headers=HTML, **given)
+
+    def sign_in(self, role: Role = Role.READER, **given: Any) -> httpx.Response:
+        _, token = self.keys.create("ann", role)
+        return self.send("POST", "/sign-in", data={"key": token}, **given)
+
+
+async def _page(scope: Any, receive: Any, send: Any) -> None:
+    from starlette.responses import HTMLResponse
+
+    await HTMLResponse(f"hello {scope['hades.caller'].name}")(scope, receive, send)
+
+
+async def _api(scope: Any, receive: Any, send: Any) -> None:
+    from starlette.responses import PlainTextResponse
+
+    await PlainTextResponse("api")(scope, receive, send)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path)
+    yield made
+    made.executor.close()
+
+
+def test_a_stranger_is_sent_to_the_sign_in_page(site: Site) -> None:
+    answer = site.get("/topics?search=x")
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/sign-in?next=%2Ftopics%3Fsearch%3Dx"
+    form = site.get("/sign-in")
+    assert form.status_code == 200
+    assert "Your key" in form.text
+
+
+def test_nothing_of_the_pages_answers_a_stranger(site: Site) -> None:
+    for path in ("/_nicegui/3/static/nicegui.js", "/_nicegui_ws/socket.io/?EIO=4", "/topics"):
+        answer = site.send("GET", path)
+        assert answer.status_code == 401
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_key_signs_in_with_a_cookie_that_scripts_and_other_sites_cannot_use(site: Site) -> None:
+    cookie = site.sign_in().headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert site.get("/").text == "hello key:ann"
+
+
+def test_pages_cannot_be_framed_or_load_from_elsewhere(site: Site) -> None:
+    site.sign_in()
+    headers = site.get("/").headers
+    assert headers["x-frame-options"] == "DENY"
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "script-src-attr 'none'" in policy
+    assert "http:" not in policy
+
+
+@pytest.mark.parametrize("key", ["", "hades_x", "hades_0_" + "0" * 64, "é\x00", "x" * 5000])
+def test_an_unknown_key_gets_a_sentence(site: Site, key: str) -> None:
+    answer = site.send("POST", "/sign-in", data={"key": key})
+    assert answer.status_code in (401, 413)
+    assert 'role="alert"' in answer.text
+    assert site.get("/").status_code == 303
+
+
+def test_a_revoked_key_ends_its_sessions_with_a_sentence(site: Site) -> None:
+    site.sign_in()
+    site.keys.revoke("ann")
+    answer = site.get("/")
+    assert answer.status_code == 303
+    assert "Your%20key%20was%20revoked" in answer.headers["location"]
+
+
+def test_an_unused_session_ends(site: Site) -> None:
+    site.sign_in()
+    site.now = sessions.IDLE_S - 1
+    assert site.get("/").status_code == 200
+    site.now += sessions.IDLE_S + 1
+    assert "session%20has%20ended" in site.get("/").headers["location"]
+
+
+def test_signing_out_ends_the_session(site: Site) -> None:
+    site.sign_in()
+    assert site.get("/sign-out").status_code == 303
+    assert site.get("/").status_code == 303
+
+
+@pytest.mark.parametrize("place", ["//evil.example", "https://evil.example", "/\\evil.example"])
+def test_signing_in_never_leads_to_another_site(site: Site, place: str) -> None:
+    _, token = site.keys.create("ann", Role.READER)
+    answer = site.send("POST", "/sign-in", params={"next": place}, data={"key": token})
+    assert "evil" not in answer.text
+    assert "url=/" in answer.text
+
+
+def test_text_in_the_address_is_escaped(site: Site) -> None:
+    answer = site.get('/sign-in?why=<script>alert(1)</script>&next=/"><script>')
+    assert "<script" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "headers", [{"sec-fetch-site": "cross-site"}, {"origin": "http://evil.example"}]
+)
+def test_a_page_of_another_site_cannot_sign_in_or_send_events(
+    site: Site, headers: dict[str, str]
+) -> None:
+    assert site.sign_in(headers=headers).status_code == 403
+    assert site.send("POST", "/_nicegui_ws/socket.io/", headers=headers).status_code == 403
+
+
+def test_a_start_link_signs_the_owner_in_once(site: Site) -> None:
+    token = site.links.create()
+    assert site.get(f"/start/{token}").status_code == 200
+    assert site.get("/").text == "hello owner"
+    site.cookies.clear()
+    again = site.get(f"/start/{token}")
+    assert again.status_code == 401
+    assert "hades ui" in again.text
+
+
+def test_a_start_link_expires(site: Site) -> None:
+    token = site.links.create()
+    site.now += sessions.LINK_S + 1
+    assert site.get(f"/start/{token}").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        {"peer": "192.0.2.7"},
+        {"headers": {"x-forwarded-for": "192.0.2.7", **HTML}},
+    ],
+)
+def test_a_start_link_works_on_this_machine_only(site: Site, elsewhere: dict[str, Any]) -> None:
+    token = site.links.create()
+    assert site.send("GET", f"/start/{token}", **elsewhere).status_code == 403
+    assert site.get(f"/start/{token}").status_code == 200, "the refused attempt did not use it up"
+
+
+def test_start_links_are_stored_as_hashes_in_a_private_file(site: Site) -> None:
+    token = site.links.create()
+    assert token not in site.links.path.read_text()
+    assert site.links.path.stat().st_mode & 0o077 == 0
+
+
+def test_the_api_is_as_before(site: Site) -> None:
+    assert site.send("GET", "/v1/spaces").status_code == 401
+    assert site.send("GET", "/", headers={"authorization": "Bearer wrong"}).status_code == 401
+    _, token = site.keys.create("bot", Role.READER)
+    for path in ("/v1", "/graphql", "/mcp", "/metrics", "/v1/nothing"):
+        answer = site.send("GET", path, headers={"authorization": f"Bearer {token}"})
+        assert answer.text == "api"
+
+
+def test_another_host_name_gets_no_page(site: Site) -> None:
+    """So that a web page cannot reach the explorer under a name of its own (DNS rebinding)."""
+    assert site.get("/sign-in", home="http://evil.example").status_code == 400
