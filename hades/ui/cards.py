@@ -126,19 +126,16 @@ def chunk_address(frame: Frame, chunk: str) -> str:
     return frame.address("/source", topic=topic, version=version, chunk=ordinal)
 
 
-def node_address(frame: Frame, node: Node) -> str | None:
-    """Return the page of a node; None for an entity, which has none yet."""
+def node_address(frame: Frame, node: Node) -> str:
+    """Return the page of a node."""
     if node.kind == "chunk":
         return chunk_address(frame, node.name)
-    return frame.address("/topic", name=node.name) if node.kind == "topic" else None
+    page = "/topic" if node.kind == "topic" else "/graph"
+    return frame.address(page, name=node.name)
 
 
 def _node(frame: Frame, node: Node) -> None:
-    place = node_address(frame, node)
-    if place is None:
-        text(one_line(node.name))
-    else:
-        link(one_line(node.name), place)
+    link(one_line(node.name), node_address(frame, node))
 
 
 def _thumbs(target: str, name: str, judge: Judge) -> None:

@@ -19,6 +19,7 @@ PASSAGES = 20
 PASSAGES_AT_MOST = 200
 WORDS_SHOWN = 400
 _WIDE, _HIGH = 1200, 460
+"""The size of the treemap in pixels; narrow screens squeeze it, few clusters lower it."""
 
 
 @page("/map", "Map")
@@ -78,13 +79,19 @@ async def _one(frame: Frame, name: str) -> None:
     wanted = frame.query.get("passages", "")
     limit = min(int(wanted), PASSAGES_AT_MOST) if wanted in _MORE else PASSAGES
     report: ClusterReport = await frame.call("clusters", cluster=name, limit=limit)
+    while len(report.children) == 1:
+        child = report.children[0].id
+        report = await frame.call("clusters", cluster=child, limit=limit)
     own = report.cluster
     with box("line small", "nav", **{"aria-label": "Clusters above"}):
         link("Map", frame.address("/map"))
         if own.parent is not None:
             text("›", "muted")
             above: ClusterReport = await frame.call("clusters", cluster=own.parent, limit=1)
-            link(_label(above.cluster), frame.address("/map", cluster=own.parent))
+            if len(above.children) > 1:
+                link(_label(above.cluster), frame.address("/map", cluster=own.parent))
+            else:
+                text(_label(above.cluster), "muted")
     text(_label(own), "", "h1")
     text(counted(own.size, "passage"), "muted", "p")
     _summary(frame, own)
@@ -133,8 +140,9 @@ async def _chunks(frame: Frame, state: str) -> list[Chunk]:
 def _clusters(frame: Frame, clusters: Sequence[Cluster], inside: dict[str, str]) -> None:
     """Draw clusters as a treemap of links, then each with its summary."""
     ordered = sorted((it for it in clusters if it.size > 0), key=lambda it: (-it.size, it.id))
-    with box("map", "nav", **{"aria-label": "Clusters by size"}):
-        cells = treemap([cluster.size for cluster in ordered], (0, 0, _WIDE, _HIGH))
+    high = min(_HIGH, 140 + 40 * len(ordered))
+    with box("map", "nav", **{"aria-label": "Clusters by size"}).style(f"height: {high}px"):
+        cells = treemap([cluster.size for cluster in ordered], (0, 0, _WIDE, high))
         for number, (cluster, cell) in enumerate(zip(ordered, cells, strict=True)):
             label, size = _label(cluster), counted(cluster.size, "passage")
             words = f"{label}: {size}"
@@ -148,8 +156,8 @@ def _clusters(frame: Frame, clusters: Sequence[Cluster], inside: dict[str, str])
                     text(inside[cluster.id], "small wide")
             left, top, width, height = cell
             drawn.style(
-                f"left:{left / _WIDE:.3%};top:{top / _HIGH:.3%};"
-                f"width:{width / _WIDE:.3%};height:{height / _HIGH:.3%}"
+                f"left:{left / _WIDE:.3%};top:{top / high:.3%};"
+                f"width:{width / _WIDE:.3%};height:{height / high:.3%}"
             )
     with box("stack").style("margin-top: 20px"):
         for cluster in ordered:
