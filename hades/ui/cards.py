@@ -12,6 +12,7 @@ from hades.domain.answer import Fact, Interval, Passage, Path
 from hades.domain.graph import Node
 from hades.domain.plain import one_line
 from hades.domain.statement import day
+from hades.domain.topics import Chunk
 from hades.ui.controls import box, button, link, text
 from hades.ui.frame import Frame
 
@@ -35,8 +36,7 @@ def passage_card(
                 text(f"version {chunk.version}, {lines_of(passage)}", "muted small")
             if judge is not None:
                 _thumbs(f"passage:{number}", f"passage {number}", judge)
-        cut = chunk.text[:CHARACTERS_SHOWN]
-        text(cut + ("…" if len(chunk.text) > len(cut) else ""), "text", "div")
+        _passage_text(chunk.text)
         with box("line"):
             if passage.valid_to is None:
                 text(f"since {day(passage.valid_from)}", "chip")
@@ -48,6 +48,24 @@ def passage_card(
             text(f"found by {', '.join(passage.retrievers)}", "chip")
             belief_chip(passage.belief)
     return card
+
+
+def chunk_card(frame: Frame, number: int, chunk: Chunk, why: str) -> Element:
+    """Draw a passage that no question found, as `passage_card` does; `why` says why it is here."""
+    with box("card", "article", id=f"passage-{number}") as card:
+        with box("line"):
+            text(str(number), "number")
+            place = source_address(frame, chunk.topic, chunk.version, chunk.ordinal)
+            link(one_line(chunk.topic), place)
+            text(f"version {chunk.version}", "muted small")
+        _passage_text(chunk.text)
+        text(why, "chip")
+    return card
+
+
+def _passage_text(words: str) -> None:
+    cut = words[:CHARACTERS_SHOWN]
+    text(cut + ("…" if len(words) > len(cut) else ""), "text", "div")
 
 
 def fact_card(frame: Frame, number: int, fact: Fact) -> Element:
@@ -108,19 +126,16 @@ def chunk_address(frame: Frame, chunk: str) -> str:
     return frame.address("/source", topic=topic, version=version, chunk=ordinal)
 
 
-def node_address(frame: Frame, node: Node) -> str | None:
-    """Return the page of a node; None for an entity, which has none yet."""
+def node_address(frame: Frame, node: Node) -> str:
+    """Return the page of a node."""
     if node.kind == "chunk":
         return chunk_address(frame, node.name)
-    return frame.address("/topic", name=node.name) if node.kind == "topic" else None
+    page = "/topic" if node.kind == "topic" else "/graph"
+    return frame.address(page, name=node.name)
 
 
 def _node(frame: Frame, node: Node) -> None:
-    place = node_address(frame, node)
-    if place is None:
-        text(one_line(node.name))
-    else:
-        link(one_line(node.name), place)
+    link(one_line(node.name), node_address(frame, node))
 
 
 def _thumbs(target: str, name: str, judge: Judge) -> None:

@@ -28,8 +28,9 @@ async def topics(frame: Frame) -> None:
             "search", "Part of a name, or a pattern such as design/*", wanted, "grow", type="search"
         )
         text("Search", "act main", "button", type="submit")
-    glob = None if not wanted.strip() else wanted if "*" in wanted else f"*{_literal(wanted)}*"
-    listed: list[Topic] = await frame.call("topics", glob=glob, after=after, limit=PAGE + 1)
+    listed: list[Topic] = await frame.call(
+        "topics", glob=as_glob(wanted), after=after, limit=PAGE + 1
+    )
     with box("stack").style("margin-top: 16px"):
         if not listed:
             _no_topics(frame, wanted)
@@ -49,9 +50,12 @@ async def topics(frame: Frame) -> None:
                 button("Next page", lambda: frame.show(search=wanted, after=last), "main")
 
 
-def _literal(wanted: str) -> str:
-    """Return a text as a pattern that matches only itself."""
-    return "".join(f"[{sign}]" if sign in "?[" else sign for sign in wanted)
+def as_glob(wanted: str) -> str | None:
+    """Return the pattern of names that a search means: a part of a name, unless it has a `*`."""
+    if not wanted.strip():
+        return None
+    literal = "".join(f"[{sign}]" if sign in "?[" else sign for sign in wanted)
+    return wanted if "*" in wanted else f"*{literal}*"
 
 
 def _no_topics(frame: Frame, wanted: str) -> None:
