@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.ui.browsing import Site, explored
+import hades
+from hades.serve.auth.caller import Role
+
+from tests.ui.browsing import SCREENSHOTS, Site, explored
 
 pytestmark = pytest.mark.slow
 
@@ -62,3 +67,66 @@ def test_a_huge_paste_is_refused_with_a_sentence(site: Site) -> None:
         page.get_by_label("The text").evaluate("it => { it.value = 'x'.repeat(10000000) }")
         page.get_by_role("button", name="Remember").click()
         page.get_by_text("This text has 10.0 MB, too much to paste").wait_for()
+
+
+def test_an_admin_accepts_and_rejects_by_key_and_conflicts_are_said(site: Site) -> None:
+    with hades.open(site.memory) as memory:
+        edit = memory.propose("bugs/bug_y", content="Bug Y: <b>mended</b>.", confidence=0.3)
+        memory.propose("bugs/bug_y", "seen_by", "<i>Zoe</i>", confidence=0.3)
+        other = memory.propose("bugs/bug_y", "kept_by", "Max", confidence=0.3)
+    with site.visit(Role.ADMIN) as page:
+        site.open(page, "/review")
+        page.get_by_text("-Bug Y: the runtime leaks file handles.").wait_for()
+        page.get_by_text("+Bug Y: <b>mended</b>.").wait_for()
+        page.keyboard.press("a")
+        page.get_by_text(f"Accepted proposal {edit.id}.").wait_for()
+        page.get_by_text("+ bugs/bug_y seen_by <i>Zoe</i>").wait_for()
+        page.keyboard.press("r")
+        page.get_by_text(f"Rejected proposal {edit.id + 1}.").wait_for()
+        accept = page.get_by_role("article").filter(has_text="kept_by")
+        accept.get_by_role("button", name="Accept").wait_for()
+        with hades.open(site.memory) as memory:
+            memory.reject(other.id)
+        accept.get_by_role("button", name="Accept").click()
+        page.get_by_text("Not done:").wait_for()
+    with hades.open(site.memory) as memory:
+        assert memory.get("bugs/bug_y").content == "Bug Y: <b>mended</b>."
+
+
+def test_a_writer_sees_proposals_without_a_control_that_decides(site: Site) -> None:
+    with hades.open(site.memory) as memory:
+        memory.propose("bugs/bug_y", "asked_by", "Kim", confidence=0.3)
+    with site.visit() as page:
+        site.open(page, "/review")
+        card = page.get_by_role("article").filter(has_text="asked_by")
+        card.wait_for()
+        assert card.get_by_role("button").count() == 0
+
+
+PAGES = {"add": "/add", "review": "/review"}
+
+
+@pytest.mark.parametrize("path", ["/add", "/review"])
+def test_a_reader_has_no_page_that_writes(site: Site, path: str) -> None:
+    with site.visit(Role.READER) as page:
+        page.goto(site.url + path)
+        page.get_by_text("This needs the role").wait_for()
+        assert page.locator("#content").get_by_role("button").count() == 0
+        assert page.get_by_role("link", name=re.compile("^(Add|Review|Keys)")).count() == 0
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_these_pages_fit_their_width_in_both_themes(
+    site: Site, tmp_path: Path, width: int, dark: bool
+) -> None:
+    folder = Path(SCREENSHOTS or tmp_path)
+    folder.mkdir(exist_ok=True)
+    with site.visit(Role.ADMIN, width=width, dark=dark) as page:
+        for name, path in PAGES.items():
+            site.open(page, path)
+            page.locator("#content:not(:has-text('ing …'))").wait_for()
+            page.wait_for_timeout(700)
+            shot = folder / f"{name}-{width}-{'dark' if dark else 'light'}.png"
+            page.screenshot(path=shot, full_page=True)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
