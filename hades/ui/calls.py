@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -65,6 +65,17 @@ class Calls:
     uploads: Uploads | None = None
     metrics: Metrics | None = None
     keys: Keys | None = None
+
+
+@dataclass(slots=True)
+class Series:
+    """One series of a metric: its name, its labels in words, its count and its quantiles."""
+
+    name: str
+    label: str
+    count: float = 0.0
+    p50: float = 0.0
+    p95: float = 0.0
 
 
 class Visitor:
@@ -162,6 +173,24 @@ class Visitor:
         spaces: list[Space] = await self._recorded("spaces", work)
         return spaces
 
+    async def measured(self) -> list[Series]:
+        """Return what the server's metrics say about stages and caches, for all spaces."""
+        metrics = self._calls.metrics
+
+        async def work(caller: Caller) -> list[Series]:
+            if metrics is None:
+                return []
+            return await self._calls.executor.read(caller, None, lambda _view: _series(metrics))
+
+        series: list[Series] = await self._recorded("metrics", work)
+        return series
+
+    def jobs(self, space: str) -> list[Job]:
+        """Return the jobs of a space that the visitor may see, newest first."""
+        caller, jobs = self.caller, self._calls.jobs
+        caller.require(Role.READER, space)
+        return [] if jobs is None else jobs.seen_by(caller, space)
+
     async def add_files(self, space: str, files: Sequence[SentFile]) -> Job:
         """Start a job that ingests files, each as the source that REST would make of it."""
         jobs, uploads = self._calls.jobs, self._calls.uploads
@@ -243,6 +272,37 @@ def _ingestion(paths: Sequence[Path], actor: str) -> Work[dict[str, Any]]:
         return {**counts, "skipped": skipped, "written": written}
 
     return work
+
+
+def _series(metrics: Metrics) -> list[Series]:
+    """Return the series of stages and caches; a quantile is the bound of the bucket it is in."""
+    series, buckets = [], defaultdict[str, list[tuple[float, float]]](list)
+    for family in metrics.registry.collect():
+        if family.name not in ("hades_stage_seconds", "hades_stage_capped", "hades_cache_uses"):
+            continue
+        for sample in family.samples:
+            bound = sample.labels.get("le")
+            label = " ".join(value for name, value in sample.labels.items() if name != "le")
+            if bound is not None:
+                buckets[label].append((float(bound), sample.value))
+            elif sample.name.endswith(("_count", "_total")):
+                series.append(Series(family.name, label, sample.value))
+    for it in series:
+        if it.name == "hades_stage_seconds":
+            it.p50, it.p95 = (_quantile(buckets[it.label], share) for share in (0.5, 0.95))
+    return series
+
+
+def _quantile(buckets: list[tuple[float, float]], share: float) -> float:
+    """Return a quantile of a histogram, assuming even values inside a bucket as Prometheus does."""
+    wanted, low, below = buckets[-1][1] * share, 0.0, 0.0
+    for bound, count in buckets:
+        if count >= wanted:
+            if bound == float("inf") or count == below:
+                return low
+            return low + (bound - low) * (wanted - below) / (count - below)
+        low, below = bound, count
+    return low
 
 
 @cache

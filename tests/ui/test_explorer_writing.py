@@ -103,7 +103,17 @@ def test_a_writer_sees_proposals_without_a_control_that_decides(site: Site) -> N
         assert card.get_by_role("button").count() == 0
 
 
-PAGES = {"add": "/add", "review": "/review"}
+def test_health_shows_sizes_stages_and_quality(site: Site) -> None:
+    with site.visit(Role.READER) as page:
+        site.open(page, "/?q=who%20leads%20approach%20X")
+        page.get_by_role("article").first.wait_for()
+        site.open(page, "/health")
+        page.get_by_role("columnheader", name="P95").wait_for()
+        page.get_by_role("cell", name="open edges").wait_for()
+        page.get_by_role("cell", name="orphans").wait_for()
+
+
+PAGES = {"add": "/add", "review": "/review", "health": "/health"}
 
 
 @pytest.mark.parametrize("path", ["/add", "/review"])
