@@ -26,7 +26,7 @@ from hades.memory import Memory, View
 from hades.operations.declare import OPERATIONS, Operation
 from hades.serve.auth.audit import Audit, Mode
 from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord, Role, record_call
-from hades.serve.auth.keys import Keys
+from hades.serve.auth.keys import Key, Keys
 from hades.serve.auth.middleware import Observe
 from hades.serve.executor import Executor, Work
 from hades.serve.jobs import Job, Jobs
@@ -172,6 +172,44 @@ class Visitor:
 
         spaces: list[Space] = await self._recorded("spaces", work)
         return spaces
+
+    async def create_space(self, name: str) -> None:
+        """Create an empty space; needs the role admin."""
+
+        async def work(caller: Caller) -> None:
+            caller.require(Role.ADMIN, name)
+            await self._calls.executor.write(
+                caller, None, lambda memory: memory.create_space(name), role=Role.ADMIN
+            )
+
+        await self._recorded("create space", work)
+
+    async def keys(self) -> list[Key]:
+        """Return all keys, without their secrets."""
+        keys: list[Key] = await self._with_keys("keys", Keys.listed)
+        return keys
+
+    async def create_key(self, name: str, role: Role, spaces: list[str] | None) -> str:
+        """Create a key and return its token, which is not kept."""
+        _, token = await self._with_keys("create key", lambda keys: keys.create(name, role, spaces))
+        return str(token)
+
+    async def revoke_key(self, name: str) -> None:
+        """Revoke a key; its sessions end."""
+        await self._with_keys("revoke key", lambda keys: keys.revoke(name))
+
+    async def _with_keys(self, name: str, use: Callable[[Keys], Any]) -> Any:
+        """Use the keys in a thread. As for the API, an admin's key does not suffice."""
+        keys = self._calls.keys
+
+        async def work(caller: Caller) -> Any:
+            record_call(None, writes=name != "keys")
+            caller.require(Role.ADMIN)
+            if not caller.local or keys is None:
+                raise Denied("Keys are managed on the server's own machine: run `hades ui` there.")
+            return await asyncio.to_thread(use, keys)
+
+        return await self._recorded(name, work)
 
     async def measured(self) -> list[Series]:
         """Return what the server's metrics say about stages and caches, for all spaces."""

@@ -10,7 +10,7 @@ import pytest
 
 import hades
 from hades.serve.auth.caller import Role
-
+from hades.ui.sessions import StartLinks
 from tests.ui.browsing import SCREENSHOTS, Site, explored
 
 pytestmark = pytest.mark.slow
@@ -113,10 +113,33 @@ def test_health_shows_sizes_stages_and_quality(site: Site) -> None:
         page.get_by_role("cell", name="orphans").wait_for()
 
 
-PAGES = {"add": "/add", "review": "/review", "health": "/health"}
+def test_the_owner_creates_and_revokes_keys_and_spaces(site: Site) -> None:
+    token = StartLinks(site.memory).create()
+    with site.visit(Role.ADMIN) as page:
+        site.open(page, "/keys")
+        page.get_by_text("Keys are managed on the server’s own machine.").wait_for()
+        page.goto(f"{site.url}/start/{token}")
+        page.get_by_label("Your question").wait_for()
+        site.open(page, "/keys")
+        page.get_by_label("Name of the key").fill("<b>ann</b>")
+        page.get_by_role("button", name="Create the key").click()
+        shown = page.locator("pre").inner_text()
+        assert site.keys.find(shown) is not None
+        page.get_by_role("button", name="Close").click()
+        page.get_by_role("button", name="Revoke <b>ann</b>").click()
+        page.get_by_text("Revoked <b>ann</b>.").wait_for()
+        assert site.keys.find(shown) is None
+        for sentence in ("Created research.", "Not done:"):
+            page.get_by_label("Name of the space").fill("research")
+            page.get_by_role("button", name="Create the space").click()
+            page.get_by_text(sentence).wait_for()
+        page.get_by_role("cell", name="research").wait_for()
 
 
-@pytest.mark.parametrize("path", ["/add", "/review"])
+PAGES = {"add": "/add", "review": "/review", "health": "/health", "keys": "/keys"}
+
+
+@pytest.mark.parametrize("path", ["/add", "/review", "/keys"])
 def test_a_reader_has_no_page_that_writes(site: Site, path: str) -> None:
     with site.visit(Role.READER) as page:
         page.goto(site.url + path)
