@@ -51,7 +51,7 @@ def _stages(series: list[Series]) -> None:
     slowest = max(it.p95 for it in times) or 1.0
     with box("card scroll"), box("", "table"):
         with box("", "thead"), box("", "tr"):
-            for title in ("Stage", "Times", "P50", "P95", "", "Capped"):
+            for title in ("Stage", "Times", "P50, ms", "P95, ms", "", "Capped"):
                 text(title, "wide" if not title else "", "th", scope="col")
         with box("", "tbody"):
             for it in times:
@@ -65,7 +65,7 @@ def _stages(series: list[Series]) -> None:
 
 
 def _ms(seconds: float) -> str:
-    return f"{seconds * 1000:,.1f} ms"
+    return f"{seconds * 1000:,.1f}"
 
 
 def _bar(middle: float, high: float) -> str:
