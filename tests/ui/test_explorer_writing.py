@@ -108,7 +108,7 @@ def test_health_shows_sizes_stages_and_quality(site: Site) -> None:
         site.open(page, "/?q=who%20leads%20approach%20X")
         page.get_by_role("article").first.wait_for()
         site.open(page, "/health")
-        page.get_by_role("columnheader", name="P95").wait_for()
+        page.get_by_role("columnheader", name="P95, ms").wait_for()
         page.get_by_role("cell", name="open edges").wait_for()
         page.get_by_role("cell", name="orphans").wait_for()
 

@@ -27,7 +27,7 @@ async def keys(frame: Frame) -> None:
             else:
                 empty(
                     "Keys are managed on the server’s own machine.",
-                    then="Run `hades ui` there, or `hades keys`.",
+                    then="Run hades ui there, or hades keys.",
                 )
         with box("stack"):
             text("Spaces", "", "h2")

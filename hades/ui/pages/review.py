@@ -31,7 +31,7 @@ Lines = list[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ReviewItem:
     """One thing to decide: how it looks, what it would change, and the decisions allowed."""
 
     title: str
@@ -62,7 +62,7 @@ async def review(frame: Frame) -> None:
         await _contradictions(frame)
 
 
-def _list(frame: Frame, items: list[Item]) -> None:
+def _list(frame: Frame, items: list[ReviewItem]) -> None:
     chosen, cards = 0, []
     for item in items:
         with box("card stack", "article", tabindex=0) as card:
@@ -90,7 +90,7 @@ def _list(frame: Frame, items: list[Item]) -> None:
     ui.keyboard(on_key=pressed, ignore=["input", "select", "textarea"])
 
 
-def _item(frame: Frame, item: Item) -> None:
+def _item(frame: Frame, item: ReviewItem) -> None:
     with box("line spread"):
         link(one_line(item.title)[:300], frame.address("/topic", name=item.topic))
         with box("line"):
@@ -133,7 +133,7 @@ async def _waiting(frame: Frame) -> list[Proposal]:
     return [*waiting, *refused]
 
 
-async def _proposal_item(frame: Frame, proposal: Proposal, is_admin: bool) -> Item:
+async def _proposal_item(frame: Frame, proposal: Proposal, is_admin: bool) -> ReviewItem:
     fields, number = proposal.fields, {"proposal": proposal.id}
     subject = str(fields.get("topic") or fields.get("source") or fields.get("name"))
     refused = proposal.status == "refused"
@@ -142,7 +142,7 @@ async def _proposal_item(frame: Frame, proposal: Proposal, is_admin: bool) -> It
     name = f"proposal {proposal.id}"
     accept = _decision(frame, f"Accepted {name}.", ("approve", number))
     reject = _decision(frame, f"Rejected {name}.", ("reject", number))
-    return Item(
+    return ReviewItem(
         f"{proposal.kind} {subject}",
         who + why,
         subject,
@@ -188,7 +188,7 @@ async def _open_edges(frame: Frame, name: str) -> list[Edge]:
     return edges
 
 
-async def _suggestions(frame: Frame, is_admin: bool) -> list[Item]:
+async def _suggestions(frame: Frame, is_admin: bool) -> list[ReviewItem]:
     decided: list[Proposal] = await frame.call_now(
         "proposals", status="rejected", limit=DECIDED_READ_AT_MOST
     )
@@ -204,7 +204,7 @@ async def _suggestions(frame: Frame, is_admin: bool) -> list[Item]:
         propose = ("propose", {"subject": pair.topic, **edge, **weak})
         reject = _decision(frame, "Not suggested again.", propose, ("reject", {}))
         items.append(
-            Item(
+            ReviewItem(
                 f"link {pair.topic} and {pair.other}",
                 f"suggested, {pair.score:.0%} sure: {'; '.join(pair.evidence)}",
                 pair.topic,
