@@ -28,12 +28,15 @@ def build(
     telemetry: Telemetry | None = None,
     readiness: Readiness | None = None,
     audit: Audit | None = None,
+    jobs: Jobs | None = None,
+    uploads: Uploads | None = None,
     pages: FastAPI | None = None,
 ) -> FastAPI:
     """Build the whole application. The middleware around it authenticates callers.
 
     The server sets `readiness.warm` when it is warm; without `readiness` the app counts as warm.
-    `audit` is the log that the admin socket shows. `pages` is the explorer, which starts and stops
+    `audit` is the log that the admin socket shows. `jobs` and `uploads` are given if others use
+    them too. `pages` is the explorer, which starts and stops
     with the app; the middleware sends requests to it.
     """
     telemetry = telemetry or Telemetry()
@@ -61,8 +64,8 @@ def build(
         lifespan=lifespan,
     )
     app.state.executor = executor
-    app.state.jobs = Jobs(executor)
-    app.state.uploads = Uploads(executor.uploads)
+    app.state.jobs = jobs or Jobs(executor)
+    app.state.uploads = uploads or Uploads(executor.uploads)
     app.state.audit = audit
     telemetry.watch(executor, app.state.jobs.counted)
     app.router.routes += [

@@ -32,7 +32,7 @@ from hades.serve.auth.audit import Audit, audit_beside
 from hades.serve.auth.connection import HEAD_S, HttpConnection
 from hades.serve.auth.keys import Keys, keys_beside
 from hades.serve.auth.limits import LOOPBACK_NAMES, Limits
-from hades.serve.auth.middleware import Observe, protected
+from hades.serve.auth.middleware import protected
 from hades.serve.auth.sockets import (
     BACKLOG,
     LISTENERS,
@@ -42,9 +42,11 @@ from hades.serve.auth.sockets import (
     listen_unix,
 )
 from hades.serve.executor import Executor
+from hades.serve.jobs import Jobs
 from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.health import readiness_of
 from hades.serve.telemetry.traces import open_traces
+from hades.serve.uploads import Uploads
 from hades.store.opening import files_of
 from hades.ui.calls import Calls
 from hades.ui.sessions import BrowserSessions, StartLinks
@@ -211,17 +213,23 @@ def _server(
     urls = [listener.where for listener in listeners if listener.kind.by_key]
     limits = Limits(body_bytes=options.body_bytes, hosts=_hosts(options, urls))
     observe = telemetry.metrics.observe_call
+    jobs, uploads = Jobs(executor), Uploads(executor.uploads)
     explorer = None
     if options.pages and urls and find_spec("nicegui") is not None:
-        explorer = _explorer(options, executor, keys, audit, observe)
+        calls = Calls(
+            executor, BrowserSessions(keys), audit, observe, jobs, uploads, telemetry.metrics, keys
+        )
+        explorer = _explorer(options, calls, keys)
     app = build(
         executor,
         telemetry=telemetry,
         readiness=readiness,
         audit=audit,
+        jobs=jobs,
+        uploads=uploads,
         pages=None if explorer is None else explorer.app,
     )
-    opened.callback(app.state.uploads.close)
+    opened.callback(uploads.close)
     guarded = protected(
         app,
         keys,
@@ -285,12 +293,9 @@ def _server(
     )
 
 
-def _explorer(
-    options: Options, executor: Executor, keys: Keys, audit: Audit, observe: Observe
-) -> Explorer:
+def _explorer(options: Options, calls: Calls, keys: Keys) -> Explorer:
     from hades.ui.app import Explorer  # it loads NiceGUI
 
-    calls = Calls(executor, BrowserSessions(keys), audit, observe)
     return Explorer(calls, keys, StartLinks(files_of(options.memory)))
 
 

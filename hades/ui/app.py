@@ -17,7 +17,7 @@ from hades.ui.theme import CSS
 
 RECONNECT_S = 30.0
 """How long the server keeps a page whose browser is not connected, such as a phone asleep."""
-_PAGES = ("ask", "topics", "graph", "map", "source")
+_PAGES = ("ask", "topics", "graph", "map", "source", "add", "review", "health", "keys")
 
 
 class Explorer:

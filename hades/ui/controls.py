@@ -6,7 +6,7 @@ text, never as HTML.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -18,8 +18,14 @@ ValueHandler = Callable[[Any], Awaitable[object] | object]
 
 CHARACTERS_AT_MOST = 4_000
 """The most characters that a field takes; a question is read up to this length."""
+FORM_BYTES_AT_MOST = 500_000
+"""A larger form is not sent, since the server would drop its connection; only its size is."""
+TOO_LARGE = "too_large"
 _FIELDS = (
-    "(event) => { event.preventDefault(); emit(Object.fromEntries(new FormData(event.target))) }"
+    "(event) => { event.preventDefault(); "
+    "const sent = Object.fromEntries(new FormData(event.target)), "
+    "size = new TextEncoder().encode(JSON.stringify(sent)).length; "
+    f"emit(size > {FORM_BYTES_AT_MOST} ? {{too_large: size}} : sent) }}"
 )
 _VALUE = "(event) => emit(event.target.value)"
 
@@ -91,6 +97,25 @@ def slider(label: str, value: int, most: int, on_change: ValueHandler) -> Elemen
     element = text("", "grow", "input_", type="range", min=0, max=most, defaultValue=str(value))
     element.props["aria-label"] = label
     return element.on("change", lambda event: on_change(int(event.args)), js_handler=_VALUE)
+
+
+def area(name: str, label: str, **attributes: Any) -> Element:
+    """Return a large field of a form."""
+    shown = {"name": name, "aria-label": label, "placeholder": label, **attributes}
+    return text("", "field area", "textarea", **shown)
+
+
+def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Draw a plain table of texts."""
+    with box("scroll"), box("", "table"):
+        with box("", "thead"), box("", "tr"):
+            for title in titles:
+                text(title, "", "th", scope="col")
+        with box("", "tbody"):
+            for row in rows:
+                with box("", "tr"):
+                    for cell in row:
+                        text(cell, "", "td")
 
 
 def empty(words: str, *, then: str = "", href: str = "") -> None:

@@ -50,21 +50,25 @@ class NavEntry:
 
     path: str
     title: str
+    role: Role
 
 
 NAVIGATION: list[NavEntry] = []
 
 
-def page(path: str, title: str, *, in_navigation: bool = True) -> Callable[[Draw], Draw]:
-    """Return a decorator that declares a page of the explorer."""
+def page(
+    path: str, title: str, *, in_navigation: bool = True, role: Role = Role.READER
+) -> Callable[[Draw], Draw]:
+    """Return a decorator that declares a page of the explorer, for visitors with a role."""
 
     def decorate(draw: Draw) -> Draw:
         if in_navigation:
-            NAVIGATION.append(NavEntry(path, title))
+            NAVIGATION.append(NavEntry(path, title, role))
 
         @ui.page(path, title=f"{title} – HADES", language="en-US")
         async def shown(request: Request) -> None:
-            frame = Frame(request.scope["hades.visitor"], path, dict(request.query_params), draw)
+            query = dict(request.query_params)
+            frame = Frame(request.scope["hades.visitor"], path, query, draw, role)
             await frame.open()
 
         return draw
@@ -75,7 +79,9 @@ def page(path: str, title: str, *, in_navigation: bool = True) -> Callable[[Draw
 class Frame:
     """One open page of one visitor: where it looks, how it calls the memory, where it draws."""
 
-    def __init__(self, visitor: Visitor, path: str, query: dict[str, str], draw: Draw) -> None:
+    def __init__(
+        self, visitor: Visitor, path: str, query: dict[str, str], draw: Draw, role: Role
+    ) -> None:
         self.visitor = visitor
         self.path = path
         self.query = query
@@ -86,6 +92,7 @@ class Frame:
         self.by_known = query.pop("axis", "") == "known"
         """Whether `at` is what was known then, instead of what was true then."""
         self._draw = draw
+        self._role = role
         self._drawing: asyncio.Task[None] | None = None
         self._lifetime = Lifetime(None, None)
 
@@ -166,6 +173,8 @@ class Frame:
         link("HADES", self.address("/"), "brand")
         with box("nav", "nav", **{"aria-label": "Pages"}):
             for entry in NAVIGATION:
+                if not self.visitor.may(entry.role, self.space):
+                    continue
                 here = {"aria-current": "page"} if entry.path == self.path else {}
                 link(entry.title, self.address(entry.path), **here)
         names = {space.name: space.name for space in spaces}
@@ -236,6 +245,7 @@ class Frame:
     async def _draw_in(self, place: Element) -> None:
         place.clear()
         with place, self.errors():
+            self.visitor.require(self._role, self.space)
             await self._draw(self)
 
 

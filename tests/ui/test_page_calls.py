@@ -14,6 +14,8 @@ from hades.serve.auth.audit import Audit
 from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
 from hades.serve.executor import Executor
+from hades.serve.jobs import Jobs
+from hades.serve.uploads import Uploads
 from hades.ui.calls import Calls, Visitor
 from hades.ui.sessions import BrowserSessions, SignedOut
 
@@ -27,7 +29,14 @@ class Site:
         self.executor = Executor.open(folder / "notes.hades", read_only=read_only)
         self.keys = Keys(folder / "notes.hades.keys")
         self.audit = Audit(folder / "audit")
-        self.calls = Calls(self.executor, BrowserSessions(self.keys), self.audit)
+        self.calls = Calls(
+            self.executor,
+            BrowserSessions(self.keys),
+            self.audit,
+            jobs=Jobs(self.executor),
+            uploads=Uploads(self.executor.uploads),
+            keys=self.keys,
+        )
 
     def visitor(self, role: Role, spaces: list[str] | None = None) -> Visitor:
         key, _ = self.keys.create(f"{role.name.lower()}-{len(self.keys.listed())}", role, spaces)
@@ -63,6 +72,27 @@ def test_a_reader_reads_and_cannot_write(site: Site) -> None:
         with pytest.raises(Denied, match="role writer"):
             called(reader, name, **given)
     assert called(reader, "get", topic="a").version == 1
+
+
+def test_a_reader_adds_no_files_and_only_the_owner_uses_keys(site: Site) -> None:
+    reader, writer = site.visitor(Role.READER), site.visitor(Role.WRITER)
+    with pytest.raises(Denied, match="role writer"):
+        asyncio.run(reader.add_files("default", []))
+    for visitor in (reader, writer):
+        for work in (
+            visitor.keys(),
+            visitor.create_key("new", Role.ADMIN, None),
+            visitor.revoke_key(reader.caller.name.removeprefix("key:")),
+            visitor.create_space("new"),
+        ):
+            with pytest.raises(Denied, match="role admin"):
+                asyncio.run(work)
+    with pytest.raises(Denied, match="own machine"):
+        asyncio.run(site.visitor(Role.ADMIN).create_key("new", Role.ADMIN, None))
+    with pytest.raises(Denied, match="role admin"):
+        called(writer, "approve", proposal=1)
+    assert "new" not in [key.name for key in site.keys.listed()]
+    assert reader.caller.role == Role.READER
 
 
 def test_a_key_for_some_spaces_sees_only_those(site: Site) -> None:
