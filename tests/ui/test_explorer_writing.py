@@ -11,14 +11,14 @@ import pytest
 import hades
 from hades.serve.auth.caller import Role
 from hades.ui.sessions import StartLinks
-from tests.ui.browsing import SCREENSHOTS, Site, explored
+from tests.ui.browsing import SCREENSHOTS, Site, chromium, explored
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with explored(tmp_path_factory.mktemp("writing")) as site:
+    with chromium() as browser, explored(tmp_path_factory.mktemp("writing"), browser) as site:
         yield site
 
 

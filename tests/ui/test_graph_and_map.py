@@ -12,14 +12,14 @@ import pytest
 import hades
 from hades.serve.auth.caller import Role
 from tests.hierarchy.notes_making import remember_subjects
-from tests.ui.browsing import HOSTILE, SCREENSHOTS, Site, explored
+from tests.ui.browsing import HOSTILE, SCREENSHOTS, Site, chromium, explored
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with explored(tmp_path_factory.mktemp("drawn")) as site:
+    with chromium() as browser, explored(tmp_path_factory.mktemp("drawn"), browser) as site:
         with hades.open(site.memory) as memory:
             memory.create_space("subjects")
             subjects = memory.in_space("subjects")
