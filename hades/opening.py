@@ -102,7 +102,7 @@ def open_with_settings(
         defaults["key"] = None if is_socket(path) else settings.key
     else:
         defaults |= {"actor": settings.actor, "busy_timeout_s": settings.busy_timeout_s}
-        defaults["encoder"] = None if settings.encoder == DEFAULT_ENCODER else settings.encoder
+        defaults["encoder"] = settings.own_encoder
         defaults["extractor"] = None if read_only else settings.extractor
     return open(path, read_only=read_only, **defaults | given)
 

@@ -1,14 +1,13 @@
 """The memory of one project: `.hades/memory.hades` in the root of its repository.
 
 Git ignores the folder. Each working tree of a repository has a memory of its own. A memory that
-came with a repository is refused: its author could put words into an agent's mouth.
+came with a repository is refused: its author could feed instructions to an agent.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from hades.errors import InvalidInput, Unavailable
 
 FOLDER = ".hades"
 GIT_S = 5.0
-"""How long git may take to answer."""
+"""The time limit of a call of git."""
 
 
 def project_root(start: Path) -> Path:
@@ -33,12 +32,12 @@ def project_root(start: Path) -> Path:
     return start
 
 
-def current_project(environment: Mapping[str, str]) -> Path:
+def current_project() -> Path:
     """Return the root of the project in which a client started this process.
 
     Claude Code says where it is; other clients start commands in the project's folder.
     """
-    return project_root(Path(environment.get("CLAUDE_PROJECT_DIR") or Path.cwd()))
+    return project_root(Path(os.environ.get("CLAUDE_PROJECT_DIR") or Path.cwd()))
 
 
 def project_memory(root: Path) -> Path:
@@ -49,7 +48,7 @@ def project_memory(root: Path) -> Path:
 def make_project_folder(root: Path) -> Path:
     """Make the folder of a project's memory, ignored by git, and return the memory's path.
 
-    Raise InvalidInput if what is there did not come from this user.
+    Raise InvalidInput if an existing folder or memory did not come from this user.
     """
     folder = root / FOLDER
     _check_own(root)
@@ -84,13 +83,13 @@ def _is_tracked(root: Path) -> bool:
     """Return whether git tracks a file in the memory's folder; False without git or repository."""
     # The repository may be hostile: its settings must not make git run or fetch anything.
     # A process that git started has GIT_DIR and others, which name another repository.
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     words = ["git", "-c", "core.fsmonitor=false", "-C", str(root), "ls-files", "--error-unmatch"]
     try:
-        asked = subprocess.run(
+        git = subprocess.run(
             # On some systems .HADES is the same folder.
             [*words, "--", f":(icase){FOLDER}"],
-            env=own | {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"},
+            env=environment | {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -99,5 +98,5 @@ def _is_tracked(root: Path) -> bool:
     except OSError:
         return False
     except subprocess.TimeoutExpired as error:
-        raise Unavailable(f"Git did not say within {GIT_S:.0f} s what it tracks.") from error
-    return asked.returncode == 0
+        raise Unavailable(f"Git did not list its files within {GIT_S:.0f} s.") from error
+    return git.returncode == 0

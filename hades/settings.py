@@ -241,6 +241,11 @@ class Settings(BaseModel):
         named = {"name": name, "url": url, "model": name, "key_variable": "HADES_MODEL_KEY"}
         return (ModelSetting.model_validate(named), *self.models)
 
+    @property
+    def own_encoder(self) -> str | None:
+        """The encoder to open memories with; None: each memory's own, by default the built-in."""
+        return None if self.encoder == "minilm" else self.encoder
+
     def cache_folder(self) -> Path:
         """Return the folder for data that can be rebuilt; it may not exist yet."""
         if self.cache is not None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from serving import Server
 
 settings.register_profile(
-    "hades", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
+    "hades", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=30
 )
 settings.load_profile("hades")
 

@@ -227,7 +227,7 @@ def test_working_memory_needs_a_topic_that_is_there(memory: hades.Memory) -> Non
         memory.working_memory("Ann", budget=1)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     budget=st.integers(50, 600),
     name=st.text("ab/ ", min_size=1, max_size=300).filter(str.strip),

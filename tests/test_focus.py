@@ -196,7 +196,7 @@ def first(memory: hades.Memory | hades.Focus) -> Callable[[str], State]:
 
 
 @given(STEPS)
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_it_is_never_stale(steps: list[tuple[str, str]]) -> None:
     clock = HeldClock()
     with (

@@ -356,5 +356,5 @@ class MemoryLife(RuleBasedStateMachine):
             assert [(s.version, None if s.forgotten else s.content) for s in found] == expected
 
 
-MemoryLife.TestCase.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)
+MemoryLife.TestCase.settings = settings(max_examples=15, stateful_step_count=40, deadline=None)
 TestMemoryLife = MemoryLife.TestCase

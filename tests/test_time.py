@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -213,3 +214,52 @@ def test_the_lifetime_of_a_space_begins_with_its_earliest_times(
     life = memory.lifetime()
     assert life.first_valid == datetime(2023, 1, 1, tzinfo=UTC)
     assert life.first_known == datetime(2024, 5, 1, tzinfo=UTC)
+
+
+def test_growth_counts_what_was_recorded_by_each_time(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    assert memory.growth() == []
+    for moment, topic in (("2024-01-01", "a"), ("2024-01-02T12", "b"), ("2024-01-03T12", "a")):
+        clock.set(moment)
+        memory.remember(topic, f"written {moment}")
+    clock.set("2024-01-05")
+    counts = [(step.topics, step.states) for step in memory.growth(4)]
+    assert counts == [(1, 1), (2, 2), (2, 3), (2, 3)]
+
+
+def test_a_withdrawn_version_leaves_what_held_before_at_every_time(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    clock.set("2024-05-01")
+    memory.remember("boss", "Ann", valid_from="2024-01-01", tags=["old"], importance=0.9)
+    memory.remember("boss", "Bob", valid_from="2024-03-01", confidence=0.7)
+    memory.remember("gone", "Zoe", valid_from="2024-01-15")
+    memory.forget("gone")
+    clock.set("2024-06-01")
+
+    def held() -> list[object]:
+        states: list[object] = []
+        for moment in ("2022-06", "2023-06", "2024-01-20", "2024-02-15", "2024-04", "2024-07"):
+            for name in ("boss", "new", "gone"):
+                with suppress(hades.NotFound):
+                    state = memory.at(moment).get(name)
+                    states.append((moment, state.content, state.tags, state.importance))
+        return states
+
+    before = held()
+    for topic, since in (
+        ("boss", None),
+        ("boss", "2024-02-01"),
+        ("boss", "2023-01-01"),
+        ("boss", "2024-03-01"),
+        ("new", "2024-02-01"),
+        ("gone", "2024-02-01"),
+    ):
+        added = memory.remember(topic, "Cyd", valid_from=since, tags=["new"])
+        assert held() != before
+        memory.withdraw(topic, added.version)
+        assert held() == before
+        assert memory.get(topic, added.version).content == "Cyd"
+    with pytest.raises(hades.Conflict):
+        memory.withdraw("boss", 3)

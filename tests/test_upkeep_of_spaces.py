@@ -73,6 +73,19 @@ def test_a_report_names_orphans_duplicates_and_contradictions(memory: hades.Memo
     assert said.count == 2
     assert "Rome" in said.examples[0]
     assert "10 June" in said.examples[1]
+    edges, notes = memory.quality().disagreements
+    assert [side.source for side in edges.sides] == ["edge 1", "edge 2"]
+    assert {side.source for side in notes.sides} == {"project/atlas@1", "plans/spring@1"}
+
+
+def test_edges_that_review_leaves_side_by_side_are_not_named_again(memory: hades.Memory) -> None:
+    memory.relate("ann", "lives_in", "Rome")
+    memory.relate("ann", "lives_in", "Oslo")
+    (conflict,) = memory.quality().disagreements
+    sides = {name: side.text for name, side in zip(("says", "said"), conflict.sides, strict=True)}
+    waiting = memory.propose("ann", "lives_in", "Rome", metadata=sides, threshold=1.0)
+    memory.reject(waiting.id)
+    assert memory.quality().disagreements == ()
 
 
 def test_a_report_names_what_is_stale_or_gone(memory: hades.Memory, clock: HeldClock) -> None:

@@ -102,16 +102,14 @@ class Graph:
         self.nodes.append(node)
         return output
 
-    def model(self) -> onnx.ModelProto:
-        inputs = [
+    def model(self, inputs: tuple[str, ...], output: str, width: int) -> onnx.ModelProto:
+        entries = [
             helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
-            for name in ("input_ids", "attention_mask")
+            for name in inputs
         ]
-        output = helper.make_tensor_value_info(
-            "sentence_embedding", TensorProto.FLOAT, ["batch", WIDTH]
-        )
+        result = helper.make_tensor_value_info(output, TensorProto.FLOAT, ["batch", width])
         graph = helper.make_graph(
-            self.nodes, "all-MiniLM-L6-v2", inputs, [output], list(self.constants.values())
+            self.nodes, "all-MiniLM-L6-v2", entries, [result], list(self.constants.values())
         )
         opsets = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
         return helper.make_model(graph, opset_imports=opsets, producer_name="hades", ir_version=8)
@@ -120,21 +118,32 @@ class Graph:
 def build_graph(weights: Weights, for_int8: bool, layers: int = LAYERS) -> onnx.ModelProto:
     """The network, pooled and normalised; `for_int8` prepares it for quantisation."""
     graph = Graph()
+    embedded = (embed_per_row if for_int8 else embed)(graph, weights)
+    hidden = add_layers(graph, weights, embedded, for_int8, layers)
+    # The division by the number of tokens vanishes under the L2 norm.
+    graph.nodes.append(
+        helper.make_node(
+            "LpNormalization", [add_sum(graph, hidden)], ["sentence_embedding"], axis=-1, p=2
+        )
+    )
+    return graph.model(("input_ids", "attention_mask"), "sentence_embedding", WIDTH)
+
+
+def add_layers(graph: Graph, weights: Weights, hidden: str, for_int8: bool, layers: int) -> str:
     mask = graph.op("Cast", ["attention_mask"], "mask", to=TensorProto.INT32)
-    hidden = (embed_per_row if for_int8 else embed)(graph, weights)
     norm = "embeddings.LayerNorm"
     for layer in range(layers):
         hidden = add_layer(graph, weights, f"encoder.layer.{layer}", hidden, norm, mask, for_int8)
         norm = f"encoder.layer.{layer}.output.LayerNorm"
-    # Mean pooling: the division by the number of tokens vanishes under the L2 norm.
+    return hidden
+
+
+def add_sum(graph: Graph, hidden: str) -> str:
+    """The sum of the vectors of a text's tokens."""
     ones = graph.op("Cast", ["attention_mask"], "mask_float", to=TensorProto.FLOAT)
     axis = graph.constant("axis", np.array([1], np.int64))
     ones = graph.op("Unsqueeze", [ones, axis], "mask_row")
-    pooled = graph.op("Squeeze", [graph.op("MatMul", [ones, hidden], "pool"), axis], "pooled")
-    graph.nodes.append(
-        helper.make_node("LpNormalization", [pooled], ["sentence_embedding"], axis=-1, p=2)
-    )
-    return graph.model()
+    return graph.op("Squeeze", [graph.op("MatMul", [ones, hidden], "pool"), axis], "pooled")
 
 
 def positions(weights: Weights) -> Array:
@@ -163,8 +172,11 @@ def embed(graph: Graph, weights: Weights) -> str:
     return outputs[0]
 
 
-def embed_per_row(graph: Graph, weights: Weights) -> str:
-    """Word vectors as int8 with a scale each; positions, which are few, as fp16."""
+def embed_per_row(graph: Graph, weights: Weights, with_types: bool = False) -> str:
+    """Word vectors as int8 with a scale each; positions, which are few, as fp16.
+
+    With types, a token of type 1 also gets the difference between the vectors of the two types.
+    """
     words = weights["embeddings.word_embeddings.weight"]
     scales = np.abs(words).max(axis=1, keepdims=True) / 127
     codes = graph.constant("words", np.round(words / scales).astype(np.int8))
@@ -182,6 +194,13 @@ def embed_per_row(graph: Graph, weights: Weights) -> str:
     norm = "embeddings.LayerNorm"
     scaling = [graph.constant(f"{norm}.{part}", weights[f"{norm}.{part}"]) for part in NORM_PARTS]
     total = graph.op("Add", [word, place], "word_and_place")
+    if with_types:
+        kinds = weights["embeddings.token_type_embeddings.weight"]
+        step = graph.constant("type_step", kinds[1] - kinds[0])
+        second = graph.op("Cast", ["token_type_ids"], "type_float", to=TensorProto.FLOAT)
+        last = graph.constant("last_axis", np.array([2], np.int64))
+        second = graph.op("Unsqueeze", [second, last], "type_row")
+        total = graph.op("Add", [total, graph.op("Mul", [second, step], "type")], "typed")
     return graph.op("LayerNormalization", [total, *scaling], norm, axis=-1, epsilon=EPSILON)
 
 

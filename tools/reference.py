@@ -45,7 +45,7 @@ def pages() -> dict[Path, str]:
 
 
 def undocumented() -> list[str]:
-    """What has no sentence of its own."""
+    """Return the commands and settings without a description."""
     missing = [name for name, command in _all_commands() if not command.help]
     missing += [
         f"{name} {parameter.name}"

@@ -120,21 +120,25 @@ def make_model(weights: Weights, layers: list[int]) -> BertModel:
 
 
 class Texts:
-    """Texts as numbers of tokens."""
+    """Texts as numbers of tokens, on the device."""
 
     def __init__(self, texts: list[str], tokens: int) -> None:
         tokenizer = Tokenizer.from_file(str(MODEL / "tokenizer.json"))
         tokenizer.no_padding()
         tokenizer.enable_truncation(tokens)
-        self.ids = [
-            torch.tensor(one.ids, dtype=torch.int32) for one in tokenizer.encode_batch(texts)
-        ]
+        read = tokenizer.encode_batch(texts)
+        self.lengths = [len(one.ids) for one in read]
+        table = np.zeros((len(texts), max(self.lengths)), np.int32)
+        for row, one in zip(table, read, strict=True):
+            row[: len(one.ids)] = one.ids
+        self._ids = torch.tensor(table, device="cuda")
+        self._lengths = torch.tensor(self.lengths, device="cuda")
 
     def vectors(self, model: BertModel, which: list[int]) -> Tensor:
-        some = [self.ids[one] for one in which]
-        ids = torch.nn.utils.rnn.pad_sequence(some, batch_first=True).cuda().long()
-        lengths = torch.tensor([len(one) for one in some], device="cuda")
-        mask = (torch.arange(ids.shape[1], device="cuda")[None] < lengths[:, None]).long()
+        rows = torch.tensor(which, device="cuda")
+        longest = max(self.lengths[one] for one in which)
+        ids = self._ids[rows, :longest].long()
+        mask = (torch.arange(longest, device="cuda")[None] < self._lengths[rows, None]).long()
         with torch.autocast("cuda", torch.bfloat16):
             hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state
         pooled = (hidden.float() * mask[..., None]).sum(1)
@@ -143,7 +147,7 @@ class Texts:
     @torch.no_grad()
     def all(self, model: BertModel) -> Tensor:
         model.eval()
-        order = sorted(range(len(self.ids)), key=lambda one: len(self.ids[one]))
+        order = sorted(range(len(self.lengths)), key=self.lengths.__getitem__)
         found = torch.empty(len(order), WIDTH, device="cuda")
         for at in range(0, len(order), 1024):
             some = order[at : at + 1024]
@@ -175,7 +179,7 @@ def fit(
     model.train()
     model.embeddings.requires_grad_(False)
     trained = [one for one in model.parameters() if one.requires_grad]
-    optimizer = torch.optim.AdamW(trained, lr=rate, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(trained, lr=rate, weight_decay=0.01, fused=True)
     batches = epochs * items // BATCH
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, rate, total_steps=batches + 1, pct_start=0.1, anneal_strategy="linear"
@@ -219,7 +223,7 @@ def make_student(teacher: BertModel, texts: Texts) -> BertModel:
     def loss(some: list[int]) -> Tensor:
         return (1 - (texts.vectors(student, some) * wanted[some]).sum(1)).mean()
 
-    fit(student, 4, 2e-4, len(texts.ids), loss)
+    fit(student, 4, 2e-4, len(texts.lengths), loss)
     return student
 
 
@@ -246,15 +250,21 @@ def next_found(model: BertModel, passages: list[str], vectors: Tensor, examples:
 
 
 def write_graph(model: BertModel, folder: Path) -> None:
-    """The int8 graph; what it shares with the encoder it reads from the encoder's file."""
-    plain = (folder / "model.onnx").read_bytes()
-    shared = {one.name: one.raw_data for one in onnx.load_from_string(plain).graph.initializer}
+    """Write the int8 graph beside the encoder."""
     weights = {name: value.float().cpu().numpy() for name, value in model.state_dict().items()}
     with tempfile.TemporaryDirectory() as temporary:
         floats, made = Path(temporary) / "floats.onnx", Path(temporary) / "int8.onnx"
         onnx.save(build_graph(weights, for_int8=True, layers=len(STUDENT_LAYERS)), floats)
         quantise(floats, made)
         graph = onnx.load(made)
+    share_with_encoder(graph, folder)
+    (folder / "hop.onnx").write_bytes(graph.SerializeToString())
+
+
+def share_with_encoder(graph: onnx.ModelProto, folder: Path) -> None:
+    """Let a graph read what it shares with the encoder from the encoder's file."""
+    plain = (folder / "model.onnx").read_bytes()
+    shared = {one.name: one.raw_data for one in onnx.load_from_string(plain).graph.initializer}
     for tensor in graph.graph.initializer:
         if tensor.name in SHARED and tensor.raw_data == shared[tensor.name]:
             place = {"location": "model.onnx", "offset": plain.index(tensor.raw_data)}
@@ -262,7 +272,6 @@ def write_graph(model: BertModel, folder: Path) -> None:
                 tensor.external_data.add(key=key, value=str(value))
             tensor.ClearField("raw_data")
             tensor.data_location = TensorProto.EXTERNAL
-    (folder / "hop.onnx").write_bytes(graph.SerializeToString())
 
 
 def main() -> None:
@@ -275,7 +284,7 @@ def main() -> None:
     passages, examples = data["p"], data["e"]
     random.Random(SEED).shuffle(examples)
     held, learnt = examples[:HELD_OUT], examples[HELD_OUT:]
-    weights = read_encoder(MODEL)
+    weights = read_encoder(given.out)
     plain, teacher = (make_model(weights, list(range(LAYERS))) for _ in range(2))
     vectors = Texts(passages, PASSAGE_TOKENS).all(plain)
     texts, targets = queries(passages, learnt)

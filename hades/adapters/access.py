@@ -1,4 +1,4 @@
-"""What the adapters share: importing a framework, safe topic names, writing and deleting."""
+"""Shared parts of the adapters: imports of frameworks, safe topic names, writing, deleting."""
 
 from __future__ import annotations
 

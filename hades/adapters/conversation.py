@@ -1,8 +1,8 @@
 """Conversations of frameworks: messages in topics, each found by recall like any other text.
 
 The messages that a framework adds in one call become one topic below `chats/ID`, named by its
-time. Its content is what was said, as a question finds it; its metadata has the messages as the
-framework gave them. A turn and its reply mostly arrive together, and so stay together.
+time. Its content is the text of the messages, which questions find; its metadata has the messages
+as the framework gave them. A turn and its reply usually arrive together, so they stay together.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from hades.memory import View
 ROOT = "chats"
 STAMP = "%Y-%m-%dT%H:%M:%S.%fZ"
 ATTEMPTS_AT_MOST = 100
-"""How often a write is tried again if other processes write to the same conversation."""
+"""Attempts of a write while other processes write to the same conversation."""
 
 
 class Conversation:
     """The messages of one conversation, oldest first.
 
-    `spoken` returns what a message says, "" if it says nothing to remember. With `erase`, deleted
-    messages are purged; else they are forgotten, and history and time travel still show them.
+    `spoken` returns the text of a message to remember, "" for none. With `erase`, deleted messages
+    are purged; else they are forgotten, and history and time travel still show them.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Google ADK: a memory service, which keeps sessions and finds what was said in them."""
+"""Google ADK: a memory service that stores sessions and searches their events."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class HadesChatHistory(BaseChatMessageHistory):
         return messages_from_dict(self._conversation.messages())
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Append messages; what is added in one call is one topic."""
+        """Append messages; those of one call become one topic."""
         self._conversation.add([message_to_dict(message) for message in messages])
 
     def clear(self) -> None:

@@ -137,7 +137,7 @@ def _texts(value: dict[str, Any], path: str) -> list[str]:
     """Return the texts at a path; those of a whole value as lines `name: text`."""
     if path != "$":
         return base.get_text_at_path(value, path)
-    texts = {name: base.get_text_at_path(value, [name]) for name in value}
-    if len(texts) == 1:
-        return [text for found in texts.values() for text in found]
-    return [f"{name}: {text}" for name, found in texts.items() for text in found]
+    fields = {name: base.get_text_at_path(value, [name]) for name in value}
+    if len(fields) == 1:
+        return [text for texts in fields.values() for text in texts]
+    return [f"{name}: {text}" for name, texts in fields.items() for text in texts]

@@ -68,8 +68,8 @@ class HadesMemoryBlock(BaseMemoryBlock[str]):
     async def _aget(
         self, messages: Sequence[ChatMessage] | None = None, **block_kwargs: Any
     ) -> str:
-        asked = (message.content for message in reversed(messages or ()) if message.role == "user")
-        question = next((text for text in asked if text and text.strip()), None)
+        texts = (message.content for message in reversed(messages or ()) if message.role == "user")
+        question = next((text for text in texts if text and text.strip()), None)
         return await asyncio.to_thread(self._context, question) if question else ""
 
     async def _aput(self, messages: Sequence[ChatMessage]) -> None:

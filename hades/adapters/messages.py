@@ -16,7 +16,7 @@ Message = dict[str, Any]
 
 
 def said(role: str, text: str) -> str:
-    """Return a message as it stands in the content of a topic; "" without text."""
+    """Return a message as a line for the content of a topic; "" without text."""
     return f"{role}: {text.strip()}" if text.strip() else ""
 
 

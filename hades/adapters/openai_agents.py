@@ -34,7 +34,7 @@ class HadesSession:
         self._conversation = Conversation(memory, session_id, _spoken, erase=erase)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """Return the items, or the last `limit` of them (default: that of the settings)."""
+        """Return the items, or the last `limit` of them (default: the limit of the settings)."""
         if limit is None and self.session_settings is not None:
             limit = self.session_settings.limit
         return cast(
@@ -42,7 +42,7 @@ class HadesSession:
         )
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Append items; what is added in one call is one topic."""
+        """Append items; those of one call become one topic."""
         await asyncio.to_thread(self._conversation.add, items)
 
     async def pop_item(self) -> TResponseInputItem | None:
@@ -55,7 +55,7 @@ class HadesSession:
 
 
 def _spoken(item: Message) -> str:
-    """Return what a message or the output of a tool says; calls and reasoning say nothing."""
+    """Return the text of a message or of a tool's output; "" for calls and reasoning."""
     if "role" in item:
         return said(str(item["role"]), _text(item.get("content")))
     if str(item.get("type", "")).endswith("_output"):

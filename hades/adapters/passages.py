@@ -1,4 +1,4 @@
-"""Passages of a recall for retrievers: the k best, and what is known about each."""
+"""Passages of a recall for retrievers: the k best, with their details."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hades.domain.rules import clean_number
 from hades.memory import View
 from hades.recall.plan import Budget, Reranker
 
-TOKENS_A_PASSAGE = 1_000
+ROOM_TOKENS = 1_000
 """Room in the budget for each passage, so that the number of passages is the only limit."""
 
 
@@ -22,7 +22,7 @@ def best_passages(
     plan = {
         "final_context": k,
         "reranker": {"m": max(k, Reranker().m)},
-        "budget": {"tokens": max(k * TOKENS_A_PASSAGE, Budget().tokens)},
+        "budget": {"tokens": max(k * ROOM_TOKENS, Budget().tokens)},
     }
     return memory.recall(question, plan=plan, **scope).passages[:k]
 

@@ -1,8 +1,8 @@
 """A conversation with a memory that continues in the next run.
 
 Questions go to the query agent, and `remember …` to the memory agent. Small talk is answered with
-a hint. The messages are the state
-of a graph whose checkpoints are in the memory, one for each turn.
+a hint. The messages are the state of a graph whose checkpoints are in the memory, one for each
+turn.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any, TypedDict
 
 from hades.agents import require_langgraph
 from hades.agents.memory_agent import MemoryAgent
-from hades.agents.query import QueryAgent, clean_question
+from hades.agents.query import QueryAgent
+from hades.agents.questions import clean_question
 from hades.agents.results import AgentAnswer, MemoryDecision
 from hades.domain.rules import clean_name
 from hades.errors import NotFound

@@ -1,4 +1,4 @@
-"""The answer of an agent in the form of source document 003: what holds, why, and what held."""
+"""The answer of an agent in the form of source document 003: current facts and earlier ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT_CHARACTERS = 300
 
 
 def explained(view: View, recall: Recall, model: str | None) -> tuple[AgentAnswer, str, int]:
-    """Return the answer from a recall, who worded it, and the tokens that a model took."""
+    """Return the answer from a recall, the model that worded it or `rules`, and the tokens."""
     answer = _answered(view, recall, model)
     topics = _topics(answer)
     edges = {edge.id: edge for topic in topics for edge in _edges(view, topic)}
@@ -36,9 +36,9 @@ def explained(view: View, recall: Recall, model: str | None) -> tuple[AgentAnswe
     result = AgentAnswer(
         question=recall.question,
         current_answer=str(answer),
-        reasoning=_sentences(_reason(edge) for edge in holds[:EDGES_SHOWN]),
+        reasoning=_sentences(_said(edge) for edge in holds[:EDGES_SHOWN]),
         historical_context=_sentences(
-            [*_earlier(view, topics), *(_past(edge) for edge in ended[:EDGES_SHOWN])]
+            [*_earlier(view, topics), *(_said(edge) for edge in ended[:EDGES_SHOWN])]
         ),
         edges=tuple(AgentEdge.of(edge, active=True) for edge in holds[:EDGES_SHOWN]),
         obsolete_edges=tuple(AgentEdge.of(edge, active=False) for edge in ended[:EDGES_SHOWN]),
@@ -96,13 +96,9 @@ def _earlier(view: View, topics: Iterable[str]) -> list[str]:
     return lines
 
 
-def _reason(edge: Edge) -> str:
-    return f"{edge}" + (f": {edge.evidence}" if edge.evidence else "")
-
-
-def _past(edge: Edge) -> str:
-    until = "" if edge.valid_to is None else f" until {edge.valid_to:%Y-%m-%d}"
-    return f"{edge} held{until}" + (f": {edge.evidence}" if edge.evidence else "")
+def _said(edge: Edge) -> str:
+    held = "" if edge.valid_to is None else f" held until {edge.valid_to:%Y-%m-%d}"
+    return f"{edge}{held}" + (f": {edge.evidence}" if edge.evidence else "")
 
 
 def _sentences(lines: Iterable[str]) -> str:

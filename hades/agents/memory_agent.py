@@ -1,4 +1,4 @@
-"""The memory agent: decides what of a text to write, change, promote or leave.
+"""The memory agent: decides which parts of a text to write, change, promote or leave.
 
 It shows its actions before it carries them out: by default they are only returned. With a thread,
 the graph stops at an interrupt of LangGraph until `resume` says which actions to carry out. They go
@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from hades.agents import require_langgraph
 from hades.agents.decisions import ACTIONS, Decider, ModelActions
+from hades.agents.questions import elapsed_ms
 from hades.agents.results import MemoryAction, MemoryDecision, TranscriptStep
 from hades.agents.sorting import Conversation, Sorter, is_sure, parts_of_text
 from hades.domain.plain import plain
@@ -39,7 +40,7 @@ class MemoryState(TypedDict, total=False):
 
 
 class MemoryAgent:
-    """Decides what of a conversation or document a memory keeps; `graph` is LangGraph's."""
+    """Decides which parts of a conversation or document to keep; `graph` is LangGraph's."""
 
     def __init__(
         self,
@@ -118,8 +119,7 @@ class MemoryAgent:
         if not actions:
             actions = list(self._sorter.actions(parts))
         detail = f"{len(actions)} actions for {len(parts)} parts" + (f"; {why}" if why else "")
-        ms = (time.perf_counter() - started) * 1000
-        step = TranscriptStep("decide", detail, ms, 0, decided.tokens, by)
+        step = TranscriptStep("decide", detail, elapsed_ms(started), 0, decided.tokens, by)
         return {"actions": [plain(action) for action in actions], "transcript": [plain(step)]}
 
     def _checked(self, reply: ModelActions, parts: list[str]) -> list[MemoryAction]:
@@ -150,8 +150,8 @@ class MemoryAgent:
                 action = replace(action, outcome=self._carry_out(action, not state["apply"]))
             actions.append(action)
         done = sum(action.outcome == "done" for action in actions)
-        ms = (time.perf_counter() - started) * 1000
-        step = TranscriptStep("apply", f"{done} of {len(actions)} actions done", ms)
+        detail = f"{done} of {len(actions)} actions done"
+        step = TranscriptStep("apply", detail, elapsed_ms(started))
         return {
             "actions": [plain(action) for action in actions],
             "transcript": [*state["transcript"], plain(step)],

@@ -1,6 +1,6 @@
 """Passes: several recalls for one question, inside the budget of one plan, merged into one.
 
-Time and reads are shared: a pass gets what the earlier ones left. The passages of all passes
+Time and reads are shared: a pass gets the rest that earlier passes left. The passages of all passes
 are packed once, into the tokens of the plan.
 """
 
@@ -25,7 +25,7 @@ on which both were chosen, is 88.6 % instead of 85.1 %; with 5 it is 87.0 %."""
 
 @dataclass(frozen=True, slots=True)
 class PassBudget:
-    """What a question may still cost."""
+    """The remaining budget of a question."""
 
     latency_ms: float
     reads: int
@@ -39,7 +39,7 @@ class PassBudget:
         return self.latency_ms < LATENCY_MS_AT_LEAST or self.reads < READS_AT_LEAST
 
     def after(self, recall: Recall) -> PassBudget:
-        """Return what is left after a pass."""
+        """Return the budget that remains after a pass."""
         return replace(
             self,
             latency_ms=self.latency_ms - recall.ms,
@@ -47,7 +47,7 @@ class PassBudget:
         )
 
     def plan(self, base: Mapping[str, Any], *, deep: bool) -> dict[str, Any]:
-        """Return the plan of a pass: the caller's, within what is left.
+        """Return the plan of a pass: the caller's plan, within the remaining budget.
 
         A `deep` pass ranks more passages than the context shows.
         """
@@ -68,7 +68,7 @@ def reads_of(recall: Recall) -> int:
 def merged(question: str, recalls: Sequence[Recall], tokens: int) -> Recall:
     """Return one recall with the evidence of all passes, packed into a budget of tokens.
 
-    A passage counts by the sum of its scores in all passes. As many are shown as by the first.
+    Passages are ranked by the sum of their scores in all passes; the first pass sets their number.
     After a drill-down the originals answer instead of the summaries.
     """
     recalls = [recall for recall in recalls if not recall.level] or recalls[:1]

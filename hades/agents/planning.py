@@ -1,27 +1,26 @@
 """The planning agent: answers a question of several steps, and validates each step.
 
 Every step is asked by a query agent, inside its share of one budget. A step that finds nothing
-is asked once more with its names only. The answer says what was not found.
+is asked once more with its names only. The answer lists the steps without a result.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypedDict
-from uuid import uuid4
 
 from hades.agents import require_langgraph
 from hades.agents.decisions import STEPS, Decider, StepsOfPlan
-from hades.agents.query import QueryAgent, clean_question
+from hades.agents.query import QueryAgent
+from hades.agents.questions import QuestionAgent, elapsed_ms
 from hades.agents.results import AgentAnswer, PlanAnswer, PlannedStep, TranscriptStep
 from hades.agents.rules import FollowUp
 from hades.agents.steps import STEPS_AT_MOST, checked_steps, simpler, steps_of, validated
 from hades.domain.plain import plain
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_number
-from hades.errors import InvalidInput
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -47,11 +46,15 @@ class PlanState(TypedDict, total=False):
     result: dict[str, Any]
 
 
-class PlanningAgent:
+class PlanningAgent(QuestionAgent[PlanAnswer]):
     """Answers questions of several steps; `graph` is the graph of LangGraph.
 
     `budget` is the most tokens of context of all steps together.
     """
+
+    _result = PlanAnswer
+    _nodes_at_most = 4 * STEPS_AT_MOST + 4
+    """Two nodes for each step and its repetition, besides the first and the last."""
 
     def __init__(
         self,
@@ -66,7 +69,7 @@ class PlanningAgent:
 
         clean_number(budget, "budget", least=TOKENS_AT_LEAST * STEPS_AT_MOST)
         self.view, self._model, self._budget = view, model, budget
-        self._decider, self._checkpointer = Decider(model), checkpointer
+        self._decider = Decider(model)
         nodes: dict[str, Callable[[PlanState], dict[str, Any]]] = {
             "plan": self._make_steps,
             "step": self._step,
@@ -83,31 +86,6 @@ class PlanningAgent:
         )
         self.graph = building.compile(checkpointer=checkpointer)
 
-    def ask(self, question: str, *, thread: str | None = None) -> PlanAnswer:
-        """Answer a question step by step."""
-        for event in self.stream(question, thread=thread):
-            if isinstance(event, PlanAnswer):
-                return event
-        raise AssertionError("the graph ends with an answer")
-
-    def stream(
-        self, question: str, *, thread: str | None = None
-    ) -> Iterator[TranscriptStep | PlanAnswer]:
-        """Answer a question; yield each step when it is done, and the answer last."""
-        if thread is not None and self._checkpointer is None:
-            raise InvalidInput("A thread needs a checkpointer: PlanningAgent(…, checkpointer=…).")
-        begun = {"question": clean_question(question)}
-        # Two nodes for each step and its repetition, besides the first and the last.
-        config = {
-            "configurable": {"thread_id": thread or str(uuid4())},
-            "recursion_limit": 4 * STEPS_AT_MOST + 4,
-        }
-        for update in self.graph.stream(begun, config, stream_mode="updates"):  # type: ignore[call-overload]
-            for change in update.values():
-                yield rebuild(TranscriptStep, change["transcript"][-1])
-                if "result" in change:
-                    yield rebuild(PlanAnswer, change["result"])
-
     # Nodes
 
     def _make_steps(self, state: PlanState) -> dict[str, Any]:
@@ -118,13 +96,13 @@ class PlanningAgent:
         by = decided.by if steps else "rules"
         steps = steps or steps_of(question)
         detail = f"{len(steps)} steps" + (f"; {decided.why}" if decided.why else "")
-        ms = (time.perf_counter() - started) * 1000
+        step = TranscriptStep("plan", detail, elapsed_ms(started), 0, decided.tokens, by)
         return {
             "waiting": [asdict(step) for step in steps],
             "done": [],
             "retried": False,
             "tokens": max(TOKENS_AT_LEAST, self._budget // len(steps)),
-            "transcript": [plain(TranscriptStep("plan", detail, ms, 0, decided.tokens, by))],
+            "transcript": [plain(step)],
         }
 
     def _step(self, state: PlanState) -> dict[str, Any]:
@@ -135,7 +113,7 @@ class PlanningAgent:
         done = TranscriptStep(
             "step",
             f"“{step.question}” ({step.why}), passes: {result.passes}",
-            (time.perf_counter() - started) * 1000,
+            elapsed_ms(started),
             sum(taken.reads for taken in result.transcript),
             result.answer.recall.tokens,
             result.transcript[-1].by,

@@ -7,22 +7,21 @@ that any checkpointer of LangGraph can store it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypedDict
-from uuid import uuid4
 
 from hades.agents import require_langgraph
 from hades.agents.decisions import NEXT, Decided, Decider, NextQuestion
 from hades.agents.explain import explained
 from hades.agents.passes import PassBudget, merged, reads_of
+from hades.agents.questions import QuestionAgent, elapsed_ms
 from hades.agents.results import AgentAnswer, TranscriptStep
 from hades.agents.rules import FollowUp, follow_ups
 from hades.domain.answer import Recall
 from hades.domain.plain import plain
 from hades.domain.rebuild import rebuild
-from hades.domain.rules import clean_content, clean_number
-from hades.errors import InvalidInput
+from hades.domain.rules import clean_number
 from hades.language.english.intent import asks_for_list, choose_mode, read_intent
 from hades.language.english.terms import said
 from hades.recall.engine import QUESTION_CHARACTERS_AT_MOST
@@ -52,7 +51,7 @@ class QueryState(TypedDict, total=False):
     result: dict[str, Any]
 
 
-class QueryAgent:
+class QueryAgent(QuestionAgent[AgentAnswer]):
     """Answers questions over a memory in up to three passes; `graph` is the graph of LangGraph.
 
     `plan` and `budget` (in tokens) are those of `recall`, for all passes together; only the reads
@@ -61,6 +60,8 @@ class QueryAgent:
     `checkpointer`, each question may belong to a `thread`.
     """
 
+    _result = AgentAnswer
+
     def __init__(
         self,
         view: View,
@@ -68,7 +69,6 @@ class QueryAgent:
         model: str | None = None,
         plan: Mapping[str, Any] | None = None,
         budget: int | None = None,
-        passes: int = PASSES_AT_MOST,
         scope: Mapping[str, Any] | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
     ) -> None:
@@ -76,11 +76,8 @@ class QueryAgent:
         from langgraph.graph import END, START, StateGraph
 
         clean_number(budget, "budget", least=50)
-        if not 1 <= passes <= PASSES_AT_MOST:
-            raise InvalidInput(f"An agent takes 1 to {PASSES_AT_MOST} passes, not {passes}.")
         self.view, self._model, self._decider = view, model, Decider(model)
-        self._plan, self._budget, self._passes = dict(plan or {}), budget, passes
-        self._checkpointer, self._scope = checkpointer, dict(scope or {})
+        self._plan, self._budget, self._scope = dict(plan or {}), budget, dict(scope or {})
         nodes: dict[str, Callable[[QueryState], dict[str, Any]]] = {
             "plan": self._make_plan,
             "recall": self._recall,
@@ -99,30 +96,6 @@ class QueryAgent:
         building.add_edge("answer", END)
         self.graph = building.compile(checkpointer=checkpointer)
 
-    def ask(self, question: str, *, thread: str | None = None) -> AgentAnswer:
-        """Answer a question."""
-        for event in self.stream(question, thread=thread):
-            if isinstance(event, AgentAnswer):
-                return event
-        raise AssertionError("the graph ends with an answer")
-
-    def stream(
-        self, question: str, *, thread: str | None = None
-    ) -> Iterator[TranscriptStep | AgentAnswer]:
-        """Answer a question; yield each step when it is done, and the answer last."""
-        begun = {"question": clean_question(question)}
-        updates = self.graph.stream(begun, self._config(thread), stream_mode="updates")  # type: ignore[call-overload]
-        for update in updates:
-            for change in update.values():
-                yield rebuild(TranscriptStep, change["transcript"][-1])
-                if "result" in change:
-                    yield rebuild(AgentAnswer, change["result"])
-
-    def _config(self, thread: str | None) -> dict[str, Any]:
-        if thread is not None and self._checkpointer is None:
-            raise InvalidInput("A thread needs a checkpointer: QueryAgent(…, checkpointer=…).")
-        return {"configurable": {"thread_id": thread or str(uuid4())}}
-
     # Nodes
 
     def _make_plan(self, state: QueryState) -> dict[str, Any]:
@@ -138,17 +111,17 @@ class QueryAgent:
         tokens = self._budget or whole.budget.tokens
         reads = whole.budget.docs_max
         is_limited = "docs_max" in self._plan.get("budget", {})
-        shared = reads if is_limited else reads * self._passes
+        shared = reads if is_limited else reads * PASSES_AT_MOST
         left = PassBudget(whole.budget.latency_ms, shared, tokens, reads)
         limits = f"{left.latency_ms} ms, {left.reads} reads, {left.tokens} tokens"
-        detail = f"{intent.value} ({evidence}); {self._passes} passes in {limits}"
+        detail = f"{intent.value} ({evidence}); {PASSES_AT_MOST} passes in {limits}"
         return {
             "left": asdict(left),
             "plan": dict(wanted),
             "asks": [asdict(FollowUp(question, "the question"))],
             "asked": [],
             "passes": [],
-            "transcript": [plain(TranscriptStep("plan", detail, _ms(started)))],
+            "transcript": [plain(TranscriptStep("plan", detail, elapsed_ms(started)))],
         }
 
     def _recall(self, state: QueryState) -> dict[str, Any]:
@@ -162,7 +135,7 @@ class QueryAgent:
         step = TranscriptStep(
             "recall" if ask.level is None else "drill",
             f"“{ask.question}” ({ask.why}): {len(recall.passages)} passages",
-            _ms(started),
+            elapsed_ms(started),
             reads_of(recall),
             recall.tokens,
         )
@@ -177,8 +150,9 @@ class QueryAgent:
     def _judge(self, state: QueryState) -> dict[str, Any]:
         started = time.perf_counter()
         recalls = [rebuild(Recall, recall) for recall in state["passes"]]
-        if len(recalls) >= self._passes or PassBudget(**state["left"]).is_spent:
-            step = TranscriptStep("judge", "the passes or the budget are used up", _ms(started))
+        if len(recalls) >= PASSES_AT_MOST or PassBudget(**state["left"]).is_spent:
+            detail = "the passes or the budget are used up"
+            step = TranscriptStep("judge", detail, elapsed_ms(started))
             return {"asks": [], "transcript": [*state["transcript"], plain(step)]}
         wanted, decided = self._decided(state, recalls)
         known = {said(question) for question in state["asked"]}
@@ -188,7 +162,7 @@ class QueryAgent:
         else:
             detail = "nothing new to ask" if wanted else "enough"
         detail += f"; {decided.why}" if decided.why else ""
-        step = TranscriptStep("judge", detail, _ms(started), 0, decided.tokens, decided.by)
+        step = TranscriptStep("judge", detail, elapsed_ms(started), 0, decided.tokens, decided.by)
         return {
             "asks": [asdict(ask) for ask in asks[:1]],
             "transcript": [*state["transcript"], plain(step)],
@@ -212,24 +186,13 @@ class QueryAgent:
         recalls = [rebuild(Recall, recall) for recall in state["passes"]]
         result, by, used = explained(self.view, self._merged(state, recalls), self._model)
         step = TranscriptStep(
-            "answer", f"{len(result.answer.sentences)} sentences", _ms(started), 0, used, by
+            "answer", f"{len(result.answer.sentences)} sentences", elapsed_ms(started), 0, used, by
         )
         transcript = [*state["transcript"], plain(step)]
         return {"result": {**plain(result), "transcript": transcript}, "transcript": transcript}
 
     def _merged(self, state: QueryState, recalls: list[Recall]) -> Recall:
         return merged(state["question"], recalls, state["left"]["tokens"])
-
-
-def clean_question(question: str) -> str:
-    """Return a question; raise InvalidInput if it is empty or longer than an encoder reads."""
-    clean_content(question)
-    if not question.strip():
-        raise InvalidInput("Ask something: the question is empty.")
-    if len(question) > QUESTION_CHARACTERS_AT_MOST:
-        most = f"at most {QUESTION_CHARACTERS_AT_MOST:,} characters, not {len(question):,}"
-        raise InvalidInput(f"A question has {most}: ask it shorter.")
-    return question
 
 
 def checked_questions(reply: NextQuestion, question: str, context: str) -> list[FollowUp]:
@@ -248,7 +211,3 @@ def _next_node(state: QueryState) -> str:
     if not state["asks"]:
         return "answer"
     return "recall" if state["asks"][0]["level"] is None else "drill"
-
-
-def _ms(started: float) -> float:
-    return round((time.perf_counter() - started) * 1000, 3)

@@ -1,4 +1,4 @@
-"""Results of the agents, and the transcript of what they did."""
+"""Results of the agents, and the transcript of their steps."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ class AgentAnswer:
 
     @property
     def passes(self) -> int:
-        """How many times the memory was asked."""
+        """The number of recalls."""
         return sum(step.step in ("recall", "drill") for step in self.transcript)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """One step of a planning agent, validated against what it found."""
+    """One step of a planning agent, with its answer and whether that answers it."""
 
     question: str
     why: str
@@ -116,7 +116,7 @@ class PlanAnswer:
 
 @dataclass(frozen=True, slots=True)
 class MemoryAction:
-    """What a memory agent would do with one part of a text."""
+    """The action that a memory agent suggests for one part of a text, or has carried out."""
 
     action: str
     """`write`, `change`, `relate`, `promote` or `leave`."""

@@ -1,4 +1,4 @@
-"""Rules of the query agent: whether a question is answered, and the questions to ask next.
+"""Rules of the query agent: decide whether to ask again, and which questions.
 
 They are for English and need no model. A question in another language is asked once.
 """
@@ -36,7 +36,7 @@ class FollowUp:
 
 
 def follow_ups(question: str, recalls: Sequence[Recall]) -> Iterator[FollowUp]:
-    """Yield questions that may find what is missing, the most useful first; none if enough."""
+    """Yield questions that may find missing facts, the most useful first; none if all is found."""
     if not is_english_question(question):
         return
     names = missing_names(question, recalls)

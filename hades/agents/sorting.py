@@ -1,6 +1,6 @@
-"""Rules of the memory agent: what of a text is worth keeping, and how.
+"""Rules of the memory agent: decide which parts of a text to keep, and how.
 
-The write gate, the readers of facts and of settled topics decide; nothing is written here.
+The write gate and the readers of facts and of settled topics decide; nothing is written here.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _content(message: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sorter:
-    """Decides what to do with each part of a text."""
+    """Chooses the actions for each part of a text."""
 
     memory: Memory
 
@@ -104,26 +104,26 @@ class Sorter:
                 yield action
 
     def _of_fact(self, fact: ProseFact, part: str, topic: str) -> MemoryAction | None:
-        """Return the action for a fact; None if it is known, or denies what nothing says."""
-        own = {name_key(topic), name_key(topic.rpartition("/")[2])}
-        subject = topic if name_key(fact.subject) in own else fact.subject
+        """Return the action for a fact; None if it is known, or if it denies an unknown fact."""
+        keys = {name_key(topic), name_key(topic.rpartition("/")[2])}
+        subject = topic if name_key(fact.subject) in keys else fact.subject
         held = self._held(subject, fact.relation)
         same = [edge for edge in held if name_key(edge.target.name) == name_key(fact.object)]
         if bool(same) != fact.negated:
             return None
         evidence = part[fact.start : fact.end]
         fields = {"relation": fact.relation, "evidence": evidence}
-        said = f"{subject} {fact.relation} {fact.object}"
+        text = f"{subject} {fact.relation} {fact.object}"
         if fact.negated:
             ended = {"source": same[0].id}
-            return MemoryAction("change", subject, said, f"ends {same[0]}", ended, fact.confidence)
+            return MemoryAction("change", subject, text, f"ends {same[0]}", ended, fact.confidence)
         others = held if fact.exclusive else []
         if others:
             fields |= {"subject": subject, "to": fact.object}
             why = f"replaces {others[0]}"
-            return MemoryAction("change", subject, said, why, fields, fact.confidence)
+            return MemoryAction("change", subject, text, why, fields, fact.confidence)
         fields |= {"subject": subject, "target": fact.object}
-        return MemoryAction("relate", subject, said, "a new fact", fields, fact.confidence)
+        return MemoryAction("relate", subject, text, "a new fact", fields, fact.confidence)
 
     def _held(self, subject: str, relation: str) -> list[Edge]:
         try:

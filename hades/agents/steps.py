@@ -18,7 +18,8 @@ STEP_CHARACTERS_AT_MOST = 400
 SHARE_ANSWERED = 0.6
 """The share of a step's words, by weight, that one source must have to answer it. A judgement."""
 SHARE_BELOW_BEST = 0.25
-"""How much less of these words another sentence of the answer may have. A judgement."""
+"""A sentence of the answer is dropped if its share is lower than the best by more than this. A
+judgement."""
 
 _COMPARE = ("compare ", "contrast ")
 # White space is single spaces here.
@@ -54,7 +55,10 @@ def steps_of(question: str) -> list[FollowUp]:
         subjects = tuple(name.text for name in terms_of(head).names)[:2]
     for clause in then:
         steps += _for_each(clause, subjects)
-    return [FollowUp(_capital(step.question), step.why) for step in steps[:STEPS_AT_MOST]]
+    return [
+        replace(step, question=step.question[:1].upper() + step.question[1:])
+        for step in steps[:STEPS_AT_MOST]
+    ]
 
 
 def _compared(what: str) -> tuple[list[FollowUp], tuple[str, ...]]:
@@ -92,7 +96,7 @@ def checked_steps(reply: StepsOfPlan, question: str) -> list[FollowUp]:
 
 
 def validated(question: str, answer: Answer) -> tuple[str, tuple[str, ...], str]:
-    """Return whether a step is answered, its words that the best source lacks, and the answer.
+    """Return the status of a step, the words of it that the best source lacks, and the answer.
 
     The answer has only the sentences that say about as much of the step as the best one.
     """
@@ -101,16 +105,16 @@ def validated(question: str, answer: Answer) -> tuple[str, tuple[str, ...], str]
     weights = terms_of(asked).weights
     if not answer.sentences:
         return "nothing found", answer.unsaid, str(answer)
-    told = [said(_source(answer, sentence)) for sentence in answer.sentences]
-    shares = [_share(weights, terms) for terms in told]
+    sources = [said(_source(answer, sentence)) for sentence in answer.sentences]
+    shares = [_share(weights, terms) for terms in sources]
     best = max(shares)
     kept = [
         sentence
         for sentence, share in zip(answer.sentences, shares, strict=True)
         if share >= best - SHARE_BELOW_BEST
     ]
-    lacking = told[shares.index(best)]
-    missing = tuple(term for term in weights if term not in lacking)
+    best_source = sources[shares.index(best)]
+    missing = tuple(term for term in weights if term not in best_source)
     status = "answered" if best >= SHARE_ANSWERED else "partly"
     return status, missing, str(replace(answer, sentences=tuple(kept)))
 
@@ -132,7 +136,3 @@ def simpler(question: str) -> str:
     """Return a question with its names only, to ask again; "" if it has none."""
     names = " ".join(name.text for name in terms_of(question).names)
     return names if names and len(words(names)) < len(words(question)) else ""
-
-
-def _capital(question: str) -> str:
-    return question[:1].upper() + question[1:]

@@ -51,11 +51,9 @@ def ask(
 
 
 def _asked_by_agent(view: View, given: dict[str, Any]) -> AgentAnswer | PlanAnswer:
-    from hades.agents import require_langgraph
-
-    require_langgraph()
     from hades.agents.planning import TOKENS, PlanningAgent
-    from hades.agents.query import QueryAgent, clean_question
+    from hades.agents.query import QueryAgent
+    from hades.agents.questions import clean_question
     from hades.agents.steps import steps_of
 
     if given["dry_run"] or given["keep_unsupported"]:
@@ -125,7 +123,7 @@ def chat(
 def _say(invocation: Invocation, talk: Chat, line: str) -> None:
     """Send one line and print the reply; a line that fails does not end the conversation.
 
-    Only missing rights do: they would refuse every line.
+    Only missing rights end it, because every line would be refused.
     """
     from hades.cli import render
     from hades.context.text.layout import TextBody
@@ -148,7 +146,7 @@ def _say(invocation: Invocation, talk: Chat, line: str) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """Yield the lines of standard input that say something, at most one character too long."""
+    """Yield the non-empty lines of standard input, each cut one character over the limit."""
     most = LINE_CHARACTERS_AT_MOST
     while True:
         if sys.stdin.isatty():

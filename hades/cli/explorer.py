@@ -1,4 +1,4 @@
-"""The command `hades ui`: the explorer in the browser, served by this process if need be."""
+"""The command `hades ui`: open the explorer, and serve it if no server runs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hades.cli.invocation import Invocation, command, require_extra
 from hades.errors import Conflict
 
 if TYPE_CHECKING:
+    from hades.serve.auth.browsers import StartLinks
     from hades.serve.running import Options
-    from hades.ui.sessions import StartLinks
 
 PROBE_S = 2.0
 
@@ -39,10 +39,10 @@ def ui(
     """
     require_extra("fastapi", "uvicorn", "uvloop", "prometheus_client")
     require_extra("nicegui", extra="web")
+    from hades.serve.auth.browsers import StartLinks
     from hades.serve.running import run
     from hades.serve.telemetry.logs import logging_to
     from hades.store.opening import files_of
-    from hades.ui.sessions import StartLinks
 
     links = StartLinks(files_of(invocation.place()))
     running = _running(links)
@@ -82,26 +82,9 @@ def _start(invocation: Invocation, links: StartLinks, url: str, browser: bool) -
 
 
 def _options(invocation: Invocation, port: int | None) -> Options:
-    from hades.serve.auth.limits import BODY_BYTES_AT_MOST
-    from hades.serve.running import GRACE_S, Options
+    from hades.serve.running import Options
     from hades.settings import load_settings
 
     settings = load_settings()
-    return Options(
-        memory=invocation.place(),
-        executor={
-            "encoder": None if settings.encoder == "minilm" else settings.encoder,
-            "busy_timeout_s": settings.busy_timeout_s,
-        },
-        host=None,
-        port=port,
-        tcp=True,
-        remote=False,
-        sockets={},
-        group=None,
-        hosts=(),
-        body_bytes=BODY_BYTES_AT_MOST,
-        grace_s=GRACE_S,
-        otlp_endpoint=None,
-        trace_contents=False,
-    )
+    executor = {"encoder": settings.own_encoder, "busy_timeout_s": settings.busy_timeout_s}
+    return Options(invocation.place(), executor, port=port)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hades.cli import app
+from hades.cli import app, config_changes
 from hades.cli.invocation import Invocation, command
-from hades.domain.address import is_address, is_server
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hades.hooks.install import HookChange
     from hades.hooks.status import HooksStatus
 
-hooks_app = typer.Typer(help="A memory that coding agents need not ask for.", no_args_is_help=True)
+hooks_app = typer.Typer(
+    help="Remember and recall for coding agents, by hooks.", no_args_is_help=True
+)
 app.add_typer(hooks_app, name="hooks")
 
 CLIENT = Annotated[str, typer.Argument(metavar="CLIENT", help="claude-code, codex or cursor.")]
@@ -39,15 +38,14 @@ def install(
     """Install the hooks for a coding agent, after showing them.
 
     Each project has its own memory, .hades/memory.hades in its repository, unless --memory names
-    one. Other hooks in the file stay, and the file as it was is kept.
+    one. Other hooks in the file stay, and the old file is kept as a backup.
     """
     from hades.hooks.install import plan_install
 
-    memory = invocation.memory or ""
-    if memory and not is_address(memory) and not is_server(memory):
-        memory = str(Path(memory).expanduser().absolute())
+    memory = config_changes.absolute(invocation.memory) if invocation.memory else ""
     change = plan_install(client, here=_here(here), memory=memory, tools=tools)
-    _write(invocation, change, "This is added", "It is there already: nothing to write.", yes)
+    if config_changes.is_wanted(invocation, change, yes):
+        config_changes.write(change)
 
 
 @command(hooks_app, "uninstall", of_memory=False)
@@ -56,12 +54,13 @@ def uninstall(invocation: Invocation, client: CLIENT, here: HERE = False, yes: Y
     from hades.hooks.install import plan_uninstall
 
     change = plan_uninstall(client, here=_here(here))
-    _write(invocation, change, "This is removed", "There is no hook of HADES in it.", yes)
+    if config_changes.is_wanted(invocation, change, yes, removes=True):
+        config_changes.write(change)
 
 
 @command(hooks_app, "status", of_memory=False)
 def status(invocation: Invocation) -> None:
-    """Show what is installed, when it last ran and what it added."""
+    """Show the installed hooks and their last runs."""
     from hades.hooks.status import hooks_status
 
     state = hooks_status(_here(True))
@@ -94,22 +93,6 @@ def _here(here: bool) -> Path | None:
     return project_root(Path.cwd()) if here else None
 
 
-def _write(invocation: Invocation, change: HookChange, what: str, nothing: str, yes: bool) -> None:
-    from hades.cli.render import printable
-
-    sys.stdout.write(f"{change.client.title} reads {change.file}.\n")
-    if change.entries:
-        sys.stdout.write(f"{what}:\n{printable(change.shown())}\n")
-    if change.after is None:
-        sys.stdout.write(f"{nothing}\n")
-        return
-    invocation.confirm(f"Write {change.file}?", yes)
-    kept = change.apply()
-    sys.stdout.write(f"Written to {change.file}.\n")
-    if kept is not None:
-        sys.stdout.write(f"The file as it was: {kept}\n")
-
-
 def _show(out: Console, state: HooksStatus) -> None:
     from hades.cli import render as show
 
@@ -121,17 +104,8 @@ def _show(out: Console, state: HooksStatus) -> None:
     if state.events:
         rows = show.table("client", "event", "last", "ms", "added", "runs", "failures", "says")
         for run in state.events:
-            cells = (run.ms, run.characters, run.runs, run.failures)
-            ms, characters, runs, failures = ("" if cell is None else str(cell) for cell in cells)
-            rows.add_row(
-                show.clean(run.client),
-                show.clean(run.event),
-                run.last,
-                ms,
-                characters,
-                runs,
-                failures,
-                show.clean(run.message),
-            )
+            counts = (run.ms, run.characters, run.runs, run.failures)
+            cells = (run.client, run.event, run.last, *counts, run.message)
+            rows.add_row(*("" if cell is None else show.clean(str(cell)) for cell in cells))
         out.print(rows)
     out.print(f"log: {state.log}", markup=False)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hades.cli import app
+from hades.cli import app, config_changes
 from hades.cli.invocation import Invocation, command, require_extra
 from hades.domain.address import is_address, is_server
 from hades.errors import InvalidInput
@@ -65,8 +63,7 @@ def _serve(invocation: Invocation, *, read_only: bool, tools: str, here: bool) -
     settings = load_settings()
     memory = invocation.memory
     if memory is None:
-        own = make_project_folder(current_project(os.environ)) if here else settings.ready_path()
-        memory = str(own)
+        memory = str(make_project_folder(current_project()) if here else settings.ready_path())
     if is_address(memory):
         from hades.serve.mcp.bridge import serve_address
 
@@ -96,37 +93,23 @@ def _check(tools: str) -> None:
 def _install(
     invocation: Invocation, client: str, options: list[str], *, here: bool, name: str, yes: bool
 ) -> None:
-    from hades.cli.render import printable
     from hades.project import current_project, make_project_folder, project_memory
     from hades.serve.mcp import install
     from hades.settings import load_settings
 
-    root = current_project(os.environ) if here else None
+    root = current_project() if here else None
     memory = invocation.memory
     if memory is None and root is None:
         memory = str(load_settings().ready_path())
-    if memory is not None and not is_address(memory) and not is_server(memory):
-        memory = str(Path(memory).expanduser().absolute())
-    arguments = [] if memory is None else ["--memory", memory]
+    arguments = [] if memory is None else ["--memory", config_changes.absolute(memory)]
     if invocation.space is not None:
         arguments += ["--space", invocation.space]
     change = install.plan(client, name, [*arguments, *options], here=root)
     if root is not None and memory is None:
-        own = project_memory(root)
-        sys.stdout.write(f"The memory of this project is {own}, which git ignores.\n")
-    sys.stdout.write(f"{change.client.title} reads {change.file}. This is added:\n")
-    sys.stdout.write(printable(change.shown()) + "\n")
-    if not change.is_news:
-        sys.stdout.write("It is there already: nothing to write.\n")
-        return
-    if change.replaces is not None:
-        old = json.dumps(change.replaces, ensure_ascii=False)
-        sys.stdout.write(f"It takes the place of: {printable(old)}\n")
-    invocation.confirm(f"Write this to {change.file}?", yes)
-    if root is not None and memory is None:
-        make_project_folder(root)
-    kept = install.apply(change)
-    sys.stdout.write(f"Written to {change.file}.\n")
-    if kept is not None:
-        sys.stdout.write(f"The file as it was: {kept}\n")
-    sys.stdout.write(f"Restart {change.client.title} to use it.\n")
+        path = project_memory(root)
+        sys.stdout.write(f"The memory of this project is {path}, which git ignores.\n")
+    if config_changes.is_wanted(invocation, change, yes):
+        if root is not None and memory is None:
+            make_project_folder(root)
+        config_changes.write(change)
+        sys.stdout.write(f"Restart {change.program} to use it.\n")

@@ -111,7 +111,7 @@ def _cell(value: object) -> str:
 
 
 def _brought(state: State) -> str:
-    """Return what a version brought: its commit if it has one, else its first words."""
+    """Describe a version: by its commit if it has one, else by its first words."""
     if state.forgotten:
         return f"(forgotten) {commit_of(state)}".strip()
     return commit_of(state) or beginning(state.content.strip().split("\n")[0])
@@ -218,7 +218,7 @@ TABLES: dict[Any, Show] = {
         "command",
     ),
 }
-"""How lists of these types are shown in columns."""
+"""The columns for lists of these types."""
 
 
 @writes(Summary)

@@ -88,7 +88,7 @@ def serve(
         memory=invocation.place(),
         executor={
             "read_only": read_only,
-            "encoder": None if settings.encoder == "minilm" else settings.encoder,
+            "encoder": settings.own_encoder,
             "readers": readers,
             "timeout_s": timeout,
             "busy_timeout_s": settings.busy_timeout_s,

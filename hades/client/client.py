@@ -20,24 +20,25 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO, get_origin
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
 
+from hades.client.arguments import ANOTHER_TIME, ONE_TIME, json_arguments, result_of
 from hades.client.connection import Connection, HttpCall, encode_cursor, path_of
 from hades.client.files import download_backup, download_export, follow, upload_path
 from hades.client.ingesting import ingest_from_here, ingest_there
 from hades.domain.address import is_socket, read_address
 from hades.domain.rebuild import rebuild
-from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_number, clean_tags
+from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import NOW, AsOf, TimeLike, iso
 from hades.domain.topics import Chunk, Space
 from hades.errors import Denied, InvalidInput, Unavailable
 from hades.language.english.moments import parse_time
 from hades.memory import Memory, View
-from hades.operations.declare import OPERATIONS, Operation, Parameter
+from hades.operations.declare import OPERATIONS, Operation
 from hades.operations.parameters import BATCH_WRITES_AT_MOST
 from hades.store.records import Problem, Progress
 
@@ -50,9 +51,6 @@ DEFAULT_RETRIES = 4
 """With growing pauses the retries take 1.5 s in all, in which a server can restart."""
 PAGE = 1_000
 """Items of a long list that are fetched by one request."""
-
-_ONE_TIME, _ANOTHER = 10**15, 11 * 10**14
-"""Two moments, in microseconds since 1970; a relative time (`yesterday`) differs between them."""
 
 
 class RemoteView(View):
@@ -117,11 +115,11 @@ class RemoteView(View):
         """Have the server do an operation, and return its result; fetch all pages of a list."""
         if operation.cursor is not None:
             return self._all_pages(operation, dict(given))
-        return _result(operation, self._connection.json(self._request(operation, given)))
+        return result_of(operation, self._connection.json(self._request(operation, given)))
 
     def _request(self, operation: Operation, given: Mapping[str, Any]) -> HttpCall:
         """Build the call for an operation: its path, its query and its body."""
-        arguments = _json_arguments(operation, given)
+        arguments = json_arguments(operation, given)
         parts: list[str | int] = []
         for part in operation.path.strip("/").split("/"):
             if not part.startswith("{"):
@@ -170,8 +168,8 @@ class RemoteView(View):
         """Read a time; the server resolves a relative one such as `yesterday` by its clock."""
         if time is None:
             return None
-        fixed = parse_time(time, _ONE_TIME)
-        if not isinstance(time, str) or parse_time(time, _ANOTHER) == fixed:
+        fixed = parse_time(time, ONE_TIME)
+        if not isinstance(time, str) or parse_time(time, ANOTHER_TIME) == fixed:
             return fixed
         return rebuild(
             datetime, self._connection.get("spaces", self._space, "time", when=time)["time"]
@@ -338,12 +336,12 @@ class Client(RemoteView, Memory):
             return rebuild(operation.returns, result)
         collected = None if operation.long else self._collecting()
         if collected is None:
-            return _result(operation, self._write_there(self._request(operation, given)))
+            return result_of(operation, self._write_there(self._request(operation, given)))
         if len(collected) == BATCH_WRITES_AT_MOST:
             raise InvalidInput(
                 f"A batch over a server has at most {BATCH_WRITES_AT_MOST:,} writes: make several."
             )
-        arguments = _json_arguments(operation, given)
+        arguments = json_arguments(operation, given)
         collected.append({"operation": operation.name, "arguments": arguments})
         return None
 
@@ -445,49 +443,6 @@ def refuse_actor(actor: str | None) -> None:
     """Raise InvalidInput if an actor is given: the server determines it."""
     if actor is not None:
         raise InvalidInput("A server knows who writes by the key or the user: leave `actor` out.")
-
-
-def _result(operation: Operation, answer: Any) -> Any:
-    kind: Any = operation.returns
-    if kind is int:
-        return answer["value"]
-    is_page = isinstance(answer, dict) and get_origin(kind) is list
-    return rebuild(kind, answer["items"] if is_page else answer)
-
-
-def _json_arguments(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given arguments as JSON values.
-
-    A None that is the default is left out; any other None raises InvalidInput.
-    """
-    parameters = [parameter for parameter in operation.parameters if parameter.name in given]
-    return {
-        parameter.name: _plain(parameter, given[parameter.name])
-        for parameter in parameters
-        if given[parameter.name] is not None or parameter.default is not None
-    }
-
-
-def _plain(parameter: Parameter, value: Any) -> Any:
-    """Return an argument as a JSON value; raise InvalidInput if JSON has none for it."""
-    if isinstance(value, str):
-        return clean_content(value)
-    if isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, datetime):
-        return iso(parse_time(value, _ONE_TIME))
-    if isinstance(value, date):
-        return value.isoformat()
-    if parameter.about.json:
-        dump = getattr(value, "model_dump", None)
-        return clean_metadata(value) if dump is None else dump(mode="json")
-    if parameter.name == "tags":
-        return list(clean_tags(value) or ())
-    if parameter.is_list:
-        return [clean_name(name) for name in value]
-    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping):
-        return list(value)
-    raise InvalidInput(f"{parameter.name} cannot be {value!r}: {parameter.about.help}")
 
 
 def _file(path: str | Path) -> Path:

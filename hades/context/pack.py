@@ -46,7 +46,7 @@ class Packed:
     context: str
     tokens: int
     evidence_tokens: int
-    """Those of themes, facts, paths and passages, without question, head lines and titles."""
+    """The tokens of themes, facts, paths and passages, without question, head lines and titles."""
     citations: tuple[Citation, ...]
     facts: tuple[Fact, ...]
     passages: tuple[Passage, ...]

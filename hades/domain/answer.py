@@ -38,13 +38,13 @@ class Intent(StrEnum):
     CONNECTION = "connection"
     """A question for the paths between two names: how is Ann connected with Ben."""
     BRIEF = "brief"
-    """A question with which a conversation starts, answered from the brief: what is next?"""
+    """An opening question, such as “what is next?”, which the brief answers."""
     LOOKUP = "lookup"
     """Any other, plain question."""
 
 
 class Mode(StrEnum):
-    """How broad an answer should be, from few passages (execution) to many (brainstorming)."""
+    """The breadth of an answer, from few passages (execution) to many (brainstorming)."""
 
     EXECUTION = "execution"
     PLANNING = "planning"
@@ -52,18 +52,18 @@ class Mode(StrEnum):
 
 
 class TimeKind(StrEnum):
-    """How a time narrows a question."""
+    """The part of time to which a question is narrowed."""
 
     DURING = "during"
-    """To some moment of the window."""
+    """Some moment of the window."""
     BEFORE = "before"
-    """To the state just before `until`."""
+    """The state just before `until`."""
     SINCE = "since"
-    """To the time from `since` on."""
+    """The time from `since` on."""
     ORIGIN = "origin"
-    """To the first version."""
+    """The first version."""
     PAST = "past"
-    """To a version that no longer holds."""
+    """A version that no longer holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +131,12 @@ class Passage:
     """The retrievers that found it: meaning, words, names, graph; `history`: an old version."""
     belief: Interval
     valid_to: datetime | None = None
-    """Until when the state held; None if it holds."""
+    """The time at which the state ended; None if it holds."""
     confidence: float = 1.0
     importance: float = DEFAULT_IMPORTANCE
-    """Those of the state. Both count in the ranking; confidence counts in the belief."""
+    """Values of the state. Both count in the ranking; confidence counts in the belief."""
     superseded: bool = False
-    """Whether a later version of the topic says again what it says about the question."""
+    """Whether a later version of the topic restates the part that answers the question."""
     held: str = ""
     """For an earlier version of a note, the text that no later version repeats; may be empty."""
     entities: tuple[str, ...] = ()
@@ -249,7 +249,7 @@ class SubgraphNode:
     hops: int
     """The distance from the named node."""
     degree: int
-    """How many neighbours it has in the whole graph."""
+    """The number of its neighbours in the whole graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,7 @@ class Subgraph:
     nodes: tuple[SubgraphNode, ...]
     edges: tuple[SubgraphEdge, ...]
     left_out: int = 0
-    """How many neighbours of these nodes are left out because of the limit."""
+    """The number of neighbours that are left out because of the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +352,7 @@ class StageReport:
     found: int = 0
     """Candidates that it handed on."""
     added: int = 0
-    """Those of them that were new."""
+    """The new ones among them."""
     cut: int = 0
     dedupe_rate: float = 0.0
     coverage: float = 0.0
@@ -368,11 +368,11 @@ class Conveyance:
     """The conveyance of a recall: C = (W·R·H / T)·Ctx^α, with T in seconds."""
 
     what: float
-    """W: coverage of the question by what was packed."""
+    """W: coverage of the question by the packed evidence."""
     where: float
     """R: the share of packed passages that the graph joins with another or with the question."""
     how: float
-    """H: the mean belief of what was packed."""
+    """H: the mean belief of the packed evidence."""
     seconds: float
     context: float
     """Ctx: the share of the token budget that was used well, 0 to 1."""

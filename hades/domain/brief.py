@@ -1,4 +1,4 @@
-"""A brief: what matters now in a space, or for a topic."""
+"""A brief: current decisions, open threads and recent changes of a space or a topic."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class BriefLine:
     cite: str
     """A state, such as `infra/queue@2`, or `edge 4`."""
     at: datetime
-    """Since when it holds; of a fact that ended, until when it held."""
+    """The start of its validity; for a fact that ended, the end."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What matters now, in four parts, each with the latest lines first."""
+    """Decisions, open threads, changes and ended facts, each with the latest lines first."""
 
     space: str
     topic: str | None
@@ -32,7 +32,7 @@ class Brief:
     """Facts that ended lately."""
     budget: int
     left_out: int = 0
-    """How many lines did not fit into the budget."""
+    """The number of lines that did not fit into the budget."""
     text: str = ""
     """The text for a model, of `tokens` tokens."""
     tokens: int = 0

@@ -43,7 +43,7 @@ class WindowBlock:
     priority: str = "medium"
     reliability: float = 0.5
     source: str = ""
-    """Where the memory has it; if empty, it is written there when it is evicted."""
+    """Its topic or citation in the memory; if empty, it is written when it is evicted."""
     said: datetime | None = None
     """The time of a turn."""
 
@@ -65,7 +65,7 @@ class WindowEvent:
     """The tokens that were removed; for a warning, the tokens in use."""
     why: str
     found_at: str = ""
-    """Where the memory has the removed text: a topic or a citation."""
+    """The topic or citation of the removed text in the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class ContextSection:
 
     name: str
     allowed: int
-    """Its share of tokens plus what the sections before it left."""
+    """Its share of tokens, plus the tokens that the sections before it left."""
     used: int
     items: tuple[ContextItem, ...]
 

@@ -1,4 +1,4 @@
-"""Feedback: verdicts on what a recall showed, and the weight snapshots learned from them."""
+"""Feedback: verdicts on the results of a recall, and the weight snapshots learned from them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ShownPath:
 
 @dataclass(frozen=True, slots=True)
 class LoggedQuery:
-    """A question in the query log, and what it was shown. Feedback refers to it by `id`."""
+    """A question in the query log with its results. Feedback refers to it by `id`."""
 
     id: str
     at: datetime

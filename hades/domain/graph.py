@@ -142,7 +142,7 @@ TOLD = Belief(9.0, 1.0)
 MENTIONED = Belief(3.0, 1.0)
 """The belief of a mention: a text may use the name for something else."""
 CERTAIN = Belief(19.0, 1.0)
-"""The belief of what follows from how a text is built, such as its title."""
+"""The belief of relations that follow from the form of a text, such as its title."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class Cluster:
     summary: str
     """Sentences about it, each with a citation; empty after one of its texts was purged."""
     size: int
-    """The number of its chunks; of level 2, with those of its children."""
+    """The number of its chunks; at level 2, of the chunks of its children."""
     parent: str | None = None
 
 
@@ -138,7 +138,7 @@ class HierarchyReport:
 
 @dataclass(frozen=True, slots=True)
 class ClusterReport:
-    """One cluster with what is around it."""
+    """One cluster with its surroundings."""
 
     cluster: Cluster
     children: tuple[Cluster, ...] = ()

@@ -111,3 +111,5 @@ class QualityReport:
     unindexed: int
     """States not indexed yet: findings about their topics may be wrong."""
     findings: tuple[QualityFinding, ...]
+    disagreements: tuple[Disagreement, ...] = ()
+    """The first contradictions, with both sides."""

@@ -34,6 +34,15 @@ class Lifetime:
 
 
 @dataclass(frozen=True, slots=True)
+class Growth:
+    """How much a space had recorded by a time."""
+
+    at: datetime
+    topics: int
+    states: int
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """One version of a topic.
 
@@ -59,7 +68,7 @@ class State:
     """How often questions used it; written with a delay."""
     last_used: datetime | None = None
     tier: str = "store"
-    """Where its content lies: `store`, or `archive`, from where it is read on demand."""
+    """The place of its content: `store`, or `archive`, which is read on demand."""
     consolidated_from: tuple[str, ...] = ()
     """The states a summary was made of."""
     usefulness: float = 0.0

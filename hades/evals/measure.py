@@ -29,7 +29,7 @@ RANKS = max(RECALL_AT)
 PACKED_PASSAGES = 6
 """The passages of a plain search whose tokens count: as many as a recall packs by default."""
 LOST_NAMED_AT_MOST = 5
-"""Lost gold ids that are listed, to show what is wrong: often they are of another corpus."""
+"""Lost gold ids that are listed as examples: often they are of another corpus."""
 
 METRICS = (*(f"recall@{k}" for k in RECALL_AT), "ndcg@10", "mrr")
 

@@ -59,7 +59,7 @@ class OpenSet:
     """How many passages, or turns, the corpus has."""
 
     def view(self, question: Question) -> View:
-        """Return a view of what a question may look at: the corpus, or its own conversation."""
+        """Return the view for a question: the corpus, or its own conversation."""
         return self.memory.in_space(space_of(question.conversation))
 
 

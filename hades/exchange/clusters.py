@@ -52,7 +52,7 @@ class Clusters:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """How the clusters were made: parameters, seed and versions."""
+        """The parameters, seed and versions with which the clusters were made."""
         current = self.hierarchy
         if current is None:
             return {}

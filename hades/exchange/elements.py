@@ -31,7 +31,7 @@ class ExportedNode:
     embedding: list[float] | None = None
     cluster: Cluster | None = None
     place: Placement = NOWHERE
-    """Where a chunk, or the passage that stands for a topic or entity, is in the hierarchy."""
+    """The place in the hierarchy of a chunk, or of the passage that stands for another node."""
 
     @property
     def text(self) -> str:

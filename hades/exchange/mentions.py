@@ -30,7 +30,7 @@ def counted_mentions(
 ) -> list[CountedMention]:
     """Return the mentions that count, each entity once per chunk.
 
-    Of overlapping names the longest counts, and a name must begin with a capital, unless it is a
+    If names overlap, the longest counts, and a name must begin with a capital, unless it is a
     title of several words. The title, authors and speaker of a passage always count. `meant` maps
     an entity to the one it was merged into.
     """

@@ -115,10 +115,10 @@ class GraphSnapshot:
     # Edges
 
     def edges(self) -> Iterator[ExportedEdge]:
-        """Yield told edges, edges that texts state, then what follows from the texts.
+        """Yield told edges, edges that texts state, then edges that follow from the texts.
 
-        These are `part_of` (chunk to topic), `about` (topic to its subject), `mentions` (chunk to
-        entity), `related_to` (entities that chunks mention together), and the edges of the
+        The last are `part_of` (chunk to topic), `about` (topic to its subject), `mentions` (chunk
+        to entity), `related_to` (entities that chunks mention together), and the edges of the
         hierarchy: `member_of`, `subtopic_of` and `sibling`.
         """
         after, wanted = FIRST, EdgeFilter()

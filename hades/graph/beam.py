@@ -91,7 +91,7 @@ def beam(
     seeds: Ints,
     scores: Floats,
     *,
-    caps: Caps = Caps(),  # noqa: B008 - frozen
+    caps: Caps = Caps(),
     barred: Flags | None = None,
     counted: Flags | None = None,
     lexical: Floats | None = None,

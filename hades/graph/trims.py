@@ -1,4 +1,4 @@
-"""Trims: counts of what an algorithm left out, and why."""
+"""Trims: counts of the items that an algorithm left out, and why."""
 
 from __future__ import annotations
 

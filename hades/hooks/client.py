@@ -26,10 +26,10 @@ LIMIT_S = {
     "before-compact": 2.0,
     "session-end": 2.0,
 }
-"""How long the command may take, by event; it then exits without an answer."""
+"""The time limit of the command, by event; after it the command exits without an answer."""
 EVENTS = tuple(LIMIT_S)
 CONFIG_VARIABLES = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
-"""The variables by which a client's own folder is moved."""
+"""The environment variables that name the folder of a client's configuration."""
 ANSWERED = b"+"
 """The first byte of every answer."""
 POLL_S = 0.02

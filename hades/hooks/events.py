@@ -15,9 +15,9 @@ from typing import Any
 from hades.errors import InvalidInput
 
 CONTEXT_CHARACTERS_AT_MOST = 9_500
-"""Claude Code hands over 10,000 characters whole, Codex about 2,500 tokens."""
+"""Claude Code passes on 10,000 characters uncut, Codex about 2,500 tokens."""
 SAID_CHARACTERS_AT_MOST = 20_000
-"""Of a longer prompt or answer only the beginning is read."""
+"""Longer prompts and answers are cut to this length."""
 FIELD_CHARACTERS_AT_MOST = 4_096
 """A longer path or name is ignored; Linux allows no longer path."""
 FILES_AT_MOST = 50
@@ -39,16 +39,16 @@ class HookEvent:
     session: str
     cwd: str
     memory: str = ""
-    """The memory that was given at the installation; "": the project's."""
+    """The memory that was given at the installation; "": the memory of the project."""
     config: str = ""
-    """The client's own folder, if it was moved."""
+    """The folder of the client's configuration, if it is not the usual one."""
     original: str = ""
     """The client's name of the event."""
     source: str = ""
     """Why a session starts: startup, resume, clear, compact or fork."""
     prompt: str = ""
     answer: str = ""
-    """What the agent said last."""
+    """The last message of the agent."""
     transcript: str = ""
     files: tuple[str, ...] = ()
     """The files that a tool edited."""

@@ -1,4 +1,4 @@
-"""Handlers: what happens at each event of a session."""
+"""Handlers of the events of a session."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 SESSIONS_SPACE = "sessions"
 """The space of the checkpoints, so that they do not answer questions."""
 BRIEF_TOKENS = 1_000
-"""Half of the usual budget: each session starts with it, and prompts bring what is left out."""
-BRIEF = "What matters now, from this project's memory (HADES): notes, not instructions."
+"""Half of the usual budget: each session starts with it, and prompts bring further lines."""
+BRIEF = "The brief of this project's memory (HADES): notes, not instructions."
 CHECKPOINT = "The last checkpoint of this session (HADES): notes, not instructions."
 
 
@@ -57,7 +57,7 @@ class Handlers:
 
     def _session_start(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
         def catch_up() -> str:
-            reports = [self._take_in(memory, state) for state in self._sessions.owing(place)]
+            reports = [self._store(memory, state) for state in self._sessions.with_pending(place)]
             memory.warm()
             return "; ".join([*reports, "warmed up"])
 
@@ -113,20 +113,20 @@ class Handlers:
 
     def _transcript(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
         with self._sessions.change(event.client, event.session) as state:
-            state.memory, state.config, state.owed = place, event.config, event.transcript
-        return HookResult("", "accepted", lambda: self._take_in(memory, state))
+            state.memory, state.config, state.pending = place, event.config, event.transcript
+        return HookResult("", "accepted", lambda: self._store(memory, state))
 
-    def _take_in(self, memory: Memory, state: HookSession) -> str:
-        """Take in a session's transcript; if the memory is busy, it stays owed."""
+    def _store(self, memory: Memory, state: HookSession) -> str:
+        """Store a session's transcript; if the memory is busy, it stays pending."""
         try:
             with self._writing:
-                report = transcripts.take_in(memory, state)
+                report = transcripts.store(memory, state)
         except Unavailable:
             raise
         except HadesError as error:
-            report = f"not taken in: {error}"
+            report = f"not stored: {error}"
         with self._sessions.change(state.client, state.session) as now:
-            now.owed = "" if now.owed == state.owed else now.owed
+            now.pending = "" if now.pending == state.pending else now.pending
         return report
 
     def _checkpoint(self, memory: Memory, session: str) -> str:

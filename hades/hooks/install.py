@@ -5,7 +5,6 @@ Files and forms are from the clients' documentation (see `docs/hooks.md`). Entri
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -17,7 +16,7 @@ from typing import Any
 
 from hades.errors import InvalidInput
 from hades.hooks import client as hook_client
-from hades.serve.config_files import encode_config, read_config, write_config
+from hades.serve.config_files import ConfigChange, chosen, encode_config, read_config, resolved
 
 SCRIPT = Path(hook_client.__file__).resolve()
 _OWN = ("hades", "hooks", "client.py")
@@ -77,31 +76,19 @@ TOOL_MATCHERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class HookChange:
-    """A planned change of a client's file."""
+class InstalledHooks:
+    """The hooks in one configuration file."""
 
-    client: HookClient
-    file: Path
-    entries: dict[str, Any]
-    """Our entries by the client's events: those to write, or those to remove."""
-    before: bytes | None
-    after: bytes | None
-    """The new content; None: there is nothing to change."""
-
-    def shown(self) -> str:
-        """Return the entries as JSON text."""
-        return json.dumps({"hooks": self.entries}, indent=2, ensure_ascii=False)
-
-    def apply(self) -> Path | None:
-        """Write the change; return the backup of the old file, if any."""
-        return None if self.after is None else write_config(self.file, self.before, self.after)
+    client: str
+    file: str
+    events: list[str]
 
 
 def plan_install(
     name: str, *, here: Path | None = None, memory: str = "", tools: bool = False
-) -> HookChange:
+) -> ConfigChange:
     """Return the change that installs the hooks for a client, in place of older ones of ours."""
-    client, file = _client(name), _file(name, here)
+    client, file = chosen(CLIENTS, name), _file(name, here)
     before, config = read_config(file)
     old = deepcopy(config)
     _removed(config, file)
@@ -117,35 +104,29 @@ def plan_install(
     if not client.grouped:
         config.setdefault("version", 1)
     after = None if config == old else encode_config(config, before)
-    return HookChange(client, file, entries, before, after)
+    return ConfigChange(client.title, file, {"hooks": entries}, before, after)
 
 
-def plan_uninstall(name: str, *, here: Path | None = None) -> HookChange:
+def plan_uninstall(name: str, *, here: Path | None = None) -> ConfigChange:
     """Return the change that removes our hooks, and nothing else."""
-    client, file = _client(name), _file(name, here)
+    client, file = chosen(CLIENTS, name), _file(name, here)
     before, config = read_config(file)
     entries = _removed(config, file)
     after = encode_config(config, before) if entries else None
-    return HookChange(client, file, entries, before, after)
+    return ConfigChange(client.title, file, {"hooks": entries}, before, after)
 
 
-def installed(here: Path | None = None) -> Iterator[tuple[str, Path, list[str]]]:
-    """Yield client, file and events for each file in which our hooks are."""
+def installed(here: Path | None = None) -> Iterator[InstalledHooks]:
+    """Yield the hooks in the files of this user and of the project `here`."""
     for name in CLIENTS:
         for folder in dict.fromkeys((None, here)):
             change = plan_uninstall(name, here=folder)
-            if change.entries:
-                yield name, change.file, list(change.entries)
-
-
-def _client(name: str) -> HookClient:
-    if name not in CLIENTS:
-        raise InvalidInput(f"There is no client {name!r}: {', '.join(CLIENTS)}.")
-    return CLIENTS[name]
+            if events := list(change.entries["hooks"]):
+                yield InstalledHooks(name, str(change.file), events)
 
 
 def _file(name: str, here: Path | None) -> Path:
-    client = _client(name)
+    client = chosen(CLIENTS, name)
     moved = os.environ.get(hook_client.CONFIG_VARIABLES.get(name, ""), "")
     if here is not None:
         file = here / client.project_file
@@ -153,8 +134,7 @@ def _file(name: str, here: Path | None) -> Path:
         file = Path(moved) / Path(client.file).name
     else:
         file = Path.home() / client.file
-    # Write to the target of a symbolic link, so that the link stays.
-    return Path(os.path.realpath(file))
+    return resolved(file)
 
 
 def _entry(client: HookClient, name: str, event: str, original: str, memory: str) -> dict[str, Any]:

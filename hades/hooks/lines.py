@@ -1,4 +1,4 @@
-"""Lines: what a prompt calls for, in short lines with ids; nothing when nothing fits."""
+"""Lines for a prompt: the most relevant facts and passages, each in a short line with its id."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LINES_AT_MOST = 3
 LINE_CHARACTERS = 220
 QUESTION_CHARACTERS = 1_200
-"""Long prompts are asked by their beginning and their end."""
+"""From a longer prompt, only the beginning and the end become the question."""
 WORDS_AT_LEAST = 3
 BELIEF_AT_LEAST, MEANING_AT_LEAST, FACT_AT_LEAST = 0.25, 0.4, 0.5
 """The belief and the likeness in meaning that a passage must reach, and the probability that the
@@ -51,7 +51,7 @@ class PromptLine:
 
 
 def lines_for(view: View, prompt: str, *, unwanted: Collection[str], own: str) -> list[PromptLine]:
-    """Return the lines that a prompt calls for, best first, without the ids of `unwanted`.
+    """Return the lines that are relevant to a prompt, best first, without the ids of `unwanted`.
 
     `own` is the topic of the session's own transcript, which the agent knows already.
     """
@@ -68,7 +68,7 @@ def lines_for(view: View, prompt: str, *, unwanted: Collection[str], own: str) -
 
 
 def question_of(prompt: str) -> str:
-    """Return the part of a prompt that a memory can be asked: without code, bounded."""
+    """Return a prompt as a question: without code, and cut."""
     text = " ".join(_CODE.sub(" ", prompt).split())
     if len(text) <= QUESTION_CHARACTERS:
         return text

@@ -77,7 +77,7 @@ _PLAIN = lazy_pattern(
     r"|(?-i:[A-Z]{2,40}(?:_[A-Z0-9]{1,40}){1,8})|\d{1,4}|[a-z_]{1,60}\(.*|optional\[.*|(?:str|int)\b.*"
     r"|https?://[^@]*)[\"'`]?[.,;]?"
 )
-"""Values that are no secrets: types, placeholders, names of variables, ordinary words."""
+"""Values that are not secrets: types, placeholders, names of variables, ordinary words."""
 _WORD = lazy_pattern(r"[\"'`]?[A-Za-z][a-z]{0,30}(?:[._-][a-z]{1,30}){0,4}[\"'`]?[.,;:!?]?")
 
 REDACTED = "[redacted]"
@@ -85,51 +85,41 @@ REDACTED = "[redacted]"
 
 def redact(text: str) -> str:
     """Return the text with every secret that has a known sign replaced by `[redacted]`."""
-    return redact_counted(text)[0]
+    text = _FORMS.sub(REDACTED, _PRIVATE_KEY.sub(REDACTED, text))
+    text = _HOOK_ADDRESS.sub(rf"\1{REDACTED}", text)
+    text = _ADDRESS.sub(_address, text)
+    for pattern, is_plain in (
+        (_HEADER, _is_placeholder),
+        (_BEARER, _is_placeholder),
+        (_USER, _is_placeholder),
+        (_NAMED, _is_plain),
+        (_SAID, _is_word),
+        (_FLAG, _is_plain),
+    ):
+        text = pattern.sub(_value(is_plain), text)
+    return text
 
 
 def redact_counted(text: str) -> tuple[str, int]:
     """Return the redacted text, and how many secrets were replaced."""
-    count = 0
+    redacted = redact(text)
+    return redacted, redacted.count(REDACTED) - text.count(REDACTED)
 
-    def whole(_match: re.Match[str]) -> str:
-        nonlocal count
-        count += 1
-        return REDACTED
 
-    def value(is_plain: Callable[[str], bool]) -> Callable[[re.Match[str]], str]:
-        def replace(match: re.Match[str]) -> str:
-            nonlocal count
-            if REDACTED in match[2] or is_plain(match[2]):
-                return match[0]
-            count += 1
-            quote = match[2][0] if match[2][0] in "\"'`" else ""
-            return f"{match[1]}{quote}{REDACTED}{quote}"
+def _address(match: re.Match[str]) -> str:
+    return match[0] if _is_placeholder(match[2]) else f"{match[1]}:{REDACTED}@"
 
-        return replace
 
-    def address(match: re.Match[str]) -> str:
-        nonlocal count
-        if _is_placeholder(match[2]):
+def _value(is_plain: Callable[[str], bool]) -> Callable[[re.Match[str]], str]:
+    """Return a function that replaces the value, group 2 of a match, unless it is plain."""
+
+    def replace(match: re.Match[str]) -> str:
+        if REDACTED in match[2] or is_plain(match[2]):
             return match[0]
-        count += 1
-        return f"{match[1]}:{REDACTED}@"
+        quote = match[2][0] if match[2][0] in "\"'`" else ""
+        return f"{match[1]}{quote}{REDACTED}{quote}"
 
-    def hook(match: re.Match[str]) -> str:
-        nonlocal count
-        count += 1
-        return f"{match[1]}{REDACTED}"
-
-    text = _PRIVATE_KEY.sub(whole, text)
-    text = _FORMS.sub(whole, text)
-    text = _HOOK_ADDRESS.sub(hook, text)
-    text = _ADDRESS.sub(address, text)
-    text = _HEADER.sub(value(_is_placeholder), text)
-    text = _BEARER.sub(value(_is_placeholder), text)
-    text = _USER.sub(value(_is_placeholder), text)
-    text = _NAMED.sub(value(_is_plain), text)
-    text = _SAID.sub(value(_is_word), text)
-    return _FLAG.sub(value(_is_plain), text), count
+    return replace
 
 
 def _is_placeholder(value: str) -> bool:

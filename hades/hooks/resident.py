@@ -1,6 +1,6 @@
 """The resident: one process of this user that holds memories and encoder, and answers hooks.
 
-It listens on a unix socket that only this user can reach, and ends when nobody called for a while
+It listens on a unix socket that only this user can reach, and ends after some time without a call
 (the setting `hooks_idle_minutes`). Each call is one event: a head of fields between zero bytes, and
 the payload. The answer is printed by the client as it is.
 """
@@ -22,7 +22,7 @@ from hades.serve.auth.sockets import LISTENERS, Listener, listen_unix, peer_uid
 
 if TYPE_CHECKING:
     from hades.hooks.events import HookEvent
-    from hades.hooks.handlers import Handlers, HookResult
+    from hades.hooks.handlers import HookResult
     from hades.memory import Memory
 
 CALLS_AT_MOST = 16
@@ -30,12 +30,12 @@ CALLS_AT_MOST = 16
 READING_S = 5.0
 HEAD_FIELDS = 5
 BUSY_TIMEOUT_S = 5.0
-"""How long a write waits for another process that holds the memory."""
+"""The wait of a write for another process that holds the memory."""
 MEMORIES_AT_MOST = 8
 
 
 def main() -> None:
-    """Serve until nobody calls for a while. If another resident listens already, end at once."""
+    """Serve until the idle time has passed. If another resident listens already, end at once."""
     try:
         folder = Path(hook_client.private_folder())
         listener = listen_unix(Path(hook_client.socket_path()), LISTENERS["rw"])
@@ -56,6 +56,8 @@ class Resident:
     """A server for hooks, one thread for each call."""
 
     def __init__(self, folder: Path, listener: Listener, idle_s: float) -> None:
+        from hades.hooks.handlers import Handlers
+
         self._folder = folder
         self._listener = listener
         self._idle_s = idle_s
@@ -63,7 +65,7 @@ class Resident:
         """The open memories by place, each with the inode of its file."""
         self._opening = threading.Lock()
         self._places = threading.BoundedSemaphore(CALLS_AT_MOST)
-        self._handlers: Handlers | None = None
+        self._handlers = Handlers(folder / "sessions")
         self._calls: set[threading.Thread] = set()
 
     def serve(self) -> None:
@@ -130,10 +132,7 @@ class Resident:
         self, client: str, name: str, given: str, config: str, payload: bytes
     ) -> tuple[HookEvent, HookResult]:
         from hades.hooks.events import read_event
-        from hades.hooks.handlers import Handlers
 
-        if self._handlers is None:
-            self._handlers = Handlers(self._folder / "sessions")
         if name not in hook_client.EVENTS:
             raise InvalidInput("there is no such event")
         event = read_event(client, name, given, config, payload)

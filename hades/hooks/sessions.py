@@ -1,4 +1,4 @@
-"""Sessions: what the hooks know about one session of an agent, kept in a small file.
+"""Sessions: the state of the hooks for one session of an agent, in a small file.
 
 A resident may end and start again within a session, so nothing is kept only in its memory.
 """
@@ -28,7 +28,7 @@ FILE_CHARACTERS, COMMAND_CHARACTERS = 200, 80
 
 @dataclass(slots=True)
 class HookSession:
-    """The lines a session has seen, and what a checkpoint needs."""
+    """The lines that were added to a session, and the fields of its checkpoint."""
 
     client: str
     session: str
@@ -40,10 +40,10 @@ class HookSession:
     failed: list[str] = field(default_factory=list)
     memory: str = ""
     """The memory file of its last event."""
-    owed: str = ""
-    """The transcript that is to be taken in."""
+    pending: str = ""
+    """The path of the transcript that is still to be stored."""
     config: str = ""
-    """The client's own folder, if it was moved."""
+    """The folder of the client's configuration, if it is not the usual one."""
 
     def note_tool(self, event: HookEvent) -> None:
         """Note the files that a tool edited and the commands that failed."""
@@ -84,12 +84,12 @@ class Sessions:
         self._lock = threading.Lock()
 
     def read(self, client: str, session: str) -> HookSession:
-        """Return what is known about a session; a new one if nothing is."""
+        """Return the state of a session; a new one if it is not known."""
         return self._read(self._file(client, session)) or HookSession(client, session)
 
     @contextmanager
     def change(self, client: str, session: str) -> Iterator[HookSession]:
-        """Yield what is known about a session, and write it after the block."""
+        """Yield the state of a session, and write it after the block."""
         with self._lock:
             state = self.read(client, session)
             yield state
@@ -98,21 +98,21 @@ class Sessions:
             content = json.dumps(asdict(state), ensure_ascii=False)
             write_private(self._file(client, session), content.encode("utf-8", "replace"))
 
-    def owing(self, memory: str) -> list[HookSession]:
-        """Return the sessions of a memory whose transcript is still to be taken in.
+    def with_pending(self, memory: str) -> list[HookSession]:
+        """Return the sessions of a memory whose transcript is still to be stored.
 
         Files of sessions that ended long ago are removed.
         """
-        owing = []
+        sessions = []
         oldest = time.time() - KEPT_DAYS * 86_400
         for path in self._folder.glob("*.json"):
             with suppress(OSError):
                 if path.stat().st_mtime < oldest:
                     path.unlink()
             state = self._read(path)
-            if state is not None and state.owed and state.memory == memory:
-                owing.append(state)
-        return owing
+            if state is not None and state.pending and state.memory == memory:
+                sessions.append(state)
+        return sessions
 
     def _file(self, client: str, session: str) -> Path:
         name = sha256(f"{client}\0{session}".encode()).hexdigest()[:32]

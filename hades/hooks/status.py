@@ -1,4 +1,4 @@
-"""Status: what is installed, when each event last ran, how long it took and what it added."""
+"""Status: the installed hooks, and the last runs of each event."""
 
 from __future__ import annotations
 
@@ -9,20 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hades.hooks import client as hook_client
-from hades.hooks.install import installed
+from hades.hooks.install import InstalledHooks, installed
 
 LOG_BYTES_READ = 2 * hook_client.LOG_BYTES_AT_MOST
 _LINE = re.compile(r"(\S+) (\S+) (\S+) (.*)")
 _RAN = re.compile(r"(\d+) ms, added (\d+) characters, (.*)")
-
-
-@dataclass(frozen=True, slots=True)
-class InstalledHooks:
-    """The hooks in one configuration file."""
-
-    client: str
-    file: str
-    events: list[str]
 
 
 @dataclass(slots=True)
@@ -34,20 +25,20 @@ class EventRuns:
     runs: int = 0
     failures: int = 0
     last: str = ""
-    """When it last ran or failed."""
+    """The time of the last run or failure."""
     ms: int | None = None
-    """How long the last run took in the resident."""
+    """The milliseconds of the last run in the resident."""
     characters: int | None = None
-    """How much the last run added to the agent's context."""
+    """The characters that the last run added to the agent's context."""
     added: int = 0
-    """How much all runs added, in characters."""
+    """The characters that all runs added."""
     message: str = ""
-    """What the last line says."""
+    """The message of the last line."""
 
 
 @dataclass(frozen=True, slots=True)
 class HooksStatus:
-    """What `hades hooks status` shows."""
+    """The result of `hades hooks status`."""
 
     log: str
     resident: bool
@@ -57,11 +48,10 @@ class HooksStatus:
 
 
 def hooks_status(here: Path | None = None) -> HooksStatus:
-    """Return what is installed for this user and in the project `here`, and what ran."""
+    """Return the hooks of this user and of the project `here`, and their runs."""
     folder = hook_client.private_folder()
-    found = [InstalledHooks(name, str(file), events) for name, file, events in installed(here)]
     log = Path(folder, "hooks.log")
-    return HooksStatus(str(log), is_running(), found, _runs(log))
+    return HooksStatus(str(log), is_running(), list(installed(here)), _runs(log))
 
 
 def is_running() -> bool:

@@ -1,8 +1,8 @@
-"""Transcripts: the conversation of a session is taken in, redacted, through the write gate.
+"""Transcripts: store the conversation of a session, redacted, through the write gate.
 
 Only the transcript that the payload names is read, and only if it is this user's own file in the
-folder where the client keeps its transcripts. A longer one is a new version of the same topic, and
-the same one adds none.
+folder where the client keeps its transcripts. A transcript that grew is a new version of the same
+topic; an unchanged one adds no version.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hades.domain.plain import counted
 from hades.errors import Denied, InvalidInput
 from hades.hooks.redact import redact_counted
 from hades.hooks.sessions import HookSession
@@ -32,9 +33,9 @@ FOLDERS = {
 }
 """The folder of a client below the home folder, and its folder of transcripts."""
 BYTES_AT_MOST = 64 * 1024 * 1024
-"""Of a larger transcript only the end is read."""
+"""A larger transcript is read from its end."""
 CHARACTERS_AT_MOST = 300_000
-"""The conversation that is kept: its end."""
+"""A longer conversation is cut to its end."""
 PREFIX = "conversations"
 
 
@@ -43,16 +44,17 @@ def topic_of(session: str) -> str:
     return f"{PREFIX}/{session}"
 
 
-def take_in(memory: Memory, state: HookSession) -> str:
+def store(memory: Memory, state: HookSession) -> str:
     """Remember the conversation of a session's transcript; return a short report for the log.
 
     The write gate sees each turn, for small talk and output of HADES, and the whole.
     """
-    with _opened(state.client, state.owed, state.config) as path:
-        turns = [turn for part in _sessions(path) for turn in part.turns]
+    with _opened(state.client, state.pending, state.config) as path:
+        sessions = [part for part in read_sessions(path) if isinstance(part, ChatSession)]
+    turns = [turn for session in sessions for turn in session.turns]
     turns = [turn for turn in turns if not nothing_new("", turn.text, ())]
     if not turns:
-        return "not taken in: it says nothing new"
+        return "not stored: it says nothing new"
     text, kept, secrets = _conversation(turns)
     times = [turn.when.at for turn in turns if turn.when and turn.when.at < datetime.now(UTC)]
     before = memory.change
@@ -66,10 +68,10 @@ def take_in(memory: Memory, state: HookSession) -> str:
         gate=True,
     )
     if memory.change == before:
-        return "the conversation is there already"
+        return "the conversation was stored before"
     memory.index()
-    report = f"took in {kept} turns"
-    return f"{report}, redacted {secrets} secrets" if secrets else report
+    report = f"stored {counted(kept, 'turn')}"
+    return f"{report}, redacted {counted(secrets, 'secret')}" if secrets else report
 
 
 def _conversation(turns: list[ChatTurn]) -> tuple[str, int, int]:
@@ -86,19 +88,13 @@ def _conversation(turns: list[ChatTurn]) -> tuple[str, int, int]:
     return "\n\n".join(reversed(paragraphs)), len(paragraphs), secrets
 
 
-def _sessions(path: Path) -> Iterator[ChatSession]:
-    for part in read_sessions(path):
-        if isinstance(part, ChatSession):
-            yield part
-
-
 @contextmanager
 def _opened(client: str, transcript: str, config: str) -> Iterator[Path]:
     """Check that a transcript may be read, and yield a file with its end."""
-    own, below = FOLDERS.get(client, ("", ""))
-    if not transcript or not own:
+    folder_name, below = FOLDERS.get(client, ("", ""))
+    if not transcript or not folder_name:
         raise InvalidInput("the payload names no transcript of a known format")
-    folder = os.path.realpath(Path(config or Path.home() / own) / below)
+    folder = os.path.realpath(Path(config or Path.home() / folder_name) / below)
     path = os.path.realpath(transcript)
     if os.path.commonpath([folder, path]) != folder:
         raise Denied("the transcript is not in the client's folder")

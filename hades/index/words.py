@@ -30,7 +30,7 @@ from hades.store.store import Store
 
 _HEAP_BYTES = 64_000_000
 _TERMS_AT_MOST = 64
-"""Distinct words of a question that are searched; of more, the rarest are kept."""
+"""The most distinct words of a question that are searched, the rarest first."""
 _WORD_CHARACTERS_AT_MOST = 60
 _NAMES_KEPT = 16_384
 """Names whose stems and weights are cached, because titles of candidates recur."""

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from hades.domain.graph import NodeKind
 from hades.hierarchy.joining import join_new
 from hades.index.indexes import usable
-from hades.index.matcher import Match, Matcher
 from hades.ingest.chunk import chunk
 from hades.ingest.document import (
     Document,
@@ -30,14 +29,13 @@ from hades.ingest.document import (
 )
 from hades.ingest.history import batches
 from hades.ingest.introduce import Found, Introducer
+from hades.ingest.name_dictionary import NameDictionary, rows_of_words
 from hades.ingest.readers.markdown import name_of, read_markdown
 from hades.ingest.readers.text import stem_of
 from hades.ingest.spread import Spread
 from hades.ingest.turn import turn
-from hades.language.english.proper_names import WORDS_AT_MOST, is_name
 from hades.language.names import fact_words, spoken
 from hades.language.sentences import note_sentences
-from hades.language.words import words
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
 from hades.store.records import ChunkDraft, Pending, Phase, Progress
@@ -309,7 +307,7 @@ class Phases:
         names = self._names_of(chunk_mark, last_chunk)
         self._match_range("linking", names, chunk_mark, last_chunk, last_name)
 
-    def _names_of(self, after: int, up_to: int) -> _NameDictionary:
+    def _names_of(self, after: int, up_to: int) -> NameDictionary:
         """Return the names that chunks with ids in (after, up_to] may mention.
 
         For few chunks, these are the names made of their words; for many, all of the space.
@@ -317,13 +315,13 @@ class Phases:
         links = self._store.mentions
         few = links.chunks_between(self._space, after, up_to, NAMES_LOOKED_UP_CHUNKS + 1)
         if len(few) > NAMES_LOOKED_UP_CHUNKS:
-            return _NameDictionary(links.names(self._space))
+            return NameDictionary(links.names(self._space))
         texts = self._store.chunks.texts(few, lost_ok=True).values()
-        keys = {key for text in texts for key in _rows_of_words(text)}
-        return _NameDictionary(links.going_by(self._space, sorted(keys)))
+        keys = {key for text in texts for key in rows_of_words(text)}
+        return NameDictionary(links.going_by(self._space, sorted(keys)))
 
     def _match_old(self, new: Sequence[tuple[int, int, str]], up_to: int) -> None:
-        names = _NameDictionary(new)
+        names = NameDictionary(new)
         many = len(
             self._store.mentions.chunks_between(self._space, 0, up_to, OLD_CHUNKS_READ_AGAIN)
         )
@@ -337,7 +335,7 @@ class Phases:
             self._match_batch(names, batch)
 
     def _match_range(
-        self, what: str, names: _NameDictionary, after: int, up_to: int, noted: int | None = None
+        self, what: str, names: NameDictionary, after: int, up_to: int, noted: int | None = None
     ) -> None:
         """Store the mentions of names in the chunks with ids above `after` and up to `up_to`.
 
@@ -353,7 +351,7 @@ class Phases:
             at, done = batch[-1], done + len(batch)
             self._report(what, done, total)
 
-    def _match_batch(self, names: _NameDictionary, batch: Sequence[int]) -> None:
+    def _match_batch(self, names: NameDictionary, batch: Sequence[int]) -> None:
         links = self._store.mentions
         texts = self._store.chunks.texts(batch, lost_ok=True)
         known = links.positions(batch)
@@ -373,51 +371,6 @@ class _Cut(NamedTuple):
     characters: int = 0
     chunks: Sequence[ChunkDraft] = ()
     introductions: bytes | None = None
-
-
-class _NameDictionary:
-    """The names of a space, and a matcher for their keys. A key may name several entities."""
-
-    def __init__(self, rows: Sequence[tuple[int, int, str]]) -> None:
-        """Index the names of rows (name id, entity, key)."""
-        self._entities: dict[str, list[int]] = {}
-        for _, entity, key in rows:
-            if is_name(key):
-                self._entities.setdefault(key, []).append(entity)
-        self.keys = list(self._entities)
-        self._matcher = Matcher(self.keys)
-
-    def mentions(
-        self, chunks: Sequence[int], texts: Sequence[str], known: dict[tuple[int, int], bytes]
-    ) -> list[tuple[int, int, bytes]]:
-        """Return (chunk, entity, positions) of new or changed mentions; keep `known` positions."""
-        places: dict[tuple[int, int], set[int]] = {}
-        for match in self._matcher.match(texts):
-            place = packed_place(match)
-            for entity in self._entities[self.keys[match.name]]:
-                places.setdefault((chunks[match.text], entity), set()).add(place)
-        mentions = []
-        for (chunk_id, entity), new in places.items():
-            before = known.get((chunk_id, entity))
-            if before is not None:
-                new |= set(np.frombuffer(before, np.uint32).tolist())
-            positions = np.array(sorted(new), np.uint32).tobytes()
-            if positions != before:
-                mentions.append((chunk_id, entity, positions))
-        return mentions
-
-
-def _rows_of_words(text: str) -> Iterator[str]:
-    """Yield every key that a name in this text can have: up to WORDS_AT_MOST consecutive words."""
-    row = [word.casefold() for word in words(text)]
-    for first in range(len(row)):
-        for end in range(first + 1, min(len(row), first + WORDS_AT_MOST) + 1):
-            yield " ".join(row[first:end])
-
-
-def packed_place(match: Match) -> int:
-    """Encode a match as one number: first word, length (4 bits), capital (1 bit)."""
-    return match.start << 5 | match.length << 1 | match.capital
 
 
 def with_heading(heading: str, text: str) -> str:

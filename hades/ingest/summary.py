@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Summary:
-    """Numbers of documents by what was done with them, and seconds by phase."""
+    """Numbers of documents by outcome, and seconds by phase."""
 
     added: int = 0
     changed: int = 0

@@ -1,1 +1,1 @@
-"""How memory ages: what happens to facts when the world changes."""
+"""Lifecycle: how notes and facts change, merge, are promoted, summarised and learned from."""

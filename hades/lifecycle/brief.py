@@ -28,7 +28,6 @@ from hades.language.english.threads import (
 )
 from hades.language.sentences import plain_sentence, sentences
 from hades.lifecycle.summary_lines import CHARACTERS_READ, LINE_TOKENS, lines_of
-from hades.store.activity import ActiveTopic
 from hades.store.records import EdgeFilter
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod
@@ -51,20 +50,17 @@ BLOCKING = ("blocked_by",)
 REPLACED = ("superseded_by", "replaced_by")
 """Relations from a topic that no longer counts to the one that does."""
 _FIRST = to_micros(datetime.min)
-
-
-def _no_lines() -> list[tuple[BriefLine, Cited]]:
-    return []
+Lines = list[tuple[BriefLine, Cited]]
 
 
 @dataclass(slots=True)
 class BriefParts:
     """The lines of a brief before they are fitted into a budget, each with its source."""
 
-    decisions: list[tuple[BriefLine, Cited]] = field(default_factory=_no_lines)
-    open_threads: list[tuple[BriefLine, Cited]] = field(default_factory=_no_lines)
-    changes: list[tuple[BriefLine, Cited]] = field(default_factory=_no_lines)
-    ended: list[tuple[BriefLine, Cited]] = field(default_factory=_no_lines)
+    decisions: Lines = field(default_factory=Lines)
+    open_threads: Lines = field(default_factory=Lines)
+    changes: Lines = field(default_factory=Lines)
+    ended: Lines = field(default_factory=Lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,28 +81,29 @@ class BriefReader:
         notes = [row for row in recent if not row.forgotten]
         marked = self._marked()
         texts = self._texts([*notes, *(row for rows in marked.values() for row in rows)])
-        gone = self._replaced()
+        gone = {edge.source.name for edge in self._of_relations(REPLACED)}
         parts = BriefParts()
         for name, says, other in (
             ("decisions", decision_said, open_said),
             ("open_threads", open_said, decision_said),
         ):
-            own, by_mark = getattr(parts, name), {row.id for row in marked[name]}
-            for row in _by_time({*marked[name], *notes}):
+            section, by_mark = getattr(parts, name), {row.id for row in marked[name]}
+            for row in sorted({*marked[name], *notes}, key=_by_time, reverse=True):
                 text = texts.get(row.id, "")
                 if row.topic in gone or is_over(row.topic, text):
                     continue
                 is_marked = row.id in by_mark
                 thread = _thread(text, says, other, is_marked=is_marked)
                 if thread or is_marked:
-                    own.append(self._line(row, thread or row.topic))
-        parts.open_threads += [self._fact(edge) for edge in self._blocking()]
+                    section.append(self._line(row, thread or row.topic))
+        blocking = filter(self._is_about, self._of_relations(BLOCKING))
+        parts.open_threads += map(self._fact, blocking)
         parts.open_threads.sort(key=lambda line: line[0].at, reverse=True)
         documents = self._recent(DOCUMENTS_SHOWN, notes=False)
         self._add_changes(parts, [*recent, *documents], self._edges())
         return parts
 
-    def _recent(self, limit: int, *, notes: bool) -> list[ActiveTopic]:
+    def _recent(self, limit: int, *, notes: bool) -> list[StateOfPeriod]:
         """Return the notes, or the other topics, that changed last."""
         return self.store.activity.topics(
             *(self.space, self.as_of, limit),
@@ -116,7 +113,7 @@ class BriefReader:
             until=self.until,
         )
 
-    def _marked(self) -> dict[str, list[ActiveTopic]]:
+    def _marked(self) -> dict[str, list[StateOfPeriod]]:
         """Return the topics that a tag or their name marks as a decision, and as open."""
         rows = self.store.activity.topics(
             self.space, self.as_of, NAMED_READ, topic=self.topic, marks=MARK_STEMS
@@ -127,11 +124,11 @@ class BriefReader:
             for name, is_marked in (("decisions", is_decision), ("open_threads", is_open))
         }
 
-    def _texts(self, rows: Iterable[ActiveTopic]) -> dict[int, str]:
+    def _texts(self, rows: Iterable[StateOfPeriod]) -> dict[int, str]:
         texts = self.store.topics.contents({row.id for row in rows}, lost_ok=True)
         return {state: text[:CHARACTERS_READ] for state, text in texts.items()}
 
-    def _line(self, row: ActiveTopic, text: str) -> tuple[BriefLine, Cited]:
+    def _line(self, row: StateOfPeriod, text: str) -> tuple[BriefLine, Cited]:
         at, short = from_micros(row.valid_from), cut_words(text, LINE_TOKENS)
         return BriefLine(f"{row.topic}@{row.version}", at, short), (row.topic, row.version)
 
@@ -161,13 +158,6 @@ class BriefReader:
         find = self.store.edges.find
         return [edge for wanted in filters for edge in find(self.space, wanted, self.as_of)]
 
-    def _blocking(self) -> list[Edge]:
-        edges = self._of_relations(BLOCKING)
-        return [edge for edge in edges if self._is_about(edge)]
-
-    def _replaced(self) -> set[str]:
-        return {edge.source.name for edge in self._of_relations(REPLACED)}
-
     def _is_about(self, edge: Edge) -> bool:
         ends = (edge.source.name, edge.target.name)
         return self.topic is None or any(
@@ -190,9 +180,9 @@ class BriefReader:
     # Changes
 
     def _add_changes(
-        self, parts: BriefParts, recent: Sequence[ActiveTopic], edges: Sequence[Edge]
+        self, parts: BriefParts, recent: Sequence[StateOfPeriod], edges: Sequence[Edge]
     ) -> None:
-        """Add what changed, without what other parts show, and the facts that ended."""
+        """Add the changes that other parts do not show, and the facts that ended."""
         facts = {edge.id: self._fact(edge) for edge in edges}
         times = {edge: to_micros(line.at) for edge, (line, _) in facts.items()}
         since = self.since
@@ -205,7 +195,7 @@ class BriefReader:
         parts.ended = [
             self._fact(edge, by_id.get(edge.superseded_by or 0)) for edge in ended.values()
         ]
-        shown = {cited for own in (parts.decisions, parts.open_threads) for _, cited in own}
+        shown = {cited for section in (parts.decisions, parts.open_threads) for _, cited in section}
         shown |= {("", edge.superseded_by or 0) for edge in ended.values()}
         began = [facts[edge.id] for edge in dated if edge.id not in ended]
         rows = [
@@ -217,17 +207,17 @@ class BriefReader:
         parts.changes += [fact for fact in began if fact[1] not in shown]
         parts.changes.sort(key=lambda line: line[0].at, reverse=True)
 
-    def _news(self, rows: Sequence[ActiveTopic], since: int) -> list[tuple[BriefLine, Cited]]:
-        """Return what is new in the notes, and which topics were forgotten."""
+    def _news(self, rows: Sequence[StateOfPeriod], since: int) -> Lines:
+        """Return a line for each change of a note, and for each topic that was forgotten."""
         by_cite = {(row.topic, row.version): row for row in rows}
-        states = [StateOfPeriod._make(row[:7]) for row in rows if row.kind == "note"]
+        states = [row for row in rows if row.kind == "note"]
         period = from_micros(since), from_micros(self.store.moment(self.as_of)[0])
         lines, _ = lines_of(
             self.store, self.space, *period, states, (), known=self.as_of.known, lost_ok=True
         )
         return [self._line(by_cite[line.cited], line.text) for line in lines]
 
-    def _documents(self, rows: Iterable[ActiveTopic]) -> list[tuple[BriefLine, Cited]]:
+    def _documents(self, rows: Iterable[StateOfPeriod]) -> Lines:
         """Return the documents, conversations and files of code, by name only."""
         others = (row for row in rows if row.kind != "note" and not row.forgotten)
         return [self._line(row, f"{row.kind} {row.topic}") for row in others]
@@ -242,7 +232,7 @@ def make_brief(reader: BriefReader, space: str, budget: int) -> Brief:
     return Brief(
         space=space,
         topic=reader.topic,
-        **{name: tuple(own) for name, own in kept.items()},
+        **{name: tuple(section) for name, section in kept.items()},
         budget=budget,
         left_out=left_out,
         text=text,
@@ -254,10 +244,10 @@ def fitted(
     lines: dict[str, list[BriefLine]], budget: int
 ) -> tuple[dict[str, list[BriefLine]], int]:
     """Return the first lines of each part that fit, and how many were left out."""
-    room = budget - sum(count([HEADINGS[name]])[0] for name, own in lines.items() if own)
-    sizes = {name: count([brief_line(line) for line in own]) for name, own in lines.items()}
+    room = budget - sum(count([HEADINGS[name]])[0] for name, section in lines.items() if section)
+    sizes = {name: count([brief_line(line) for line in section]) for name, section in lines.items()}
     taken = dict.fromkeys(lines, 0)
-    for shares in (SHARES, dict.fromkeys(SHARES, 1.0)):  # then what is left over, in order
+    for shares in (SHARES, dict.fromkeys(SHARES, 1.0)):  # then the rest, in order
         start = room
         for name, share in shares.items():
             allowed = min(room, int(start * share))
@@ -265,8 +255,8 @@ def fitted(
                 allowed -= sizes[name][taken[name]]
                 room -= sizes[name][taken[name]]
                 taken[name] += 1
-    kept = {name: own[: taken[name]] for name, own in lines.items()}
-    return kept, sum(len(own) for own in lines.values()) - sum(taken.values())
+    kept = {name: section[: taken[name]] for name, section in lines.items()}
+    return kept, sum(len(section) for section in lines.values()) - sum(taken.values())
 
 
 def _thread(
@@ -274,7 +264,7 @@ def _thread(
 ) -> str:
     """Return the part of a note's text that is a decision, or open; "" if nothing is.
 
-    In a note that is marked so, all of it is, but for sentences of the `other` part of the brief.
+    If the note is marked, all its sentences count except those of the `other` part of the brief.
     """
     plain = [sentence for part in sentences(text) if (sentence := plain_sentence(part))]
     if is_marked:
@@ -286,5 +276,5 @@ def _thread(
     return " ".join(telling)
 
 
-def _by_time(rows: Iterable[ActiveTopic]) -> list[ActiveTopic]:
-    return sorted(rows, key=lambda row: (row.valid_from, row.id), reverse=True)
+def _by_time(row: StateOfPeriod) -> tuple[int, int]:
+    return row.valid_from, row.id

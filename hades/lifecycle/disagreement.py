@@ -51,7 +51,9 @@ def edge_disagreements(
     for key, own in by_subject.items():
         for one, other in combinations(own.values(), 2):
             if (key[1] in ONE_AT_A_TIME or key in followed) and one.target != other.target:
-                yield Disagreement((_told(one), _told(other)))
+                sides = _told(one), _told(other)
+                if _pair(*(side.text for side in sides)) not in done:
+                    yield Disagreement(sides)
 
 
 def sentence_disagreements(

@@ -1,4 +1,4 @@
-"""Near topics: whether a new topic may be about a thing that has a topic already.
+"""Near topics: find an existing topic that a new one may repeat.
 
 A name is near another if both have the same words, or the same last part: `queue` and
 `infra/queues`, `decisions/queue` and `infra/queue`. A last part that several topics share, or that
@@ -21,7 +21,7 @@ _KINDS = word_set(
     """overview summary note status state plan todo log index readme config setting setup decision
     question task history list misc general main team contact budget preference pref lead owner"""
 )
-"""Last parts of names that say which kind of note it is."""
+"""Last parts of names that state a kind of note, not its subject."""
 
 
 def near_topic(store: Store, space: int, topic: str) -> str | None:

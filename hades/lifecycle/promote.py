@@ -73,7 +73,7 @@ class Material:
     edges: tuple[Edge, ...]
     """The told edges that hold."""
     closing: tuple[Edge, ...]
-    """Those of `edges` whose obstacle is gone, by the reason or the last version."""
+    """The `edges` whose obstacle is gone, by the reason or the last version."""
     ended: tuple[Edge, ...]
     related: tuple[State, ...]
     """States at the other end of edges: compared, but not quoted."""
@@ -289,7 +289,7 @@ class Promoter:
     def _leave_to_review(self, conflict: Disagreement, edge: Edge | None) -> None:
         """Propose to end an edge or, without one, to note which topic contradicts this one.
 
-        Nothing is proposed again that waits or was rejected.
+        A proposal that waits or was rejected is not made again.
         """
         new, old = conflict.sides
         if edge is not None:

@@ -18,6 +18,7 @@ from hades.store.records import EdgeFilter
 from hades.store.store import Store
 
 EXAMPLES = 5
+DISAGREEMENTS_AT_MOST = 50
 EDGES_AT_MOST = 100_000
 LIKE_COSINE, SAME_COSINE, SAME_TEXT = 0.6, 0.92, 0.8
 """From LIKE_COSINE on, two texts are compared sentence by sentence. From SAME_COSINE on and with
@@ -42,11 +43,12 @@ def quality_report(
     said = {(edge.source.name, edge.relation) for edge in edges}
     done = decided(store.proposals.find(space))
     gone = store.edges.read(space, store.links.to_gone(space, NOW, EDGES_AT_MOST), NOW).values()
+    disagreements = [*edge_disagreements(edges, ended, done), *_in_texts(pairs, done)]
     found: list[tuple[str, Sequence[object], str]] = [
         ("orphans", _orphans(pairs, edges), "hades relate TOPIC RELATION OTHER"),
         (
             "contradictions",
-            [*edge_disagreements(edges, ended, done), *_in_texts(pairs, done)],
+            disagreements,
             "hades promote TOPIC --reason WHY, or hades remember TOPIC WHAT-HOLDS",
         ),
         (
@@ -76,7 +78,8 @@ def quality_report(
         for what, some, advice in found
     )
     topics, unindexed = store.topics.counts().get(space, 0), store.chunks.pending_count(space)
-    return QualityReport(name, topics, len(pairs.topics), unindexed, findings)
+    shown = tuple(disagreements[:DISAGREEMENTS_AT_MOST])
+    return QualityReport(name, topics, len(pairs.topics), unindexed, findings, shown)
 
 
 def _hierarchy_due(store: Store, space: int, encoder: str) -> list[str]:

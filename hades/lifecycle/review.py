@@ -57,7 +57,7 @@ class _Finding:
     at: datetime
     """Since when the change holds."""
     changed: str = ""
-    """The name of what changed; the reason lists the edges that lead to it."""
+    """The name of the changed topic or entity; the reason lists the edges that lead to it."""
     ends: Sequence[Edge] = ()
     """The edges that the change ends."""
 
@@ -228,7 +228,7 @@ def _undo(finding: _Finding) -> str:
 
 
 def _listed(edges: Sequence[Edge]) -> str:
-    """Return the edges that lead to what changed, as the end of a reason."""
+    """Return the edges that lead to the changed topic or entity, as the end of a reason."""
     some = ", ".join(f"{edge} ({edge.id})" for edge in edges[:AFFECTED_AT_MOST])
     more = f" and {len(edges) - AFFECTED_AT_MOST} more" * (len(edges) > AFFECTED_AT_MOST)
     return f"; look also at {some}{more}" if edges else ""

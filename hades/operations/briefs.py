@@ -1,4 +1,4 @@
-"""Briefs: what matters now in a space, or for a topic."""
+"""Briefs: the current state of a space or a topic, in a few lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hades.domain.brief import Brief
 from hades.domain.rules import clean_name, clean_number
 from hades.errors import NotFound
 from hades.operations.declare import Param, operation
-from hades.operations.parameters import TOKENS_AT_MOST
+from hades.operations.parameters import token_budget
 
 if TYPE_CHECKING:
     from hades.memory import View
@@ -23,22 +23,14 @@ def brief(
         str | None, Param("Only this topic and those below it.", example="infra")
     ] = None,
     *,
-    budget: Annotated[
-        int,
-        Param(
-            "How many tokens at most.",
-            flag="--budget/-b",
-            least=BUDGET_TOKENS_AT_LEAST,
-            most=TOKENS_AT_MOST,
-        ),
-    ] = BUDGET_TOKENS,
+    budget: Annotated[int, token_budget(BUDGET_TOKENS_AT_LEAST)] = BUDGET_TOKENS,
 ) -> Brief:
     """Show what matters now: decisions, open threads, changes.
 
-    It has the current decisions, what is open, what changed lately and the facts that just ended,
-    of a space or of a topic and all below it, each line with its source and date, within a budget
-    of tokens. Tags (`decision`, `todo`, `blocked` …) and names of topics (`adr/…`, `next-steps`)
-    count; in notes, words such as “we decided” and “blocked by” do too.
+    It lists current decisions, open threads, recent changes and facts that just ended, of a space
+    or of a topic and all below it. Each line has a source and a date. Tags (`decision`, `todo`,
+    `blocked` …) and names of topics (`adr/…`, `next-steps`) mark decisions and open threads; in
+    notes, words such as “we decided” and “blocked by” do too.
     """
     clean_number(budget, "budget", least=BUDGET_TOKENS_AT_LEAST)
     view._require_space()

@@ -146,7 +146,8 @@ def _topics(found: Recall) -> list[str]:
 def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> Iterator[ContextItem]:
     """Yield the current states of the topics found.
 
-    Of a state that would fill more than half of the section, yield the passages that were found.
+    A state that would fill more than half of the section is replaced by its passages that were
+    found.
     """
     for topic in _topics(found):
         with suppress(NotFound):  # the topic held at the time asked about, and is gone

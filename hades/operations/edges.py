@@ -65,7 +65,7 @@ def edges(
 
     Facts that were told (`relate`) come first. Then come edges that texts state (`contains`,
     `imports`, `cites` …), which hold as long as the passage that states them; their numbers are
-    0 or less. Of these, `documents` comes last, but first in a paged list. The end of a symbol's
+    0 or less. Edges `documents` come last, but first in a paged list. The end of a symbol's
     name or of a file's path is enough if unambiguous. `all=True` includes facts that have ended or
     have not begun. `limit` and `after` (`edge_place` of the last edge) page through a long list.
     """

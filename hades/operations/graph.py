@@ -11,7 +11,6 @@ from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import (
     HOPS_AT_MOST,
-    TOKENS_AT_MOST,
     Hops,
     LeastWeight,
     Limit,
@@ -19,6 +18,7 @@ from hades.operations.parameters import (
     Relations,
     TopicName,
     WhichWay,
+    token_budget,
 )
 from hades.store.records import Direction
 
@@ -142,15 +142,7 @@ def working_memory(
     view: View,
     topic: TopicName,
     *,
-    budget: Annotated[
-        int,
-        Param(
-            "How many tokens at most.",
-            flag="--budget/-b",
-            least=BUDGET_TOKENS_AT_LEAST,
-            most=TOKENS_AT_MOST,
-        ),
-    ] = BUDGET_TOKENS,
+    budget: Annotated[int, token_budget(BUDGET_TOKENS_AT_LEAST)] = BUDGET_TOKENS,
 ) -> WorkingMemory:
     """Collect what to know before working on a topic.
 

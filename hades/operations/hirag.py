@@ -43,7 +43,7 @@ class _Part(BaseModel):
 
 
 class PathConfig(_Part):
-    """How paths are found and scored (stage B)."""
+    """The search and scoring of paths (stage B)."""
 
     M: int = Field(default=6, ge=1, le=20, description="paths")
     L: int = Field(default=5, ge=2, le=5, description="edges of a path at most")
@@ -62,7 +62,7 @@ class PathConfig(_Part):
 
 
 class DemotionConfig(_Part):
-    """How strongly the score of a node falls with its number of edges."""
+    """The penalty of a node's score for each of its edges."""
 
     deg_alpha: float = Field(default=0.005, ge=0, le=1_000)
 
@@ -113,7 +113,7 @@ class HiRAG:
         """The boosts of the configuration that have no effect."""
 
     def retrieve(self, query: str, *, with_paths: bool = True) -> dict[str, Any]:
-        """Return what the hierarchy and its paths have for a query.
+        """Return the evidence of the hierarchy and its paths for a query.
 
         `candidates` is the part of the graph that stage A found, `chunks` its entry passages, best
         first, `paths` the best paths, and `prompt` a text for a model. Without `with_paths`, stage
@@ -172,7 +172,7 @@ class HiRAG:
         Paths with bridges are kept for the next call, until something is written.
         """
         if not isinstance(candidate_graph, CandidateGraph):
-            raise InvalidInput("`candidate_graph` is what `get_hierarchy_candidates` returned.")
+            raise InvalidInput("`candidate_graph` is the result of `get_hierarchy_candidates`.")
         given = {"M": M, "L": L, "relation_boost": relation_boosts}
         values = self.config.path.model_dump(by_alias=True)
         values |= {name: value for name, value in given.items() if value is not None}

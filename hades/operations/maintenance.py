@@ -13,7 +13,7 @@ from hades.domain.graph import Edge
 from hades.domain.plain import one_line
 from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import FOREVER
-from hades.domain.topics import Change, Lifetime, Space
+from hades.domain.topics import Change, Growth, Lifetime, Space
 from hades.errors import InvalidInput
 from hades.exchange import jsonl, node_link
 from hades.operations.declare import Param, operation
@@ -67,6 +67,18 @@ def lifetime(view: View) -> Lifetime:
     """Return the earliest times for which this space holds something and knew something."""
     view._require_space()
     return view._store.spaces.lifetime(view._space_id)
+
+
+@operation("GET", "/growth", long=True)
+def growth(
+    view: View,
+    steps: Annotated[int, Param("The number of times.", flag="--steps", least=1, most=500)] = 50,
+) -> list[Growth]:
+    """Count the topics and versions that were recorded by each of some times until now."""
+    clean_number(steps, "number of steps", least=1)
+    with view._store.snapshot():
+        view._require_space()
+        return list(view._store.spaces.growth(view._space_id, steps, view._store.now()))
 
 
 @operation("GET", "/log", command="log", cursor=lambda change: [change.number])

@@ -143,3 +143,8 @@ ModelName = Annotated[
         calls_model=True,
     ),
 ]
+
+
+def token_budget(least: int) -> Param:
+    """Return the parameter of a budget of at least `least` tokens."""
+    return Param("How many tokens at most.", flag="--budget/-b", least=least, most=TOKENS_AT_MOST)

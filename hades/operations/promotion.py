@@ -1,4 +1,4 @@
-"""Looking after what is remembered: promotion, suggestions, and the quality of a space."""
+"""Upkeep of notes: promotion, suggestions, and the quality of a space."""
 
 from __future__ import annotations
 

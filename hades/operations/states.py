@@ -15,7 +15,7 @@ from hades.domain.rules import (
     clean_share,
     clean_tags,
 )
-from hades.domain.times import iso
+from hades.domain.times import NOW, iso
 from hades.domain.topics import Chunk, Diff, State, Topic
 from hades.errors import InvalidInput, NotFound, Refused
 from hades.lifecycle import fact_changes
@@ -266,6 +266,41 @@ def forget(memory: Memory, topic: TopicName) -> State:
         reconsider(store, write, space, topic, memory._actor)
         for node in store.entities.own_nodes(space, topic):
             fact_changes.end_edges_of(store, write, space, node, state.valid_from)
+        return state
+
+
+@operation("POST", "/withdraw/{topic}", role=Role.WRITER)
+def withdraw(
+    memory: Memory,
+    topic: TopicName,
+    version: Annotated[
+        int, Param("The version to take back.", example=2, least=1, most=NUMBER_AT_MOST)
+    ],
+) -> State:
+    """Take back the last version of a topic, as if it had not been written.
+
+    What held before it holds again, at every time: its state is written anew from the time at which
+    the version began, or the topic is forgotten from then on. Views of a known time still show the
+    version. Edges stay as they are. Raise Conflict if there is a later version.
+    """
+    clean_name(topic)
+    store, space = memory._store, memory._space_id
+    with memory._write("withdraw") as write:
+        from hades.lifecycle.gate import reconsider
+
+        state = get(memory, topic, clean_number(version, "version", least=1))
+        earlier = (
+            before
+            for before in store.topics.history(space, topic, NOW)
+            if before.version < state.version and before.valid_from <= state.valid_from
+        )
+        before = max(earlier, key=lambda it: (it.valid_from, it.version), default=None)
+        holds = before is not None and not before.forgotten
+        kept = ("content", "tags", "metadata", "confidence", "importance", "level")
+        values = {name: getattr(before, name) for name in kept} if holds else {"content": None}
+        draft = Draft(**values, valid_from=state.valid_from, expect_version=state.version)
+        state, _ = store.topics.add(write, space, topic, draft)
+        reconsider(store, write, space, topic, memory._actor)
         return state
 
 

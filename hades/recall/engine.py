@@ -280,8 +280,8 @@ class RecallEngine:
     ) -> Iterator[QueryContext]:
         """Yield the memory at the moment of a question, narrowed to the chunks it may show.
 
-        The store and the indexes do not change inside. Of a memory too large to hold, only the part
-        around the question and the nodes is loaded.
+        The store and the indexes do not change inside. If the memory is too large to hold, only
+        the part around the question and the nodes is loaded.
         """
         with ExitStack() as moment:
             with self.finder.around(moment, scope, question, nodes, on_progress) as current:

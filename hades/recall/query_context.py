@@ -19,7 +19,7 @@ from hades.recall.question.time_asked import TimeAsked
 from hades.store.store import Store
 
 WORDS_FOUND_AT_MOST = 400
-"""Passages whose BM25 is kept; that of others is next to nothing."""
+"""Passages whose BM25 is kept; the BM25 of others is close to 0."""
 
 
 @dataclass(frozen=True, slots=True)

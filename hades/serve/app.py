@@ -36,8 +36,8 @@ def build(
 
     The server sets `readiness.warm` when it is warm; without `readiness` the app counts as warm.
     `audit` is the log that the admin socket shows. `jobs` and `uploads` are given if others use
-    them too. `pages` is the explorer, which starts and stops
-    with the app; the middleware sends requests to it.
+    them too. `pages` is the explorer, which starts and stops with the app; the middleware sends
+    requests to it.
     """
     telemetry = telemetry or Telemetry()
     readiness = readiness or readiness_of(executor, warm=True)

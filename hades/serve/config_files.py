@@ -7,38 +7,77 @@ changed since it was read, is not written.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hades.errors import Conflict, InvalidInput, Unavailable
 from hades.serve.auth.keys import write_private
+
+Client = TypeVar("Client")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """A planned change of a program's file."""
+
+    program: str
+    """The name of the program that reads the file."""
+    file: Path
+    entries: dict[str, Any]
+    """Our entries, under the key of the file: those to write, or those to remove."""
+    before: bytes | None
+    """The present content of the file; None: there is no file."""
+    after: bytes | None
+    """The new content; None: there is nothing to change."""
+    replaces: object = None
+    """The present entry, where there is one."""
+
+    def shown(self) -> str:
+        """Return the entries as JSON text."""
+        return json.dumps(self.entries, indent=2, ensure_ascii=False)
+
+    def apply(self) -> Path | None:
+        """Write the change; return the backup of the old file. Raise Conflict if it changed."""
+        if self.after is None:
+            return None
+        file = self.file
+        if _read(file) != self.before:
+            raise Conflict(f"{file} was changed meanwhile: nothing was written, try again.")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if self.before is None:
+                write_private(file, self.after)
+                return None
+            kept, mode = file.with_name(f"{file.name}.{time.time_ns()}.bak"), file.stat().st_mode
+            shutil.copy2(file, kept)
+            write_private(file, self.after)
+            file.chmod(mode)
+        except OSError as error:
+            raise Unavailable(f"{file} cannot be written: {error.strerror}.") from error
+        return kept
+
+
+def chosen(clients: Mapping[str, Client], name: str) -> Client:
+    """Return a client by its name, or raise InvalidInput."""
+    if name not in clients:
+        raise InvalidInput(f"There is no client {name!r}: {', '.join(clients)}.")
+    return clients[name]
+
+
+def resolved(file: Path) -> Path:
+    """Return the target of a symbolic link, so that writing keeps the link."""
+    return Path(os.path.realpath(file))
 
 
 def read_config(file: Path) -> tuple[bytes | None, dict[str, Any]]:
     """Return the bytes of a file (None: it is missing) and the object in it."""
     before = _read(file)
     return before, _parsed(before, file)
-
-
-def write_config(file: Path, before: bytes | None, after: bytes) -> Path | None:
-    """Replace a file that was read as `before`; return the backup of the old file, if any."""
-    if _read(file) != before:
-        raise Conflict(f"{file} was changed meanwhile: nothing was written, try again.")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        kept = None
-        if before is not None:
-            kept = file.with_name(f"{file.name}.{time.time_ns()}.bak")
-            shutil.copy2(file, kept)
-        mode = None if before is None else file.stat().st_mode
-        write_private(file, after)
-        if mode is not None:
-            file.chmod(mode)
-    except OSError as error:
-        raise Unavailable(f"{file} cannot be written: {error.strerror}.") from error
-    return kept
 
 
 def encode_config(config: dict[str, Any], before: bytes | None) -> bytes:

@@ -17,11 +17,12 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -29,9 +30,10 @@ import uvicorn
 from hades.errors import HadesError, InvalidInput
 from hades.serve.app import build
 from hades.serve.auth.audit import Audit, audit_beside
+from hades.serve.auth.browsers import BrowserSessions, StartLinks
 from hades.serve.auth.connection import HEAD_S, HttpConnection
 from hades.serve.auth.keys import Keys, keys_beside
-from hades.serve.auth.limits import LOOPBACK_NAMES, Limits
+from hades.serve.auth.limits import BODY_BYTES_AT_MOST, LOOPBACK_NAMES, Limits
 from hades.serve.auth.middleware import protected
 from hades.serve.auth.sockets import (
     BACKLOG,
@@ -44,15 +46,11 @@ from hades.serve.auth.sockets import (
 from hades.serve.executor import Executor
 from hades.serve.jobs import Jobs
 from hades.serve.telemetry import Telemetry
-from hades.serve.telemetry.health import readiness_of
+from hades.serve.telemetry.health import Readiness, readiness_of
 from hades.serve.telemetry.traces import open_traces
 from hades.serve.uploads import Uploads
 from hades.store.opening import files_of
 from hades.ui.calls import Calls
-from hades.ui.sessions import BrowserSessions, StartLinks
-
-if TYPE_CHECKING:
-    from hades.ui.app import Explorer
 
 HOST = "127.0.0.1"
 PORT = 8674
@@ -73,19 +71,19 @@ class Options:
     memory: str | Path
     executor: Mapping[str, Any]
     """How to open the memory: the named arguments of `Executor.open`."""
-    host: str | None
+    host: str | None = None
     """The TCP address to listen on; None: 127.0.0.1, unless systemd handed over sockets."""
-    port: int | None
-    tcp: bool
-    remote: bool
-    sockets: Mapping[str, Path]
+    port: int | None = None
+    tcp: bool = True
+    remote: bool = False
+    sockets: Mapping[str, Path] = field(default_factory=dict)
     """Unix sockets, by the kind of listener: ro, rw, admin."""
-    group: str | None
-    hosts: tuple[str, ...]
-    body_bytes: int
-    grace_s: float
-    otlp_endpoint: str | None
-    trace_contents: bool
+    group: str | None = None
+    hosts: tuple[str, ...] = ()
+    body_bytes: int = BODY_BYTES_AT_MOST
+    grace_s: float = GRACE_S
+    otlp_endpoint: str | None = None
+    trace_contents: bool = False
     consolidate_every_hours: float | None = None
     """None: summaries are written only when a caller asks for them."""
     pages: bool = True
@@ -214,12 +212,14 @@ def _server(
     limits = Limits(body_bytes=options.body_bytes, hosts=_hosts(options, urls))
     observe = telemetry.metrics.observe_call
     jobs, uploads = Jobs(executor), Uploads(executor.uploads)
-    explorer = None
+    links, explorer = StartLinks(files_of(options.memory)), None
     if options.pages and urls and find_spec("nicegui") is not None:
+        from hades.ui.app import Explorer  # it loads NiceGUI
+
         calls = Calls(
             executor, BrowserSessions(keys), audit, observe, jobs, uploads, telemetry.metrics, keys
         )
-        explorer = _explorer(options, calls, keys)
+        explorer = Explorer(calls, keys, links)
     app = build(
         executor,
         telemetry=telemetry,
@@ -239,29 +239,9 @@ def _server(
         pages=None if explorer is None else explorer.gate,
     )
 
-    def warm() -> None:
-        try:
-            _log.info("loaded kernels, encoder and indexes: %s", executor.memory.warm())
-        except HadesError as error:
-            _log.warning("warming failed, so the first questions take longer: %s", error)
-        readiness.warm = True
-
-    def consolidate() -> None:
-        while True:
-            try:
-                _log.info("wrote %d summaries", executor.consolidate())
-            except HadesError as error:
-                _log.warning("some summaries could not be written: %s", error)
-            if left.wait((options.consolidate_every_hours or 0) * 3600):
-                return
-
-    left = threading.Event()
-    # Not a daemon: a daemon thread killed inside the encoder or numba would crash the process.
-    warming = threading.Thread(target=warm, name="hades-warm")
-
     def ready() -> None:
         if explorer is not None:
-            _announce(StartLinks(files_of(options.memory)), urls[0], opened)
+            _announce(links, urls[0], opened)
         say(
             Started(
                 memory=executor.memory._store.database.place,
@@ -271,13 +251,11 @@ def _server(
                 pages=urls[0] if explorer is not None else "",
             )
         )
-        warming.start()
-        # Abandoning it loses nothing, so the exit status is 0.
-        opened.callback(_within, options.grace_s, warming.join, status=0)
+        in_background = partial(_in_background, opened, options.grace_s)
+        in_background(lambda: _warm(executor, readiness), "hades-warm")
         if options.consolidate_every_hours and not executor.read_only:
-            consolidating = threading.Thread(target=consolidate, name="hades-consolidate")
-            consolidating.start()
-            opened.callback(_within, options.grace_s, consolidating.join, status=0)
+            pause_s, left = options.consolidate_every_hours * 3600, threading.Event()
+            in_background(lambda: _consolidate(executor, pause_s, left), "hades-consolidate")
             opened.callback(left.set)
 
     def leave() -> None:
@@ -293,10 +271,32 @@ def _server(
     )
 
 
-def _explorer(options: Options, calls: Calls, keys: Keys) -> Explorer:
-    from hades.ui.app import Explorer  # it loads NiceGUI
+def _in_background(opened: ExitStack, grace_s: float, work: Callable[[], None], name: str) -> None:
+    """Run work in a thread; a server that stops waits for it within the grace time."""
+    # Not a daemon: a daemon thread killed inside the encoder or numba would crash the process.
+    thread = threading.Thread(target=work, name=name)
+    thread.start()
+    # Abandoning it loses nothing, so the exit status is 0.
+    opened.callback(_within, grace_s, thread.join, status=0)
 
-    return Explorer(calls, keys, StartLinks(files_of(options.memory)))
+
+def _warm(executor: Executor, readiness: Readiness) -> None:
+    try:
+        _log.info("loaded kernels, encoder and indexes: %s", executor.memory.warm())
+    except HadesError as error:
+        _log.warning("warming failed, so the first questions take longer: %s", error)
+    readiness.warm = True
+
+
+def _consolidate(executor: Executor, pause_s: float, left: threading.Event) -> None:
+    """Write summaries, again after each pause, until the server leaves."""
+    while True:
+        try:
+            _log.info("wrote %d summaries", executor.consolidate())
+        except HadesError as error:
+            _log.warning("some summaries could not be written: %s", error)
+        if left.wait(pause_s):
+            return
 
 
 def _announce(links: StartLinks, url: str, opened: ExitStack) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hades.domain.graph import SIMILAR_TO, NodeKind
 from hades.domain.summaries import KIND
@@ -12,29 +11,15 @@ from hades.domain.topics import DEFAULT_IMPORTANCE
 from hades.store.database import Database, Glob, believed
 from hades.store.edges import touching
 from hades.store.states import STATE_THEN, read_tags
+from hades.store.summaries import StateOfPeriod
 
 _BELOW = "(t.name = :topic OR t.name GLOB :below OR :topic IS NULL)"
 
 _KIND_CHOSEN = {None: "", True: "AND t.kind = :note ", False: "AND t.kind <> :note "}
 
 
-class ActiveTopic(NamedTuple):
-    """A topic with the state that holds at a moment."""
-
-    id: int
-    """The id of the state."""
-    topic: str
-    version: int
-    valid_from: int
-    kind: str
-    forgotten: int
-    """1 if this empty state records a forgetting."""
-    importance: float
-    tags: tuple[str, ...]
-
-
 class Activity:
-    """Reads what changed last, in the order of valid time."""
+    """Reads the last changes, in the order of valid time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -50,7 +35,7 @@ class Activity:
         notes: bool | None = None,
         since: int = -FOREVER,
         until: int = FOREVER,
-    ) -> list[ActiveTopic]:
+    ) -> list[StateOfPeriod]:
         """Return topics, no summaries, by the time of their last state, the latest first.
 
         `topic` restricts them to a topic and those below it. With `marks`, only topics are
@@ -85,7 +70,7 @@ class Activity:
             **_below(topic),
             **by_name,
         )
-        return [ActiveTopic._make((*row[:-1], read_tags(row[-1]))) for row in rows]
+        return [StateOfPeriod._make((*row[:-1], read_tags(row[-1]))) for row in rows]
 
     def edges(
         self, space: int, as_of: AsOf, limit: int, nodes: Sequence[int] | None = None
@@ -119,8 +104,8 @@ class Activity:
             limit=limit,
             **_below(topic),
         )
-        topics = [row << 3 | NodeKind.TOPIC for row, _ in rows]
-        return topics + [entity << 3 | NodeKind.ENTITY for _, entity in rows if entity is not None]
+        topics = [NodeKind.TOPIC.node(row) for row, _ in rows]
+        return topics + [NodeKind.ENTITY.node(entity) for _, entity in rows if entity is not None]
 
 
 def _below(topic: str | None) -> dict[str, str | None]:

@@ -53,7 +53,7 @@ class LostObject(Unavailable):
 
 
 class DamagedObject(Corrupt):
-    """An object of the archive differs from what was written."""
+    """An object of the archive differs from the one that was written."""
 
 
 LOST = (LostObject, DamagedObject)

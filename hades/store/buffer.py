@@ -18,7 +18,7 @@ from hades.store.database import Database
 
 WRITTEN_AFTER_S = 30.0
 CLOSING_WAITS_S = 1.0
-"""How long closing a memory waits for another writer before the waiting rows are lost."""
+"""The wait for another writer when a memory is closed; after it the waiting rows are lost."""
 
 Key = TypeVar("Key")
 Row = TypeVar("Row")
@@ -37,7 +37,7 @@ class Buffer(ABC, Generic[Key, Row]):
         self._due = time.monotonic() + WRITTEN_AFTER_S
 
     def _put(self, rows: Mapping[Key, Row], written_from: int) -> None:
-        """Let rows wait; if `written_from` wait or the time is up, write them all."""
+        """Add rows; write all rows if `written_from` of them wait or the time is up."""
         if self._pid != os.getpid():  # after a fork, the parent writes its own
             self._begin_process()
         with self._lock:
@@ -65,13 +65,13 @@ class Buffer(ABC, Generic[Key, Row]):
                 self._keep(newer)
 
     def forget(self) -> None:
-        """Drop the waiting rows, because what they refer to was purged or replaced."""
+        """Drop the waiting rows, because their topics or spaces were purged or replaced."""
         with self._lock:
             self._waiting = {}
 
     @abstractmethod
     def _keep(self, rows: Mapping[Key, Row]) -> None:
-        """Add rows to those that wait, of which there is a limited number."""
+        """Add rows to the waiting rows, and drop the oldest beyond a limit."""
 
     @abstractmethod
     def _insert(self, rows: Mapping[Key, Row]) -> None:

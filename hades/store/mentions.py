@@ -308,7 +308,7 @@ class _Described(NamedTuple):
 def _best(known: _Described, new: _Described) -> _Described:
     """Return the better description; where it has no kind, the kind that the other one tells.
 
-    The result does not depend on the order. Of several kinds told by texts, the first of
+    The result does not depend on the order. If texts tell several kinds, the first of
     TOLD_KINDS is used. An entity that a user named keeps its kind.
     """
     best, other = sorted((known, new), key=lambda described: described.rank)

@@ -18,7 +18,7 @@ WHERE t.space = ? AND o.root = ? AND {which} ORDER BY t.name
 
 
 class Sources:
-    """The source of each ingested topic, and the fingerprint of what was read."""
+    """The source of each ingested topic, and the fingerprint of its content."""
 
     def __init__(self, database: Database, topics: Topics) -> None:
         self._database = database

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import from_micros, from_micros_or_none, to_micros
-from hades.domain.topics import Change, Lifetime, Space
+from hades.domain.topics import Change, Growth, Lifetime, Space
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.database import Database, intact
 from hades.store.entities import Entities
@@ -35,6 +35,11 @@ _COUNTS = {
     "stored_bytes": f"SELECT coalesce(sum(length(s.body)), 0) FROM states s {_OF_STATES}",
 }
 
+_FIRST_RECORDED = f"SELECT min(s.recorded_at) FROM states s {_OF_STATES}"
+_GROWTH = """
+  SELECT (s.recorded_at - :first) / :step, sum(CASE WHEN s.version = 1 THEN 1 ELSE 0 END), count(*)
+  FROM states s JOIN topics t ON t.id = s.topic WHERE t.space = :space GROUP BY 1
+"""
 _LIFETIME = """
   SELECT min(held), min(recorded) FROM (
     SELECT s.valid_from AS held, s.recorded_at AS recorded
@@ -113,6 +118,21 @@ class Spaces:
         numbers = {"topics": self._topics.counts().get(space, 0)}
         numbers |= {name: self._database.value(sql, space) for name, sql in _COUNTS.items()}
         return numbers | {"change": self._database.change(), "file_bytes": self._database.size()}
+
+    def growth(self, space: int, steps: int, now: int) -> Sequence[Growth]:
+        """Return how many topics and states there were at the ends of equal steps until now."""
+        first = self._database.value(_FIRST_RECORDED, space)
+        if first is None:
+            return []
+        step = (max(now, first) - first) // steps + 1
+        rows = self._database.rows(_GROWTH, space=space, first=first, step=step)
+        new = {number: (int(topics), states) for number, topics, states in rows}
+        growth, topics, states = [], 0, 0
+        for number in range(steps):
+            more = new.get(number, (0, 0))
+            topics, states = topics + more[0], states + more[1]
+            growth.append(Growth(from_micros(first + (number + 1) * step), topics, states))
+        return growth
 
     def lifetime(self, space: int) -> Lifetime:
         """Return the earliest valid time and known time of a space's states and told edges."""

@@ -30,9 +30,10 @@ ToldEdge = tuple[int, int, int | None]
 
 
 class StateOfPeriod(NamedTuple):
-    """A version of a topic that began in the period of a summary."""
+    """A version of a topic that began in a period, or that holds at a moment."""
 
     id: int
+    """The id of the state."""
     topic: str
     version: int
     valid_from: int
@@ -40,6 +41,8 @@ class StateOfPeriod(NamedTuple):
     forgotten: int
     """1 if this empty state records a forgetting."""
     importance: float
+    tags: tuple[str, ...] = ()
+    """Only read for a brief."""
 
 
 class StoredSummary(NamedTuple):
@@ -74,7 +77,7 @@ class Summaries:
             "AND s.valid_from < ?3 ORDER BY s.valid_from, s.id",
             *(space, KIND, until, DEFAULT_IMPORTANCE, since, self._database.moment(as_of)[1]),
         )
-        return [StateOfPeriod._make(row) for row in rows]
+        return [StateOfPeriod(*row) for row in rows]
 
     def told_by_day(self, space: int, as_of: AsOf) -> dict[int, set[ToldEdge]]:
         """Map each day to the written edges, except `similar_to`, that began or ended on it."""

@@ -199,15 +199,7 @@ class Topics(States):
         Conflict if `expect_version` is not the number of versions, or for a summary among others.
         """
         latest, topic_id, versions = self._latest(space, topic)
-        if draft.expect_version is not None and draft.expect_version != versions:
-            raise Conflict(
-                f"The topic {topic!r} is at version {versions}, not {draft.expect_version}: "
-                "read it again, then write."
-            )
-        forgets = draft.content is None or latest is None or latest.encoding is None
-        if latest is not None and not forgets and bool(latest.level) != bool(draft.level):
-            what = "is a summary, as `consolidate` writes" if latest.level else "is not a summary"
-            raise Conflict(f"The topic {topic!r} {what}: take another name.")
+        _check(topic, draft, latest, versions)
         valid_from = write.at if draft.valid_from is None else to_micros(draft.valid_from)
         current = latest
         if latest is not None and latest.valid_from > valid_from:
@@ -255,13 +247,8 @@ class Topics(States):
         )
         if content is not None and current is not None:
             row = _inherit(row, draft, current)
-        values = dict(zip(StateRow._fields[:14], row, strict=False))
-        state_id = self._database.insert("states", **values, change=write.change)
-        if not draft.level:  # summaries are found by their time and are not indexed
-            large = draft.content is not None and len(draft.content) > SMALL_CHARACTERS
-            phase = Phase.LARGE if large else Phase.CHUNKS
-            self._database.run("INSERT INTO pending VALUES (?, ?, NULL)", state_id, int(phase))
-        write.subject = topic_id << 3 | NodeKind.TOPIC
+        state_id = self._insert(write, row, draft)
+        write.subject = NodeKind.TOPIC.node(topic_id)
         if is_latest:
             had_head = latest is not None and latest.head is not None
             self._point(write, state_id, row, content, had_head=had_head)
@@ -294,6 +281,16 @@ class Topics(States):
         entity = self._database.value(OWN_NAME, space, exact_key(topic), name_key(topic))
         return self._database.insert("topics", space=space, name=topic, entity=entity)
 
+    def _insert(self, write: Write, row: StateRow, draft: Draft) -> int:
+        """Insert a state, and note that it waits to be indexed; return its id."""
+        values = dict(zip(StateRow._fields[:14], row, strict=False))
+        state_id = self._database.insert("states", **values, change=write.change)
+        if not draft.level:  # summaries are found by their time and are not indexed
+            large = draft.content is not None and len(draft.content) > SMALL_CHARACTERS
+            phase = Phase.LARGE if large else Phase.CHUNKS
+            self._database.run("INSERT INTO pending VALUES (?, ?, NULL)", state_id, int(phase))
+        return state_id
+
     def _point(
         self, write: Write, state_id: int, row: StateRow, content: bytes | None, *, had_head: bool
     ) -> None:
@@ -316,6 +313,20 @@ class Topics(States):
             *(row.topic, row.valid_from),
         )
         return following
+
+
+def _check(topic: str, draft: Draft, latest: StateRow | None, versions: int) -> None:
+    """Raise Conflict for another version than expected, or a summary among other states."""
+    if draft.expect_version is not None and draft.expect_version != versions:
+        raise Conflict(
+            f"The topic {topic!r} is at version {versions}, not {draft.expect_version}: "
+            "read it again, then write."
+        )
+    if draft.content is None or latest is None or latest.encoding is None:
+        return
+    if bool(latest.level) != bool(draft.level):
+        what = "is a summary, as `consolidate` writes" if latest.level else "is not a summary"
+        raise Conflict(f"The topic {topic!r} {what}: take another name.")
 
 
 def _says_nothing_new(current: State, draft: Draft) -> bool:

@@ -8,15 +8,18 @@ from fastapi import FastAPI
 from nicegui import app as nicegui_app
 from nicegui import ui
 
+from hades.serve.auth.browsers import StartLinks
 from hades.serve.auth.keys import Keys
 from hades.ui.calls import Calls
-from hades.ui.controls import error, link
+from hades.ui.controls import box, link, text
 from hades.ui.gate import Gate
-from hades.ui.sessions import StartLinks
 from hades.ui.theme import CSS
 
-RECONNECT_S = 30.0
-"""How long the server keeps a page whose browser is not connected, such as a phone asleep."""
+RECONNECT_S = 60.0
+"""How long the server keeps a page whose browser is not connected, such as a phone asleep.
+
+An open page is asked for a sign of life at 0.8 of it, which must be less than proxies wait (60 s).
+"""
 _PAGES = ("ask", "topics", "graph", "map", "source", "add", "review", "health", "keys")
 
 
@@ -55,8 +58,9 @@ _BACK = """addEventListener("popstate", () => {
 
 
 def _not_here() -> None:
-    error("There is no such page.")
-    link("Ask the memory something", "/")
+    with box("page", "main"):
+        text("There is no such page", "", "h1")
+        link("Ask the memory something", "/")
 
 
 _ICON = (

@@ -10,52 +10,38 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from functools import cache, partial
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError, create_model
 
 from hades.domain.topics import Space
-from hades.errors import Denied, HadesError, InvalidInput, NotFound, Unavailable
-from hades.memory import Memory, View
+from hades.errors import Denied, HadesError, InvalidInput, Unavailable
+from hades.memory import Memory
 from hades.operations.declare import OPERATIONS, Operation
 from hades.serve.auth.audit import Audit, Mode
+from hades.serve.auth.browsers import BrowserSession, BrowserSessions
 from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord, Role, record_call
 from hades.serve.auth.keys import Key, Keys
 from hades.serve.auth.middleware import Observe
-from hades.serve.executor import Executor, Work
+from hades.serve.executor import Executor
 from hades.serve.jobs import Job, Jobs
 from hades.serve.problems import status_of
 from hades.serve.rest.models import Body
 from hades.serve.rest.operations import field_of, run
-from hades.serve.telemetry.metrics import Metrics
-from hades.serve.uploads import Uploads, safe_parts
-from hades.store.drafts import remove_path
+from hades.serve.sent_files import SentFile, begin_with_files, receive_dropped
+from hades.serve.telemetry.metrics import Measurements, Metrics
+from hades.serve.uploads import Uploads
 from hades.store.records import Progress
-from hades.ui.sessions import BrowserSession, BrowserSessions
 
 Result = TypeVar("Result")
-LOGGED_AT_MOST = 1_000
-"""Changes that are read back to say which topics an addition wrote."""
-
-
-class SentFile(Protocol):
-    """A file that a browser sent."""
-
-    name: str
-
-    async def save(self, path: str | Path, /) -> None:
-        """Write it to a path, whose folder is made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What calls of pages go through: the executor, the sessions, the audit log and metrics."""
+    """The parts of the server that calls of pages use."""
 
     executor: Executor
     sessions: BrowserSessions
@@ -65,17 +51,6 @@ class Calls:
     uploads: Uploads | None = None
     metrics: Metrics | None = None
     keys: Keys | None = None
-
-
-@dataclass(slots=True)
-class Series:
-    """One series of a metric: its name, its labels in words, its count and its quantiles."""
-
-    name: str
-    label: str
-    count: float = 0.0
-    p50: float = 0.0
-    p95: float = 0.0
 
 
 class Visitor:
@@ -129,24 +104,16 @@ class Visitor:
             arguments = _checked(operation, given)
             if operation.whole_memory and caller.spaces is not None:
                 raise Denied("This concerns all spaces: it needs a key for all spaces.")
-            executor = self._calls.executor
+            executor, role = self._calls.executor, operation.role
+
+            def write(memory: Memory, *report: Progress) -> Any:
+                given = {"on_progress": report[0]} if report else {}
+                return run(operation, memory, arguments | given)
+
             if operation.writes and operation.long:
-                return await executor.work(
-                    caller,
-                    space,
-                    lambda memory, report: run(
-                        operation, memory, {**arguments, "on_progress": report}
-                    ),
-                    on_progress,
-                    role=operation.role,
-                )
+                return await executor.work(caller, space, write, on_progress, role=role)
             if operation.writes:
-                return await executor.write(
-                    caller,
-                    space,
-                    lambda memory: run(operation, memory, arguments),
-                    role=operation.role,
-                )
+                return await executor.write(caller, space, write, role=role)
             return await executor.read(
                 caller,
                 space,
@@ -163,46 +130,47 @@ class Visitor:
     async def spaces(self) -> list[Space]:
         """Return the spaces that the visitor may use."""
 
-        def listed(view: View) -> list[Space]:
-            return view.spaces()
-
         async def work(caller: Caller) -> list[Space]:
-            spaces = await self._calls.executor.read(caller, None, listed)
+            spaces = await self._calls.executor.read(caller, None, lambda view: view.spaces())
             return [space for space in spaces if caller.sees(space.name)]
 
-        spaces: list[Space] = await self._recorded("spaces", work)
-        return spaces
+        return await self._recorded("spaces", work)
 
     async def create_space(self, name: str) -> None:
         """Create an empty space; needs the role admin."""
+        await self._change_spaces("create space", name, lambda memory: memory.create_space(name))
 
+    async def drop_space(self, name: str) -> None:
+        """Erase a space with everything in it; needs the role admin."""
+        await self._change_spaces("drop space", name, lambda memory: memory.drop_space(name))
+        if self._calls.jobs is not None:
+            self._calls.jobs.forget(name)
+
+    async def _change_spaces(self, call: str, name: str, write: Callable[[Memory], Any]) -> None:
         async def work(caller: Caller) -> None:
             caller.require(Role.ADMIN, name)
-            await self._calls.executor.write(
-                caller, None, lambda memory: memory.create_space(name), role=Role.ADMIN
-            )
+            await self._calls.executor.write(caller, None, write, role=Role.ADMIN)
 
-        await self._recorded("create space", work)
+        await self._recorded(call, work)
 
     async def keys(self) -> list[Key]:
         """Return all keys, without their secrets."""
-        keys: list[Key] = await self._with_keys("keys", Keys.listed)
-        return keys
+        return await self._with_keys("keys", Keys.listed)
 
     async def create_key(self, name: str, role: Role, spaces: list[str] | None) -> str:
         """Create a key and return its token, which is not kept."""
-        _, token = await self._with_keys("create key", lambda keys: keys.create(name, role, spaces))
-        return str(token)
+        created = await self._with_keys("create key", lambda keys: keys.create(name, role, spaces))
+        return created[1]
 
     async def revoke_key(self, name: str) -> None:
         """Revoke a key; its sessions end."""
         await self._with_keys("revoke key", lambda keys: keys.revoke(name))
 
-    async def _with_keys(self, name: str, use: Callable[[Keys], Any]) -> Any:
+    async def _with_keys(self, name: str, use: Callable[[Keys], Result]) -> Result:
         """Use the keys in a thread. As for the API, an admin's key does not suffice."""
         keys = self._calls.keys
 
-        async def work(caller: Caller) -> Any:
+        async def work(caller: Caller) -> Result:
             record_call(None, writes=name != "keys")
             caller.require(Role.ADMIN)
             if not caller.local or keys is None:
@@ -211,17 +179,14 @@ class Visitor:
 
         return await self._recorded(name, work)
 
-    async def measured(self) -> list[Series]:
-        """Return what the server's metrics say about stages and caches, for all spaces."""
-        metrics = self._calls.metrics
+    async def measured(self) -> Measurements:
+        """Return the latencies, caps and uses of caches since the server started."""
+        metrics = self._calls.metrics or Metrics()
 
-        async def work(caller: Caller) -> list[Series]:
-            if metrics is None:
-                return []
-            return await self._calls.executor.read(caller, None, lambda _view: _series(metrics))
+        async def work(caller: Caller) -> Measurements:
+            return await self._calls.executor.read(caller, None, lambda _: metrics.measured())
 
-        series: list[Series] = await self._recorded("metrics", work)
-        return series
+        return await self._recorded("metrics", work)
 
     def jobs(self, space: str) -> list[Job]:
         """Return the jobs of a space that the visitor may see, newest first."""
@@ -238,27 +203,23 @@ class Visitor:
         async def work(caller: Caller) -> Job:
             record_call(space, writes=True)
             caller.require(Role.WRITER, space)
-            jobs.refuse_more(caller.name)
-            names = [safe_parts(file.name, parts_at_most=1)[0] for file in files]
-            folder, job = await asyncio.to_thread(uploads.new_folder), None
-            try:
-                with uploads.receiving(caller.name):
-                    for number, (name, file) in enumerate(zip(names, files, strict=True)):
-                        await file.save(folder / str(number) / name)
-                paths = [folder / str(number) / name for number, name in enumerate(names)]
-                job = jobs.start(
-                    *(caller, space, "ingest", _ingestion(paths, caller.name)),
-                    afterwards=lambda: remove_path(folder),
-                )
-            finally:
-                if job is None:
-                    await asyncio.to_thread(remove_path, folder)
-            return job
+            receive = partial(receive_dropped, files, caller.name)
+            return await begin_with_files(jobs, uploads, caller, space, "ingest", receive)
 
-        job: Job = await self._recorded("add files", work)
-        return job
+        return await self._recorded("add files", work)
 
-    async def _recorded(self, name: str, work: Callable[[Caller], Any]) -> Any:
+    async def cancel_job(self, space: str, id: str) -> None:
+        """Stop a job of a space that the visitor may see, at its next step."""
+
+        async def work(caller: Caller) -> None:
+            record_call(space, writes=True)
+            caller.require(Role.WRITER, space)
+            if self._calls.jobs is not None:
+                self._calls.jobs.cancel(self._calls.jobs.get(caller, space, id))
+
+        await self._recorded("cancel job", work)
+
+    async def _recorded(self, name: str, work: Callable[[Caller], Awaitable[Result]]) -> Result:
         """Run a call, and record it as the middleware records a request."""
         caller = self.caller
         started, record, status = time.perf_counter(), CallRecord(secrets.token_hex(8)), 500
@@ -288,59 +249,6 @@ class Visitor:
             if self._calls.observe is not None:
                 self._calls.observe(call, mode, status, seconds)
         return result
-
-
-def _ingestion(paths: Sequence[Path], actor: str) -> Work[dict[str, Any]]:
-    """Return work that ingests files one by one, and tells counts, problems and topics written."""
-
-    def work(memory: Memory, report: Progress) -> dict[str, Any]:
-        before, counts, skipped = memory.change, Counter[str](), []
-        for path in paths:
-            summary = memory.ingest(path, source=f"upload:{path.name}", on_progress=report)
-            counts.update(
-                {name: getattr(summary, name) for name in ("added", "changed", "unchanged")}
-            )
-            skipped += summary.skipped
-        written = {}
-        for change in memory.log(LOGGED_AT_MOST):
-            theirs = change.actor == actor and change.action == "ingest"
-            if change.number > before and theirs and change.subject:
-                with suppress(NotFound):
-                    written[change.subject] = memory.get(change.subject).version
-        return {**counts, "skipped": skipped, "written": written}
-
-    return work
-
-
-def _series(metrics: Metrics) -> list[Series]:
-    """Return the series of stages and caches; a quantile is the bound of the bucket it is in."""
-    series, buckets = [], defaultdict[str, list[tuple[float, float]]](list)
-    for family in metrics.registry.collect():
-        if family.name not in ("hades_stage_seconds", "hades_stage_capped", "hades_cache_uses"):
-            continue
-        for sample in family.samples:
-            bound = sample.labels.get("le")
-            label = " ".join(value for name, value in sample.labels.items() if name != "le")
-            if bound is not None:
-                buckets[label].append((float(bound), sample.value))
-            elif sample.name.endswith(("_count", "_total")):
-                series.append(Series(family.name, label, sample.value))
-    for it in series:
-        if it.name == "hades_stage_seconds":
-            it.p50, it.p95 = (_quantile(buckets[it.label], share) for share in (0.5, 0.95))
-    return series
-
-
-def _quantile(buckets: list[tuple[float, float]], share: float) -> float:
-    """Return a quantile of a histogram, assuming even values inside a bucket as Prometheus does."""
-    wanted, low, below = buckets[-1][1] * share, 0.0, 0.0
-    for bound, count in buckets:
-        if count >= wanted:
-            if bound == float("inf") or count == below:
-                return low
-            return low + (bound - low) * (wanted - below) / (count - below)
-        low, below = bound, count
-    return low
 
 
 @cache

@@ -10,7 +10,8 @@ from nicegui.element import Element
 from hades.context.text.evidence import lines_of
 from hades.domain.answer import Fact, Interval, Passage, Path
 from hades.domain.graph import Node
-from hades.domain.plain import one_line
+from hades.domain.hierarchy import Theme
+from hades.domain.plain import counted, one_line
 from hades.domain.statement import day
 from hades.domain.topics import Chunk
 from hades.ui.controls import box, button, link, text
@@ -71,47 +72,66 @@ def _passage_text(words: str) -> None:
 def fact_card(frame: Frame, number: int, fact: Fact) -> Element:
     """Draw a fact in words, with the passage that states it."""
     with box("card", "article", id=f"fact-{number}") as card:
-        with box("keep"):
-            text(f"F{number}", "number")
-            text(fact.text, "", "h3")
-        with box("line"):
-            if fact.edge.provenance is not None:
-                chunk = fact.edge.provenance.chunk
-                link(f"stated in {one_line(chunk)}", chunk_address(frame, chunk), "small")
-            elif fact.edge.evidence:
-                text(fact.edge.evidence[:CHARACTERS_SHOWN], "muted small")
-            text(
-                "ended" if fact.edge.valid_to else "holds",
-                f"chip {'old' * bool(fact.edge.valid_to)}",
-            )
-            belief_chip(fact.belief)
+        with box("line spread"):
+            with box("keep"):
+                text(f"F{number}", "number")
+                text(fact.text, "", "h3")
+            with box("tight"):
+                if fact.edge.valid_to:
+                    text("ended", "chip old")
+                belief_chip(fact.belief)
+        if fact.edge.provenance is not None:
+            chunk = fact.edge.provenance.chunk
+            link(f"stated in {one_line(chunk)}", chunk_address(frame, chunk), "small")
+        elif fact.edge.evidence:
+            text(fact.edge.evidence[:CHARACTERS_SHOWN], "muted small")
     return card
 
 
 def path_card(frame: Frame, number: int, path: Path, judge: Judge | None = None) -> Element:
-    """Draw a path as a line of names and relations, with the passages of its steps."""
+    """Draw a path as a line of names and relations; a relation opens the passage that states it."""
     with box("card", "article", id=f"path-{number}") as card:
         with box("line spread"):
             with box("line"):
                 text(f"P{number}", "number")
                 _node(frame, path.start)
                 for step in path.steps:
-                    arrow = f"{step.relation} →" if step.forward else f"← {step.relation}"
-                    text(arrow, "muted small")
+                    relation = step.relation.replace("_", " ")
+                    arrow = f"{relation} →" if step.forward else f"← {relation}"
+                    if step.chunk:
+                        said = one_line(step.snippet) or f"stated in {one_line(step.chunk)}"
+                        link(arrow, chunk_address(frame, step.chunk), "muted small", title=said)
+                    else:
+                        text(arrow, "muted small")
                     _node(frame, step.target)
             if judge is not None:
                 _thumbs(f"path:{number}", f"path {number}", judge)
-        if path.rationale:
-            text(path.rationale, "muted small", "p")
-        belief_chip(path.belief)
+        with box("line"):
+            belief_chip(path.belief)
+            if path.rationale and len(path.steps) > 1:
+                text(path.rationale, "muted small")
+    return card
+
+
+def theme_card(frame: Frame, number: int, theme: Theme) -> Element:
+    """Draw a theme: its label, its summary, and the passages in its middle."""
+    with box("card", "article", id=f"theme-{number}") as card:
+        with box("keep"):
+            text(f"T{number}", "number")
+            name = one_line(theme.cluster.label) or theme.cluster.id
+            link(name, frame.address("/map", cluster=theme.cluster.id))
+            text(counted(theme.cluster.size, "passage"), "muted small")
+        _passage_text(theme.cluster.summary)
+        with box("line small"):
+            for chunk in theme.cites:
+                link(one_line(chunk), chunk_address(frame, chunk))
     return card
 
 
 def belief_chip(belief: Interval) -> None:
     """Show how sure the memory is."""
-    text(
-        f"belief {belief.mean:.0%}", "chip", title=f"between {belief.low:.0%} and {belief.high:.0%}"
-    )
+    interval = f"between {belief.low:.0%} and {belief.high:.0%}"
+    text(f"belief {belief.mean:.0%}", "chip whole", title=interval)
 
 
 def source_address(frame: Frame, topic: str, version: int | None, chunk: int | None = None) -> str:
@@ -142,7 +162,7 @@ def _thumbs(target: str, name: str, judge: Judge) -> None:
     async def say(good: bool) -> None:
         await judge(target, good)
 
-    with box("line"):
+    with box("keep"):
         with button("", lambda: say(True), "quiet", **{"aria-label": f"{name} was useful"}):
             ui.icon("o_thumb_up")
         with button("", lambda: say(False), "quiet", **{"aria-label": f"{name} was not useful"}):

@@ -6,6 +6,7 @@ text, never as HTML.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -94,20 +95,36 @@ def select(
 
 def slider(label: str, value: int, most: int, on_change: ValueHandler) -> Element:
     """Return a slider from 0 to `most`; `on_change` gets the value when it is let go."""
-    element = text("", "grow", "input_", type="range", min=0, max=most, defaultValue=str(value))
+    element = text("", "grow", "input_", type="range", min=0, max=most, value=value)
     element.props["aria-label"] = label
     return element.on("change", lambda event: on_change(int(event.args)), js_handler=_VALUE)
 
 
 def area(name: str, label: str, **attributes: Any) -> Element:
-    """Return a large field of a form."""
+    """Return a large field of a form. The tab keeps what is typed, also through a sign-in."""
     shown = {"name": name, "aria-label": label, "placeholder": label, **attributes}
-    return text("", "field area", "textarea", **shown)
+    element = text("", "field area", "textarea", **shown)
+    key = json.dumps(f"hades {name}")
+    # A browser that keeps nothing, or no more, raises.
+    keep = f"try {{ sessionStorage.setItem({key}, event.target.value) }} catch {{}}"
+    element.on("input", js_handler=f"(event) => {{ {keep} }}")
+    ui.run_javascript(
+        f"try {{ getHtmlElement({element.id}).value = sessionStorage.getItem({key}) }} catch {{}}"
+    )
+    return element
+
+
+def forget_area(name: str) -> None:
+    """Empty a large field and forget what it kept, since it was written."""
+    ui.run_javascript(
+        f"sessionStorage.removeItem({json.dumps(f'hades {name}')}); "
+        f"document.getElementsByName({json.dumps(name)}).forEach(it => it.value = '')"
+    )
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Draw a plain table of texts."""
-    with box("scroll"), box("", "table"):
+    with box("scroll", tabindex=0), box("", "table"):
         with box("", "thead"), box("", "tr"):
             for title in titles:
                 text(title, "", "th", scope="col")
@@ -116,6 +133,16 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
                 with box("", "tr"):
                     for cell in row:
                         text(cell, "", "td")
+
+
+def diff(lines: Sequence[str], most: int) -> None:
+    """Draw lines of a difference, coloured by their first sign; the rest is counted."""
+    kinds = {"+": "added", "-": "removed", "@": "place"}
+    with box("diff"):
+        for line in lines[:most]:
+            text(line[:1000], kinds.get(line[:1], "same"))
+    if len(lines) > most:
+        text(f"{len(lines) - most:,} more lines are not shown.", "muted small")
 
 
 def empty(words: str, *, then: str = "", href: str = "") -> None:
@@ -133,13 +160,14 @@ def error(words: str) -> None:
     text(words, "error", "p", role="alert")
 
 
-def copy_dialog(title: str, content: str) -> None:
+def copy_dialog(title: str, content: str, on_close: Handler = lambda: None) -> None:
     """Show a text in a dialog, with a button that copies it."""
     with ui.dialog(value=True) as dialog, box("card stack").style("max-width: 900px"):
         dialog.props["aria-label"] = title
         text(title, "", "h3")
         with box("scroll").style("max-height: 60vh"):
             text(content, "source", "pre", tabindex=0)
+        dialog.on("hide", lambda _event: on_close(), args=[])
         with box("line"):
             button("Copy", lambda: ui.clipboard.write(content), "main")
             button("Close", dialog.close)

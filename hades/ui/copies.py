@@ -10,37 +10,40 @@ from urllib.parse import quote
 from hades.domain.answer import Answer
 from hades.domain.plain import plain
 
-_ADDRESS = "http://127.0.0.1:8674"
-
 
 def copies_of(
-    answer: Answer, space: str, moment: Mapping[str, str], options: Mapping[str, Any]
+    answer: Answer, url: str, space: str, moment: Mapping[str, str], options: Mapping[str, Any]
 ) -> dict[str, str]:
     """Return the texts by their names; `options` are those of `ask`, None where not given."""
     given = {name: plain(value) for name, value in options.items() if value is not None}
+    call = (url.rstrip("/"), answer.question, space, moment, given)
     return {
         "prompt": answer.recall.context,
         "JSON": json.dumps(plain(answer), ensure_ascii=False, indent=2),
-        "curl": _curl(answer.question, space, moment, given),
-        "Python": _python(answer.question, space, moment, given),
+        "curl": _curl(*call),
+        "Python": _python(*call),
     }
 
 
-def _curl(question: str, space: str, moment: Mapping[str, str], given: dict[str, Any]) -> str:
+def _curl(
+    url: str, question: str, space: str, moment: Mapping[str, str], given: dict[str, Any]
+) -> str:
     times = {{"valid": "as_of", "known": "known_at"}[axis]: at for axis, at in moment.items()}
     body = json.dumps({"question": question, **given, **times}).replace("'", "'\\''")
     return (
-        f"curl {_ADDRESS}/v1/spaces/{quote(space, safe='')}/ask \\\n"
+        f"curl {url}/v1/spaces/{quote(space, safe='')}/ask \\\n"
         '  -H "Authorization: Bearer $HADES_KEY" \\\n'
         f"  -H 'Content-Type: application/json' \\\n  -d '{body}'"
     )
 
 
-def _python(question: str, space: str, moment: Mapping[str, str], given: dict[str, Any]) -> str:
+def _python(
+    url: str, question: str, space: str, moment: Mapping[str, str], given: dict[str, Any]
+) -> str:
     at = ", ".join(f"{axis}={time!r}" for axis, time in moment.items())
     view = f"memory.at({at})" if at else "memory"
     arguments = "".join(f", {name}={value!r}" for name, value in given.items())
     return (
-        f"import hades\n\nmemory = hades.open({_ADDRESS!r}, space={space!r})\n"
+        f"import hades\n\nmemory = hades.open({url!r}, space={space!r})\n"
         f"print({view}.ask({question!r}{arguments}))"
     )

@@ -55,7 +55,7 @@ def how_found(recall: Recall) -> None:
         lines = list(dict.fromkeys(map(_reason, recall.reasons)))
         if lines:
             with box("tight"):
-                text("Why not more or otherwise", "", "h2")
+                text("Limits and notes", "", "h2")
                 for line in lines:
                     text(line, "small", "p")
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -26,15 +26,17 @@ from hades.domain.statement import day
 from hades.domain.times import iso
 from hades.domain.topics import Lifetime, Space
 from hades.errors import HadesError, NotFound
+from hades.serve.auth.browsers import SignedOut
 from hades.serve.auth.caller import Role
 from hades.serve.problems import FAILED_INSIDE
 from hades.ui.calls import Visitor
 from hades.ui.controls import box, button, error, link, select, slider, text
-from hades.ui.sessions import SignedOut
 
 STEPS = 1_000
 """The positions of the time slider; the last one is now."""
-CONNECT_S = 30.0
+PLAYED_STEPS, PLAY_EVERY_S = 20, 0.8
+"""Play moves the slider through the memory's life in this many steps, with this pause."""
+CONNECT_S, ANSWER_S = 30.0, 1.0
 DEFAULT = "default"
 """The space of an address that names none."""
 SHORT_LIFE_DAYS = 60
@@ -91,10 +93,12 @@ class Frame:
         self.at: str | None = query.pop("at", None)
         self.by_known = query.pop("axis", "") == "known"
         """Whether `at` is what was known then, instead of what was true then."""
+        self._said = ""
         self._draw = draw
         self._role = role
-        self._drawing: asyncio.Task[None] | None = None
+        self._drawing: dict[int, asyncio.Task[None]] = {}
         self._lifetime = Lifetime(None, None)
+        self._player: asyncio.Task[None] | None = None
 
     # For pages
 
@@ -123,10 +127,43 @@ class Frame:
         given = {name: str(value) for name, value in kept.items() if value not in (None, "")}
         return path + (f"?{urlencode(given, quote_via=quote)}" if given else "")
 
+    async def do(self, said: str, change: Awaitable[object]) -> None:
+        """Wait for a change, then draw the page again with what was done, or show why not."""
+        with self.errors():
+            await change
+            self._said = said
+            await self.read_spaces()
+            await self.show(**self.query)
+
     async def show(self, **query: Any) -> None:
         """Draw the page again with other parameters in its address."""
+        self.note(**query)
+        self._redraw()
+
+    def note(self, **query: Any) -> None:
+        """Put other parameters into the address without drawing the page again."""
         self.query = {name: str(value) for name, value in query.items() if value not in (None, "")}
-        self._go()
+        record = ui.navigate.history.replace if self._player else ui.navigate.history.push
+        record(self.address(self.path, **self.query))
+        ui.run_javascript("window.hadesPlace = location.pathname + location.search")
+
+    def draw_in(self, place: Element, draw: Callable[[], Awaitable[None]]) -> None:
+        """Draw a part of the page in a task of its own; what was being drawn there is dropped."""
+
+        async def drawn() -> None:
+            place.props["aria-busy"] = "true"
+            if _has_chart(place):
+                # A chart that is removed before the browser has begun it would raise there.
+                with suppress(TimeoutError):
+                    await place.client.run_javascript("0", timeout=ANSWER_S)
+            place.clear()
+            with place, self.errors():
+                await draw()
+            del place.props["aria-busy"]
+
+        if place.id in self._drawing:
+            self._drawing[place.id].cancel()
+        self._drawing[place.id] = asyncio.create_task(drawn())
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -134,10 +171,14 @@ class Frame:
         try:
             yield
         except SignedOut as ended:
-            ui.navigate.to(f"/sign-in?why={quote(str(ended))}")
+            back = {"why": str(ended), "next": self.address(self.path, **self.query)}
+            ui.navigate.to(f"/sign-in?{urlencode(back, quote_via=quote)}")
         except NotFound as gone:
             error(str(gone))
-            link("Look through the topics", self.address("/topics"))
+            with box("line"):
+                link("Look through the topics", self.address("/topics"))
+                if self.space != DEFAULT:
+                    link("Leave this space", "/topics")
         except HadesError as refused:
             error(str(refused))
         except Exception:  # noqa: BLE001 - the edge of the process: log it, and say so
@@ -150,24 +191,29 @@ class Frame:
         """Draw the frame, then the page once the browser is connected."""
         client = ui.context.client
         self._dark = ui.dark_mode(self.visitor.session.dark)
-        link("Skip to the content", "#content", "skip")
-        with box("top", "header"):
+        with ui.header(fixed=False, add_scroll_padding=False).classes("top"):
+            link("Skip to the content", "#content", "skip")
             self._bar = box("bar")
             self._time = box("time")
-        self._main = box("page", id="content", tabindex=-1)
-        with self._main, box("empty"):
-            text("Loading …")
+        self._main = box("page", id="content", tabindex=-1, **{"aria-busy": "true"})
         await client.connected(timeout=CONNECT_S)
+        await self.read_spaces()
+        self._draw_time()
+        with self._main, self.errors():
+            self._lifetime = await self.call_now("lifetime")
+        self._redraw()
+
+    async def read_spaces(self) -> None:
+        """Read which spaces there are, choose one if none is chosen, and draw the bar."""
         spaces: list[Space] = []
         with self._main, self.errors():
             spaces = await self.visitor.spaces()
         if not self.space:
             names = [space.name for space in spaces]
             self.space = next(iter(names), DEFAULT) if DEFAULT not in names else DEFAULT
+        self._bar.clear()
         with self._bar:
             self._draw_bar(spaces)
-        await self._read_lifetime()
-        self._redraw()
 
     def _draw_bar(self, spaces: list[Space]) -> None:
         link("HADES", self.address("/"), "brand")
@@ -176,43 +222,76 @@ class Frame:
                 if not self.visitor.may(entry.role, self.space):
                     continue
                 here = {"aria-current": "page"} if entry.path == self.path else {}
-                link(entry.title, self.address(entry.path), **here)
+                shown = link(entry.title, self.address(entry.path), **here)
+                if here:
+                    shown.run_method("scrollIntoView", {"block": "nearest", "inline": "center"})
         names = {space.name: space.name for space in spaces}
         select("space", "Space", {self.space: self.space, **names}, self.space, self._set_space)
-        themes = {"": "Auto", "light": "Light", "dark": "Dark"}
+        themes = {"": "Auto theme", "light": "Light", "dark": "Dark"}
         chosen = {None: "", False: "light", True: "dark"}[self.visitor.session.dark]
         select("theme", "Theme", themes, chosen, self._set_theme)
-        link("Sign out", "/sign-out", "small")
+        forget = "() => sessionStorage.clear()"
+        link("Sign out", "/sign-out", "small").on("click", js_handler=forget)
 
     def _draw_time(self) -> None:
-        self._time.clear()
-        first = self._lifetime.first_known if self.by_known else self._lifetime.first_valid
-        self._time.classes(remove="past").classes("past" if self.at else "")
-        if first is None and self.at is None:
-            return
         with self._time, box("bar"):
-            now = datetime.now(UTC)
-            begun = min(first or now, now)
-            life = (now - begun) or (now - now.replace(year=now.year - 1))
-            share = STEPS
-            if self.at is not None and (moment := _read_iso(self.at)) is not None:
-                share = max(0, min(STEPS, round(STEPS * ((moment - begun) / life))))
-
-            async def moved(value: int) -> None:
-                chosen = None if value >= STEPS else iso(begun + life * (value / STEPS))
-                await self._set_time(chosen, self.by_known)
-
-            slider("Time", share, STEPS, moved)
-            text(_moment_words(self.at, life.days), "moment small", **{"aria-live": "polite"})
+            self._slider = slider("Time", STEPS, STEPS, self._move)
+            self._moment = ui.label().classes("moment small").props("aria-live=polite")
             axes = {"valid": "valid time", "known": "known time"}
             axis = "known" if self.by_known else "valid"
             select("axis", "Kind of time", axes, axis, self._set_axis)
-            if self.at is not None:
-                button("Now", lambda: self._set_time(None, self.by_known), "main")
+            with button("", self._play_or_stop, title="Show the life of the memory in steps"):
+                self._play_label = ui.label("Play")
+            self._now = button("Now", lambda: self._set_time(None, self.by_known), "main")
+
+    def _show_time(self) -> None:
+        """Show the chosen time in the bar, whose controls keep the keyboard's focus."""
+        begun, life = self._life()
+        self._position = STEPS
+        if life and self.at is not None and (moment := _read_iso(self.at)) is not None:
+            self._position = max(0, min(STEPS, round(STEPS * ((moment - begun) / life))))
+        self._time.set_visibility(bool(life or self.at))
+        self._time.classes(remove="past").classes("past" if self.at else "")
+        self._slider.props["value"] = self._position
+        self._moment.text = _moment_words(self.at, life.days)
+        self._play_label.text = "Stop" if self._player else "Play"
+        self._now.set_visibility(self.at is not None)
+
+    def _life(self) -> tuple[datetime, timedelta]:
+        """Return when the space begins on the chosen axis, and how long ago that was."""
+        now = datetime.now(UTC)
+        first = self._lifetime.first_known if self.by_known else self._lifetime.first_valid
+        return min(first or now, now), now - min(first or now, now)
+
+    async def _move(self, position: int) -> None:
+        begun, life = self._life()
+        at = None if position >= STEPS else iso(begun + life * (position / STEPS))
+        await self._set_time(at, self.by_known)
+
+    def _play_or_stop(self) -> None:
+        if self._player is None:
+            self._player = asyncio.create_task(self._play())
+        else:
+            self._player.cancel()
+            self._player = None
+            self._show_time()
+
+    async def _play(self) -> None:
+        """Move the slider in steps, from its place or from the beginning, until now."""
+        position = self._position if self._position < STEPS else 0
+        with self._time:
+            while position < STEPS and self._time.client.has_socket_connection:
+                await self._move(position)
+                await asyncio.wait({self._drawing[self._main.id]})
+                await asyncio.sleep(PLAY_EVERY_S)
+                position = self._position + STEPS // PLAYED_STEPS
+            self._player = None
+            if self._time.client.has_socket_connection:
+                await self._move(STEPS)
 
     async def _set_time(self, at: str | None, by_known: bool) -> None:
         self.at, self.by_known = at, by_known
-        self._go()
+        await self.show(**self.query)
 
     async def _set_axis(self, axis: str) -> None:
         await self._set_time(self.at, axis == "known")
@@ -224,29 +303,26 @@ class Frame:
     def _set_theme(self, theme: str) -> None:
         dark = {"light": False, "dark": True}.get(theme)
         self.visitor.session.dark = self._dark.value = dark
-
-    def _go(self) -> None:
-        """Put where the page looks into its address, and draw it again."""
-        ui.navigate.history.push(self.address(self.path, **self.query))
-        ui.run_javascript("window.hadesPlace = location.pathname + location.search")
-        self._redraw()
-
-    async def _read_lifetime(self) -> None:
-        with self._main, self.errors():
-            self._lifetime = await self.call_now("lifetime")
+        if _has_chart(self._main):
+            self._redraw()  # A canvas does not follow the style sheet.
 
     def _redraw(self) -> None:
-        """Draw the page in a task of its own; what was being drawn before is dropped."""
-        if self._drawing is not None:
-            self._drawing.cancel()
-        self._draw_time()
-        self._drawing = asyncio.create_task(self._draw_in(self._main))
+        for drawing in self._drawing.values():
+            drawing.cancel()
+        self._drawing.clear()
+        self._show_time()
+        self.draw_in(self._main, self._draw_page)
 
-    async def _draw_in(self, place: Element) -> None:
-        place.clear()
-        with place, self.errors():
-            self.visitor.require(self._role, self.space)
-            await self._draw(self)
+    async def _draw_page(self) -> None:
+        self.visitor.require(self._role, self.space)
+        if self._said:
+            text(self._said[:500], "note", "p", role="status")
+            self._said = ""
+        await self._draw(self)
+
+
+def _has_chart(place: Element) -> bool:
+    return any(isinstance(part, ui.echart) for part in place.descendants())
 
 
 def _read_iso(at: str) -> datetime | None:

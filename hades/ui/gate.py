@@ -17,13 +17,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hades.errors import HadesError
+from hades.serve.auth.browsers import ENDED, REVOKED, SignedOut, StartLinks
 from hades.serve.auth.caller import name_call
 from hades.serve.auth.keys import Keys
 from hades.serve.auth.limits import LOOPBACK_NAMES
 from hades.serve.pool import STOPPING
 from hades.serve.problems import problem
 from hades.ui.calls import Calls, Visitor
-from hades.ui.sessions import SignedOut, StartLinks
 from hades.ui.theme import CSS
 
 FORM_BYTES_AT_MOST = 4_096
@@ -47,6 +47,7 @@ POLICY = "; ".join(
 )
 PLAIN_POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'"
 PLAIN_POLICY += "; frame-ancestors 'none'"
+SIGNED_OUT = "You are signed out."
 USED_LINK = "This link was used or has expired: run `hades ui` for a new one."
 
 
@@ -71,7 +72,7 @@ class Gate:
             answer = self._start(request)
         elif path == "/sign-out":
             self._calls.sessions.end(token)
-            answer = _signed_out("You are signed out.")
+            answer = _signed_out(SIGNED_OUT)
         else:
             try:
                 scope["hades.caller"] = self._calls.sessions.caller(token)
@@ -100,7 +101,9 @@ class Gate:
 
     async def _sign_in(self, request: Request) -> Response:
         if request.method != "POST":
-            return _form(request.query_params.get("why", ""), _next(request))
+            # Only our own sentences are shown: anybody can write an address.
+            why = request.query_params.get("why", "")
+            return _form(why if why in (ENDED, REVOKED, SIGNED_OUT) else "", _next(request))
         name_call("POST /sign-in")
         body = b""
         async for part in request.stream():

@@ -1,180 +1,212 @@
-"""A part of the graph as SVG and as GraphML. The same graph is always drawn alike.
+"""A part of the graph as a chart of ECharts, which NiceGUI brings along, and as GraphML.
 
-All names are escaped here. Kinds differ by shape as well as by colour.
+The same graph is always drawn alike. Kinds differ by shape, groups by colour. All names reach the
+browser as text: the tooltip is drawn on the canvas, not as HTML.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from html import escape
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from math import cos, sin, sqrt
+from pathlib import Path as FilePath
+from tempfile import TemporaryDirectory
+from typing import Any
 
-import numpy as np
+import igraph
 
-from hades.domain.answer import Subgraph, SubgraphEdge, SubgraphNode
+from hades.domain.answer import Path, Subgraph, SubgraphEdge, SubgraphNode
+from hades.domain.graph import Node
 from hades.domain.plain import one_line
-from hades.graph.arrays import Floats
 
-WIDTH, HEIGHT = 1000, 640
-LABELLED_NODES = 60
-"""Of more nodes, the largest have labels; the others say their name under the pointer."""
-LABELLED_EDGES = 40
-_MARGIN, _ROUNDS, _CHARACTERS = 46, 150, 24
-_GOLDEN_ANGLE = 2.39996
-_DAMPING = 0.85
-_STYLE = (
-    "text{font:12px sans-serif;fill:#1b1e21}.edge{stroke:#8a929a}.label{font-size:10px;"
-    "fill:#555d66}.topic{fill:#d3e5f7}.entity{fill:#d9efdc}.chunk{fill:#fbe8bd}"
-    ".shape{stroke:#555d66}.chosen .shape{stroke:#0a5a9c;stroke-width:4}"
-)
-
-Key = tuple[str, str]
-"""The kind and the name of a node."""
+WIDTH, HEIGHT = 1000, 780
+"""The room in which nodes are placed; the browser scales it."""
+COLOURS = ("#3b82c4", "#c2661a", "#2e9e5b", "#a06bd0", "#d0508c", "#8a8f2a", "#1f9aa8")
+"""Each has a contrast of at least 3 to 1 on the light and on the dark ground."""
+REST, REST_COLOUR, EDGE_COLOUR = "Others", "#808890", "#a0a8b0"
+LABELLED_NODES, LABELLED_EDGES, MANY_EDGES, PATHS_DRAWN = 150, 40, 500, 6
+"""More than these would be slow to move: the tooltip tells the rest, such as directions."""
+KIND_WORDS = {"topic": "topic", "entity": "name", "chunk": "passage"}
+_SHAPES = {"topic": "rect", "entity": "circle", "chunk": "diamond"}
+_LABEL_CHARACTERS, _TIP_CHARACTERS = 24, 200
+_MOVES = 5_000
+Place = tuple[float, float]
+EdgeKey = tuple[Node, str, Node]
 
 
-def key_of(node: SubgraphNode) -> Key:
-    """Return what tells a node from all others."""
-    return node.kind, node.name
+def key_of(node: SubgraphNode) -> Node:
+    """Return what tells a node from all others, as the ends of an edge name it."""
+    return Node(node.kind, node.name)
 
 
-def ends_of(edge: SubgraphEdge) -> tuple[Key, Key]:
-    """Return the keys of both ends of an edge."""
-    return (edge.source.kind, edge.source.name), (edge.target.kind, edge.target.name)
+def with_paths(graph: Subgraph, paths: Sequence[Path]) -> tuple[Subgraph, set[EdgeKey]]:
+    """Return a graph with the nodes and edges of paths added to it, and the keys of these edges."""
+    nodes = {key_of(node): node for node in graph.nodes}
+    edges = {(edge.source, edge.relation, edge.target): edge for edge in graph.edges}
+    on_path = set()
+    for path in paths:
+        for hops, node in enumerate(path.nodes):
+            nodes.setdefault(node, SubgraphNode(node.kind, node.name, hops, 1))
+        for before, step in zip(path.nodes, path.steps, strict=False):
+            source, target = (before, step.target) if step.forward else (step.target, before)
+            key = source, step.relation, target
+            edges.setdefault(key, SubgraphEdge(*key, step.weight))
+            on_path.add(key)
+    return Subgraph(tuple(nodes.values()), tuple(edges.values()), graph.left_out), on_path
 
 
-def page_rank(graph: Subgraph) -> Floats:
-    """Return the PageRank of each node among those drawn; edges lead both ways."""
-    links = _links(graph)
-    share = links / np.maximum(links.sum(axis=0), 1e-9)
-    count = max(1, len(graph.nodes))
-    rank = np.full(len(graph.nodes), 1 / count)
-    for _ in range(40):
-        rank = (1 - _DAMPING) / count + _DAMPING * (share @ rank)
-    return rank
+def paths_chart(paths: Sequence[Path]) -> dict[str, Any]:
+    """Return the options of a chart of the best paths: a row for each, a column for each step."""
+    graph, _ = with_paths(Subgraph((), ()), paths[:PATHS_DRAWN])
+    columns, rows = dict[Node, int](), dict[Node, int]()
+    for row, path in enumerate(paths[:PATHS_DRAWN]):
+        for column, node in enumerate(path.nodes):
+            columns[node] = max(column, columns.get(node, 0))
+            rows.setdefault(node, row)
+    across, down = ([place[key_of(node)] for node in graph.nodes] for place in (columns, rows))
+    places = list(zip(_spread(across, WIDTH), _spread(down, HEIGHT // 3), strict=True))
+    options = chart(graph, places, [1] * len(places), groups_of(graph, by_topic=False))
+    options["series"][0] |= {"roam": False, "center": [WIDTH / 2, HEIGHT / 6]}
+    return options
 
 
-def layout(graph: Subgraph) -> Floats:
-    """Return the place of each node in the drawing (Fruchterman and Reingold, 1991)."""
-    count, links = len(graph.nodes), _links(graph) > 0
-    angles = np.arange(count) * _GOLDEN_ANGLE
-    places = np.sqrt(np.arange(count) / max(1, count))[:, None] * np.stack(
-        [np.cos(angles), np.sin(angles)], axis=1
-    )
-    ideal = 1.6 / np.sqrt(max(1, count))
-    for step in range(_ROUNDS):
-        lengths = (places**2).sum(axis=1)
-        squares = np.maximum(lengths[:, None] + lengths - 2 * places @ places.T, 1e-6)
-        force = ideal**2 / squares - links * np.sqrt(squares) / ideal
-        move = places * (force.sum(axis=1, keepdims=True) - 0.3) - force @ places
-        length = np.maximum(np.sqrt((move**2).sum(axis=1, keepdims=True)), 1e-9)
-        places = places + move / length * np.minimum(length, 0.12 * (1 - step / _ROUNDS))
-    low, high = places.min(axis=0), places.max(axis=0)
-    room = np.array([WIDTH - 2 * _MARGIN, HEIGHT - 2 * _MARGIN])
-    spread = np.where(high - low > 1e-6, high - low, 1)
-    middle = np.where(high - low > 1e-6, 0, room / 2)
-    placed: Floats = _MARGIN + middle + (places - low) / spread * room
-    return placed
-
-
-def drawn_network(
-    graph: Subgraph,
-    sizes: Floats,
-    chosen: Key | None = None,
-    address: Callable[[SubgraphNode], str] | None = None,
-) -> str:
-    """Return an SVG of a graph, each node a link if `address` is given; else with its own style."""
-    places = layout(graph)
-    place_of = {key_of(node): place for node, place in zip(graph.nodes, places, strict=True)}
-    radius = 7 + 13 * np.sqrt(sizes / max(float(sizes.max(initial=0)), 1e-9))
-    order = np.argsort(-sizes, kind="stable")
-    labelled = set(order[:LABELLED_NODES].tolist())
-    parts = [_edge(edge, place_of, len(graph.edges) <= LABELLED_EDGES) for edge in graph.edges]
-    for index in reversed(order.tolist()):
-        node = graph.nodes[index]
-        shape = _node(node, places[index], float(radius[index]), index in labelled)
-        told = _safe(f"{node.name}, {node.kind}, {node.degree} links", 300)
-        mark = ' class="chosen"' if key_of(node) == chosen else ""
-        shape = f"<g{mark}><title>{told}</title>{shape}</g>"
-        if address is not None:
-            shape = f'<a href="{escape(address(node))}" data-node="{index}">{shape}</a>'
-        parts.append(shape)
-    style = "" if address else f"<style>{_STYLE}</style>"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT}">{style}{"".join(parts)}</svg>'
-    )
+def as_igraph(graph: Subgraph) -> igraph.Graph:
+    """Return the graph for igraph's algorithms and formats."""
+    numbers = {key_of(node): number for number, node in enumerate(graph.nodes)}
+    ends = [(numbers[edge.source], numbers[edge.target]) for edge in graph.edges]
+    drawn = igraph.Graph(n=len(numbers), edges=ends, directed=True)
+    drawn.vs["name"] = [one_line(node.name) for node in graph.nodes]
+    drawn.vs["kind"] = [node.kind for node in graph.nodes]
+    drawn.es["relation"] = [one_line(edge.relation) for edge in graph.edges]
+    drawn.es["weight"] = [max(edge.weight, 0.01) for edge in graph.edges]
+    return drawn
 
 
 def graphml(graph: Subgraph) -> str:
     """Return a graph as GraphML, for Gephi, yEd, NetworkX and igraph."""
-    ids = {key_of(node): f"n{number}" for number, node in enumerate(graph.nodes)}
-    keys = [("node", name, "string") for name in ("name", "kind")]
-    keys += [("edge", "relation", "string"), ("edge", "weight", "double")]
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
-        *(f'<key id="{name}" for="{of}" attr.name="{name}" attr.type="{kind}"/>'
-          for of, name, kind in keys),
-        '<graph edgedefault="directed">',
-    ]  # fmt: skip
-    for node in graph.nodes:
-        data = _data("name", node.name) + _data("kind", node.kind)
-        lines.append(f'<node id="{ids[key_of(node)]}">{data}</node>')
-    for edge in graph.edges:
-        source, target = (ids[end] for end in ends_of(edge))
-        data = _data("relation", edge.relation) + _data("weight", str(edge.weight))
-        lines.append(f'<edge source="{source}" target="{target}">{data}</edge>')
-    return "\n".join([*lines, "</graph>", "</graphml>", ""])
+    with TemporaryDirectory() as folder:
+        file = FilePath(folder) / "graph.graphml"
+        as_igraph(graph).write_graphml(str(file))
+        return file.read_text("utf-8")
 
 
-def _links(graph: Subgraph) -> Floats:
-    """Return the matrix of weights between nodes, the same in both directions."""
-    numbers = {key_of(node): number for number, node in enumerate(graph.nodes)}
-    links = np.zeros((len(numbers), len(numbers)))
-    for edge in graph.edges:
-        one, other = (numbers[end] for end in ends_of(edge))
-        if one != other:
-            links[one, other] = links[other, one] = max(links[one, other], edge.weight, 0.01)
-    return links
+def page_rank(graph: Subgraph) -> list[float]:
+    """Return the PageRank of each node among those drawn; edges lead both ways."""
+    ranks: list[float] = as_igraph(graph).pagerank(directed=False, weights="weight")
+    return ranks
 
 
-def _node(node: SubgraphNode, place: Sequence[float], radius: float, labelled: bool) -> str:
-    x, y = place
-    kind = node.kind if node.kind in ("topic", "chunk") else "entity"
-    if kind == "entity":
-        shape = f'<circle class="shape entity" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/>'
-    else:
-        side, turn = 1.7 * radius, f' transform="rotate(45 {x:.1f} {y:.1f})"' * (kind == "chunk")
-        shape = (
-            f'<rect class="shape {kind}" x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" rx="3" '
-            f'width="{side:.1f}" height="{side:.1f}"{turn}/>'
-        )
-    if not labelled:
-        return shape
-    name, below = _safe(node.name, _CHARACTERS), y + radius + 13
-    anchor = "start" if x < 2 * _MARGIN else "end" if x > WIDTH - 2 * _MARGIN else "middle"
-    from_x = x - radius if anchor == "start" else x + radius if anchor == "end" else x
-    return f'{shape}<text x="{from_x:.1f}" y="{below:.1f}" text-anchor="{anchor}">{name}</text>'
-
-
-def _edge(edge: SubgraphEdge, places: dict[Key, Floats], labelled: bool) -> str:
-    (x1, y1), (x2, y2) = (places[end] for end in ends_of(edge))
-    told = _safe(f"{edge.source.name} {edge.relation} {edge.target.name}, {edge.weight:.2f}", 500)
-    line = (
-        f'<line class="edge" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
-        f'stroke-width="{0.6 + 2 * min(1.0, edge.weight):.1f}"/>'
+def layout(graph: Subgraph, known: Mapping[Node, Place]) -> list[Place]:
+    """Return the place of each node (Kamada and Kawai, 1989), from the `known` ones onward."""
+    middle = [
+        (WIDTH / 2 + 99 * cos(at), HEIGHT / 2 + 99 * sin(at)) for at in range(len(graph.nodes))
+    ]
+    start = [
+        known.get(key_of(node), place) for node, place in zip(graph.nodes, middle, strict=True)
+    ]
+    places = (
+        as_igraph(graph).layout_kamada_kawai(seed=start, maxiter=_MOVES).coords if start else []
     )
-    if labelled:
-        name = _safe(edge.relation, _CHARACTERS)
-        middle = f'x="{(x1 + x2) / 2:.1f}" y="{(y1 + y2) / 2:.1f}" text-anchor="middle"'
-        arrow = f"{name} →" if x2 >= x1 else f"← {name}"
-        line += f'<text class="label" {middle}>{arrow}</text>'
-    return f"<g><title>{told}</title>{line}</g>"
+    across, down = ([place[axis] for place in places] for axis in (0, 1))
+    return list(zip(_spread(across, WIDTH), _spread(down, HEIGHT), strict=True))
 
 
-def _data(key: str, value: str) -> str:
-    return f'<data key="{key}">{escape(one_line(value))}</data>'
+def _spread(values: Sequence[float], room: int) -> list[float]:
+    low, wide = min(values, default=0), max(values, default=0) - min(values, default=0)
+    return [round((value - low) / wide * room, 1) if wide > 1e-6 else room / 2 for value in values]
 
 
-def _safe(words: str, most: int) -> str:
+def groups_of(graph: Subgraph, *, by_topic: bool) -> list[str]:
+    """Return the group that colours each node: its topic if it is a common one, or its kind."""
+    if not by_topic:
+        return [KIND_WORDS[node.kind].capitalize() for node in graph.nodes]
+    topics = {key_of(node): node.name.rpartition("@")[0] if node.kind == "chunk" else node.name
+              for node in graph.nodes if node.kind != "entity"}  # fmt: skip
+    votes: defaultdict[Node, Counter[str]] = defaultdict(Counter)
+    for edge in graph.edges:
+        for end, other in ((edge.source, edge.target), (edge.target, edge.source)):
+            if end not in topics and other in topics:
+                votes[end][topics[other]] += 1
+    topics |= {name: counts.most_common(1)[0][0] for name, counts in votes.items()}
+    groups = [topics.get(key_of(node), REST) for node in graph.nodes]
+    common = {group for group, _ in Counter(groups).most_common(len(COLOURS))}
+    return [group if group in common else REST for group in groups]
+
+
+def colours_of(groups: Sequence[str]) -> dict[str, str]:
+    """Return the colour of each group, the most frequent first and the rest last."""
+    names = [name for name, _ in Counter(groups).most_common() if name != REST]
+    return dict(zip(names, COLOURS, strict=False)) | {REST: REST_COLOUR}
+
+
+def chart(
+    graph: Subgraph,
+    places: Sequence[Place],
+    sizes: Sequence[float],
+    groups: Sequence[str],
+    on_path: Collection[EdgeKey] = (),
+    chosen: int | None = None,
+) -> dict[str, Any]:
+    """Return the options of an ECharts graph. Keys that begin with a colon are JavaScript."""
+    numbers = {key_of(node): number for number, node in enumerate(graph.nodes)}
+    largest, colours = max(sizes, default=0) or 1, colours_of(groups)
+    labelled = set(sorted(range(len(sizes)), key=lambda number: -sizes[number])[:LABELLED_NODES])
+    many = len(graph.edges) > MANY_EDGES
+    nodes = [
+        _node(number, place, node.name, value=node.degree, selected=number == chosen,
+              tip=cut(f"{node.name}, {KIND_WORDS[node.kind]}, {node.degree} links"),
+              symbol=_SHAPES[node.kind], symbolSize=round(10 + 26 * sqrt(size / largest), 1),
+              itemStyle={"color": colours[group]}, label={"show": number in labelled})
+        for number, (node, place, size, group)
+        in enumerate(zip(graph.nodes, places, sizes, groups, strict=True))
+    ]  # fmt: skip
+    links = []
+    for edge in graph.edges:
+        source, target = numbers[edge.source], numbers[edge.target]
+        marked = (edge.source, edge.relation, edge.target) in on_path
+        style: dict[str, Any] = {"width": 4 if marked else (0.5 + edge.weight) / (1 + many)}
+        style |= {":color": _colour("accent")} if marked else {}
+        tip = cut(f"{edge.source} {edge.relation} {edge.target}, {edge.weight:.2f}")
+        links.append({"source": source, "target": target, "value": edge.weight, "tip": tip,
+                      "lineStyle": style})  # fmt: skip
+        if len(graph.edges) <= LABELLED_EDGES:
+            # ECharts misplaces labels of edges if labels may be hidden: a node without a shape.
+            (x1, y1), (x2, y2) = places[source], places[target]
+            nodes.append(_node(f"edge {len(links)}", ((x1 + x2) / 2, (y1 + y2) / 2),
+                               edge.relation.replace("_", " "), value=0, symbolSize=0.1,
+                               label=_LABEL | {"position": "inside", "fontSize": 11}))  # fmt: skip
+    series = {
+        "type": "graph", "data": nodes, "links": links, "roam": True, "roamTrigger": "global",
+        "zoom": 0.9, "center": [WIDTH / 2, HEIGHT / 2], "scaleLimit": {"min": 0.2, "max": 20},
+        "edgeSymbol": ["none", "none" if many else "arrow"], "edgeSymbolSize": 7,
+        "lineStyle": {"color": EDGE_COLOUR, "opacity": 1},
+        "label": _LABEL | {"position": "bottom"}, "labelLayout": {"hideOverlap": True},
+        "selectedMode": "single", "emphasis": {"focus": "adjacency"},
+        "select": {"itemStyle": {":borderColor": _colour("text"), "borderWidth": 3}},
+    }  # fmt: skip
+    return {"animation": False, "tooltip": TOOLTIP, "series": [series]}
+
+
+def _node(number: int | str, place: Place, name: str, **given: Any) -> dict[str, Any]:
+    name = cut(name, _LABEL_CHARACTERS)
+    return {"id": str(number), "name": name, "x": place[0], "y": place[1], **given}
+
+
+def _colour(name: str) -> str:
+    """Return JavaScript that reads a colour of the theme as the page shows it now."""
+    return (
+        "(() => { const probe = document.body.appendChild(document.createElement('i')); "
+        f"probe.style.color = 'var(--{name})'; const {{color}} = getComputedStyle(probe); "
+        "probe.remove(); return color })()"
+    )
+
+
+_LABEL = {"show": True, ":color": _colour("text"), "minMargin": 6, "textBorderWidth": 2,
+          ":textBorderColor": _colour("surface")}  # fmt: skip
+TOOLTIP = {"renderMode": "richText", "confine": True, ":formatter": "(it) => it.data.tip"}
+
+
+def cut(words: str, most: int = _TIP_CHARACTERS) -> str:
+    """Return words on one line, with `…` in place of what is too long."""
     words = one_line(words)
-    return escape(words if len(words) <= most else f"{words[: most - 1]}…")
+    return words if len(words) <= most else f"{words[: most - 1]}…"

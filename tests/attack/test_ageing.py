@@ -29,7 +29,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(STEPS)
 def test_nothing_becomes_unreachable(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, str]]

@@ -198,7 +198,7 @@ steps = st.lists(
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(steps=steps, limit=st.integers(200, 600), kept=st.integers(1, 4), core=texts)
 def test_the_limit_holds_and_nothing_is_lost(
     name: str, steps: list[tuple[str, str, str]], limit: int, kept: int, core: str

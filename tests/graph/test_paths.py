@@ -80,7 +80,7 @@ def brute(
     return sorted(found, key=lambda f: (-f[0], len(f[1]), f[1]))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 3), st.booleans())
 def test_the_best_paths_are_those_of_brute_force(
     seed: int, longest: int, keep: int, unit: bool

@@ -153,7 +153,7 @@ def test_bad_vectors_and_arguments_are_refused(organised: hades.Memory) -> None:
     with pytest.raises(hades.InvalidInput, match="no threshold 'cosine'"):
         hirag.get_hierarchy_candidates(good, thresholds={"cosine": 0.5})
     candidates = hirag.get_hierarchy_candidates(good)
-    with pytest.raises(hades.InvalidInput, match="`candidate_graph` is what"):
+    with pytest.raises(hades.InvalidInput, match="`candidate_graph` is the result"):
         hirag.get_best_paths(good)  # type: ignore[arg-type]
     with pytest.raises(hades.InvalidInput, match=r"path\.L"):
         hirag.get_best_paths(candidates, L=1)

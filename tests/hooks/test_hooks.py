@@ -156,15 +156,15 @@ def test_a_transcript_is_taken_in_once_and_grows(agent: Agent, client: str) -> N
     path = agent.transcript(session, first, ("assistant", "I deployed it there."), client=client)
     fields = {"session_id": session, "transcript_path": path}
 
-    def taken_in(event: str, **more: str) -> str:
+    def stored(event: str, **more: str) -> str:
         before = len(agent.log())
         assert agent.hook(client, event, **fields, **more) == {}
         return agent.last(f"{event} later", before)
 
-    assert "took in 2 turns, redacted 1 secrets" in taken_in("before-compact", trigger="auto")
-    assert "there already" in taken_in("session-end", reason="other")
+    assert "stored 2 turns, redacted 1 secret" in stored("before-compact", trigger="auto")
+    assert "stored before" in stored("session-end", reason="other")
     agent.transcript(session, ("user", "Now roll it back to Friday's build."), client=client)
-    assert "took in 3 turns" in taken_in("session-end", reason="other")
+    assert "stored 3 turns" in stored("session-end", reason="other")
     with hades.open(agent.memory) as memory:
         states = memory.history(f"conversations/{session}")
         assert len(states) == 2
@@ -176,7 +176,7 @@ def test_small_talk_is_kept_out_by_the_write_gate(agent: Agent) -> None:
     path = agent.transcript("talk", ("user", "Hi!"), ("user", "Thanks!"))
     before = len(agent.log())
     agent.hook("claude-code", "session-end", session_id="talk", transcript_path=path)
-    assert "not taken in" in agent.last("session-end later", before)
+    assert "not stored" in agent.last("session-end later", before)
 
 
 def test_status_says_what_ran_and_what_it_added(
@@ -298,7 +298,7 @@ def test_what_a_locked_memory_refuses_is_taken_in_at_the_next_start(agent: Agent
     holding.rollback()
     holding.close()
     agent.context("session-start", "SessionStart", session_id="after-lock", source="startup")
-    assert "took in 1 turns" in agent.last("session-start later", before)
+    assert "stored 1 turn" in agent.last("session-start later", before)
     with hades.open(agent.memory) as memory:
         assert "two hours" in (memory.get("conversations/locked").content or "")
 

@@ -74,7 +74,7 @@ def there(states: list[Believed], valid: int, known: int) -> dict[str, tuple[int
 
 
 @given(steps, st.integers(0, 20), st.integers(0, 20))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_what_is_there_and_what_was_before(
     taken: list[Step], valid_day: int, known_day: int
 ) -> None:

@@ -78,7 +78,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=15, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(life=st.lists(writes, min_size=1, max_size=12))
 def test_a_repaired_graph_equals_one_built_anew(
     ground: Path, life: list[tuple[str, str, str]]

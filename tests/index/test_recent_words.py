@@ -41,7 +41,7 @@ def average(words: Words) -> float:
     return words.lengths[1] / words.lengths[0]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     said=st.one_of(
         st.lists(texts, min_size=40, max_size=40),

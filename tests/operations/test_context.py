@@ -83,7 +83,7 @@ def test_summaries_are_those_of_the_level_and_the_time(path: Path) -> None:
     assert cited("Who said that the soup was good?") == ["summary/2024-W08@1"]
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(
     question=hostile_text.map(lambda text: text.replace("\ud800", "?") + " Bug Y"),
     most=st.integers(200, 3_000),

@@ -132,7 +132,7 @@ def recalled(memory: hades.Memory, question: str, plan: Any, clock: JumpingClock
 
 
 @given(notes, relations, st.lists(asked, min_size=2, max_size=4))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_no_run_exceeds_its_plan(
     texts: list[tuple[int, list[str]]],
     related: list[tuple[str, str]],
@@ -192,7 +192,7 @@ def in_order(found: Recall) -> None:
 
 
 @given(notes, relations, plans)
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_the_beam_and_the_ranker_keep_their_caps(
     texts: list[tuple[int, list[str]]], related: list[tuple[str, str]], wanted: dict[str, Any]
 ) -> None:

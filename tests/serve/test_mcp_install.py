@@ -246,7 +246,7 @@ def test_a_file_that_changes_meanwhile_is_not_overwritten(home: Path) -> None:
     (home / ".cursor").mkdir()
     (home / ".cursor/mcp.json").write_text('{"new": 1}')
     with pytest.raises(hades.Conflict, match="changed meanwhile"):
-        install.apply(change)
+        change.apply()
     assert (home / ".cursor/mcp.json").read_text() == '{"new": 1}'
 
 
@@ -258,7 +258,7 @@ def test_whatever_is_there_stays(
     folder = tmp_path_factory.mktemp("project")
     file = folder / ".mcp.json"
     file.write_text(json.dumps(config), encoding="utf-8")
-    install.apply(install.plan("claude-code", "hades", ["mcp"], here=folder))
+    install.plan("claude-code", "hades", ["mcp"], here=folder).apply()
     after = json.loads(file.read_text(encoding="utf-8"))
     assert list(after.pop("mcpServers")) == ["hades"]
     assert after == config

@@ -71,7 +71,7 @@ def until_told(server: subprocess.Popen[bytes], wanted: Callable[[dict[str, Any]
         pass
 
 
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("mode", ["auto", pytest.param("legacy", marks=pytest.mark.slow)])
 def test_a_client_remembers_and_recalls(path: Path, mode: Any) -> None:
     async def life(client: Client) -> tuple[str, str]:
         note = {"topic": "färg/blå", "content": "Ann likes the blue one, not the red."}

@@ -245,7 +245,7 @@ def test_the_event_loop_removes_no_files(
         threads.append(threading.current_thread().name)
         remove_path(path)
 
-    monkeypatch.setattr("hades.serve.rest.jobs.remove_path", watched)
+    monkeypatch.setattr("hades.serve.sent_files.remove_path", watched)
     done(client, send(client, tar_of(("a.md", b"A."))))
     assert send(client, b"no tar").status_code == 422
     assert [name.rpartition("_")[0] for name in threads] == ["hades-work", "asyncio"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,16 @@ from hades.serve.app import build
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.serve.telemetry import Telemetry
+from hades.serve.telemetry.latencies import MINUTES_KEPT, Latencies
+
+
+@dataclass
+class Asked:
+    """The parts of a recall that latencies are made of."""
+
+    ms: float
+    telemetry: tuple[()] = ()
+
 
 ANN = Caller("key:ann", Role.WRITER)
 
@@ -42,3 +53,22 @@ def test_a_question_is_counted_and_the_pages_answer(path: Path) -> None:
     assert 'hades_memory_topics{space="default"} 4.0' in metrics.text
     assert 'hades_pool_waiting{pool="write"} 0.0' in metrics.text
     assert 'hades_cache_uses_total{cache="graph",outcome="made"} 1.0' in metrics.text
+    shown = telemetry.metrics.measured()
+    assert shown.latencies.by_stage(3600)["question"].count == 1
+    assert shown.latencies.over_time("walk", 3600)[0].count == 1
+
+
+def test_latencies_are_kept_by_minute_and_old_minutes_leave() -> None:
+    now = 0.0
+    latencies = Latencies(lambda: now)
+    for minute in range(MINUTES_KEPT + 5):
+        now = minute * 60.0
+        for ms in (2.0, 2.0, 2.0, 200.0):
+            latencies.add(Asked(ms))  # type: ignore[arg-type]
+    assert len(latencies.over_time("question", now + 60)) == MINUTES_KEPT
+    last_hour = latencies.over_time("question", 3600)
+    assert [last_hour[0].at.timestamp(), last_hour[-1].at.timestamp()] == [now - 3600, now]
+    (latency,) = latencies.by_stage(3600).values()
+    assert latency.count == 4 * 61
+    assert 0.001 < latency.p50_s <= 0.0025
+    assert 0.1 < latency.p95_s <= 0.25

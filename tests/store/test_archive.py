@@ -265,7 +265,7 @@ def test_a_kill_at_any_moment_loses_nothing(grown: hades.Memory, path: Path) -> 
 @given(
     st.lists(st.sampled_from(["write", "archive", "home", "forget", "late", "purge"]), max_size=14)
 )
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_histories_are_the_same_with_and_without(steps: list[str]) -> None:
     import tempfile
 

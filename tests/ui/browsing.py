@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,12 +121,22 @@ class Site:
             yield page
         finally:
             context.close()
-        assert wrong == []
+        assert wrong == [], wrong
 
     def open(self, page: Any, path: str) -> None:
         """Go to a page, and wait until it is drawn."""
         page.goto(self.url + path)
         page.get_by_role("heading", level=1).wait_for()
+
+    def open_whole(self, page: Any, path: str) -> None:
+        """Go to a page, and wait until nothing of it is loading any more."""
+        page.goto(self.url + path)
+        page.locator("#content:not([aria-busy]):not(:empty):not(:has([aria-busy]))").wait_for()
+
+    @property
+    def log(self) -> str:
+        """All that the server has written to its log."""
+        return (self.memory.parent / "stderr").read_text(encoding="utf-8")
 
 
 @contextmanager
@@ -144,10 +154,12 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def explored(folder: Path, browser: Any) -> Iterator[Site]:
-    """Serve the memory in a folder, to be visited by a browser."""
+def explored(
+    folder: Path, browser: Any, remember: Callable[[Path], None] = remember_everything
+) -> Iterator[Site]:
+    """Write a memory into a folder and serve it, to be visited by a browser."""
     memory = folder / "notes.hades"
-    remember_everything(memory)
+    remember(memory)
     with hades_serve(memory, "--port", "0", "--log-level", "warning") as process:
         yield Site(browser, process, memory)
 

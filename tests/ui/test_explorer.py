@@ -10,18 +10,13 @@ from urllib.parse import quote
 
 import pytest
 
+import hades
 from hades.serve.auth.caller import Role
 from tests.serve.process_making import hades_serve
-from tests.ui.browsing import HOSTILE, SCREENSHOTS, Site, chromium, explored, move_slider
+from tests.ui.browsing import HOSTILE, Site, explored, move_slider
 
 TOPIC = "/topic?name=design/approach_x"
 QUESTION = "/?q=why%20was%20approach%20X%20rejected"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +103,8 @@ def test_a_reader_sees_no_control_that_writes(site: Site) -> None:
         site.open(page, TOPIC)
         page.get_by_role("link", name="Version 1").wait_for()
         assert page.get_by_role("button", name=re.compile("Restore")).count() == 0
+        assert page.locator("header").count() == 1
+        assert page.locator("main header").count() == 0
 
 
 @pytest.mark.slow
@@ -172,28 +169,24 @@ def test_what_is_wrong_is_said_in_a_sentence(site: Site, path: str, sentence: st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_pages_fit_their_width_in_both_themes(
-    site: Site, tmp_path: Path, width: int, dark: bool
+def test_themes_have_cards_and_copies_are_calls_of_this_server(
+    tmp_path: Path, browser: Any
 ) -> None:
-    folder = Path(SCREENSHOTS or tmp_path)
-    folder.mkdir(exist_ok=True)
-    pages = {
-        "ask": "/",
-        "answer": QUESTION,
-        "past": f"{QUESTION}&at=2024-06-01T00:00:00Z",
-        "topics": "/topics",
-        "topic": TOPIC,
-        "source": "/source?topic=design/approach_x&version=1&chunk=0",
-        "nothing": "/topics?search=zzz",
-        "wrong": "/source?topic=nothing",
-    }
-    with site.visit(width=width, dark=dark) as page:
-        for name, path in pages.items():
-            page.goto(site.url + path)
-            page.locator("#content:not(:has-text('ing …'))").wait_for()
-            page.locator("header select").first.wait_for()
-            shot = folder / f"{name}-{width}-{'dark' if dark else 'light'}.png"
-            page.screenshot(path=shot, full_page=True)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+    with explored(tmp_path, browser) as site:
+        with hades.open(site.memory) as memory:
+            for number in range(8):
+                memory.remember(f"soup/{number}", f"Soup {number}: leeks, potatoes and cream.")
+                memory.remember(f"ships/{number}", f"Ship {number} sails from the harbour at dawn.")
+            memory.organise()
+        with site.visit() as page:
+            site.open(page, "/?q=What%20are%20the%20main%20themes%3F")
+            answer = page.get_by_role("region", name="Answer")
+            answer.get_by_role("link", name="T1").first.click()
+            card = page.locator("#theme-1")
+            card.wait_for()
+            assert page.evaluate("location.hash") == "#theme-1"
+            answer.get_by_role("button", name="curl").click()
+            assert f"curl {site.url}/v1/" in page.locator("pre").inner_text()
+            page.get_by_role("button", name="Close").click()
+            card.get_by_role("link").last.click()
+            page.locator("mark").wait_for()

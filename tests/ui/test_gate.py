@@ -1,4 +1,4 @@
-"""Who may see the pages: sign-in by key or start link, sessions that end, foreign sites."""
+"""Access to the pages: sign-in by key or start link, sessions that end, foreign sites."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 import httpx
 import pytest
 
+from hades.serve.auth import browsers
+from hades.serve.auth.browsers import BrowserSessions, StartLinks
 from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
 from hades.serve.auth.middleware import protected
 from hades.serve.auth.sockets import LISTENERS
 from hades.serve.executor import Executor
-from hades.ui import sessions
 from hades.ui.calls import Calls
 from hades.ui.gate import Gate
-from hades.ui.sessions import BrowserSessions, StartLinks
 
 HTML = {"accept": "text/html"}
 HOME = "http://127.0.0.1:8674"
@@ -134,9 +134,9 @@ def test_a_revoked_key_ends_its_sessions_with_a_sentence(site: Site) -> None:
 
 def test_an_unused_session_ends(site: Site) -> None:
     site.sign_in()
-    site.now = sessions.IDLE_S - 1
+    site.now = browsers.IDLE_S - 1
     assert site.get("/").status_code == 200
-    site.now += sessions.IDLE_S + 1
+    site.now += browsers.IDLE_S + 1
     assert "session%20has%20ended" in site.get("/").headers["location"]
 
 
@@ -181,7 +181,7 @@ def test_a_start_link_signs_the_owner_in_once(site: Site) -> None:
 
 def test_a_start_link_expires(site: Site) -> None:
     token = site.links.create()
-    site.now += sessions.LINK_S + 1
+    site.now += browsers.LINK_S + 1
     assert site.get(f"/start/{token}").status_code == 401
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -12,41 +13,81 @@ import pytest
 import hades
 from hades.serve.auth.caller import Role
 from tests.hierarchy.notes_making import remember_subjects
-from tests.ui.browsing import HOSTILE, SCREENSHOTS, Site, chromium, explored
+from tests.ui.browsing import HOSTILE, Site, explored, move_slider
 
 pytestmark = pytest.mark.slow
+SPOKES = 5_000
+
+
+class Chart:
+    """The chart of the graph on a page: its options, and where its nodes are on the screen."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.canvas = page.locator(".network canvas")
+        self.canvas.wait_for()
+        page.wait_for_function(f"{_METHOD}('getOption')?.series")
+
+    @property
+    def series(self) -> Any:
+        return self.page.evaluate(f"{_METHOD}('getOption').series[0]")
+
+    def node(self, name: str) -> Any:
+        return next(node for node in self.series["data"] if node["name"] == name)
+
+    def place(self, name: str) -> tuple[float, float]:
+        """Where a node is on the screen."""
+        self.canvas.scroll_into_view_if_needed()
+        node, frame = self.node(name), self.canvas.bounding_box()
+        x, y = self.page.evaluate(
+            f"(at) => {_METHOD}('convertToPixel', {{seriesIndex: 0}}, at)", [node["x"], node["y"]]
+        )
+        return frame["x"] + x, frame["y"] + y
+
+
+_METHOD = "getElement(document.querySelector('.nicegui-echart')?.id.slice(1))?.run_chart_method?."
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with chromium() as browser, explored(tmp_path_factory.mktemp("drawn"), browser) as site:
+def site(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Site]:
+    with explored(tmp_path_factory.mktemp("drawn"), browser) as site:
         with hades.open(site.memory) as memory:
+            memory.create_space("empty")
             memory.create_space("subjects")
             subjects = memory.in_space("subjects")
             remember_subjects(subjects)
             subjects.organise()
             with subjects.batch():
-                for number in range(350):
+                for number in range(SPOKES):
                     subjects.relate("hub", "joins", f"spoke {number}")
+            subjects.index()
         yield site
 
 
 def test_the_map_leads_from_clusters_to_passages_by_keyboard(site: Site) -> None:
     with site.visit(Role.READER) as page:
         site.open(page, "/map?space=subjects")
-        cells = page.get_by_role("navigation", name="Clusters by size").get_by_role("link")
-        cells.first.wait_for()
-        assert cells.count() > 1
-        while cells.count():
+        clusters = page.locator("article .spread").get_by_role("link")
+        clusters.first.wait_for()
+        assert clusters.count() > 1
+        while clusters.count():
             before = page.url
-            cells.first.focus()
+            clusters.first.focus()
             page.keyboard.press("Enter")
             page.wait_for_url(lambda url, before=before: url != before)
-            page.locator(".map a, #passage-1").first.wait_for()
+            page.locator("article").first.wait_for()
         page.get_by_text("Passages, the most typical first").wait_for()
         page.get_by_role("article").get_by_role("link").first.click()
         page.wait_for_url(re.compile("/source"))
         page.locator("mark").wait_for()
+
+
+def test_a_click_on_the_map_opens_a_cluster(site: Site) -> None:
+    with site.visit(Role.READER) as page:
+        site.open(page, "/map?space=subjects")
+        page.locator(".network canvas").click(position={"x": 40, "y": 40})
+        page.wait_for_url(re.compile("cluster=c_"))
+        page.get_by_role("link", name="Map").first.wait_for()
 
 
 def test_a_space_without_hierarchy_says_how_to_get_one(site: Site) -> None:
@@ -59,7 +100,10 @@ def test_a_space_without_hierarchy_says_how_to_get_one(site: Site) -> None:
         page.get_by_text("There is no cluster 'c_999'").wait_for()
         site.open(page, "/map")
         page.get_by_role("button", name="Organise").click()
-        page.get_by_text("A name with dots.").first.wait_for()
+        page.get_by_role("status").get_by_text("The space was organised.").wait_for()
+        site.open(page, "/map?space=empty")
+        page.get_by_role("button", name="Organise").click()
+        page.get_by_role("alert").get_by_text("There is nothing to organise").wait_for()
 
 
 def test_a_search_starts_a_graph_whose_nodes_open_expand_and_collapse(site: Site) -> None:
@@ -68,10 +112,9 @@ def test_a_search_starts_a_graph_whose_nodes_open_expand_and_collapse(site: Site
         page.get_by_label("Part of a name or topic").fill("approach_x")
         page.keyboard.press("Enter")
         page.get_by_role("link", name="design/approach_x", exact=True).click()
-        drawn = page.get_by_label("The graph, drawn")
-        drawn.get_by_role("link", name=re.compile("Ann Miller, entity")).focus()
-        page.keyboard.press("Enter")
         details = page.get_by_role("region", name="Details")
+        details.get_by_role("heading", name="design/approach_x").wait_for()
+        page.mouse.click(*Chart(page).place("Ann Miller"))
         details.get_by_role("heading", name="Ann Miller").wait_for()
         details.get_by_text("led by").first.wait_for()
         details.get_by_role("article").get_by_text("Ann Miller leads it").wait_for()
@@ -80,62 +123,155 @@ def test_a_search_starts_a_graph_whose_nodes_open_expand_and_collapse(site: Site
         page.reload()
         page.get_by_role("button", name="Collapse").click()
         page.wait_for_url(re.compile("^((?!name2).)*$"))
+        page.locator("#content:not([aria-busy]):not(:has([aria-busy]))").wait_for()
         page.get_by_label("Relation").select_option("led_by")
-        drawn.get_by_role("link").nth(1).wait_for()
         page.get_by_text("2 nodes, 1 edge").wait_for()
-        with page.expect_download() as download:
-            page.get_by_role("button", name="GraphML").click()
-        assert "led_by" in Path(download.value.path()).read_text()
-        with page.expect_download() as download:
-            page.get_by_role("button", name="SVG").click()
-        assert Path(download.value.path()).read_text().startswith("<svg")
 
 
-def test_the_slider_moves_the_graph_and_hostile_names_are_only_names(site: Site) -> None:
+def test_all_of_the_graph_is_within_reach_of_the_keyboard(site: Site) -> None:
+    with site.visit(Role.READER) as page:
+        site.open(page, "/graph?name=design/approach_x")
+        chart = Chart(page)
+        page.get_by_role("application", name="The graph, drawn").focus()
+        before = chart.series
+        page.keyboard.press("+")
+        page.keyboard.press("ArrowRight")
+        after = chart.series
+        assert after["zoom"] > before["zoom"]
+        assert after["center"][0] > before["center"][0]
+        nodes = page.get_by_role("region", name="Nodes")
+        nodes.get_by_role("button", name="Ann Miller").focus()
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Ann Miller").wait_for()
+        assert chart.series["zoom"] == after["zoom"]
+        page.reload()
+        page.get_by_role("heading", name="Ann Miller").wait_for()
+        assert Chart(page).node("Ann Miller")["selected"]
+
+
+def test_the_wheel_zooms_and_dragging_moves(site: Site) -> None:
+    with site.visit() as page:
+        site.open(page, "/graph?name=design/approach_x")
+        chart = Chart(page)
+        before, (x, y) = chart.series, chart.place("Ann Miller")
+        page.mouse.move(x, y + 100)
+        page.mouse.wheel(0, -300)
+        page.wait_for_function(f"{_METHOD}('getOption').series[0].zoom > {before['zoom']}")
+        page.mouse.down()
+        page.mouse.move(x + 50, y + 150, steps=5)
+        page.mouse.up()
+        assert chart.series["center"] != before["center"]
+        page.get_by_role("button", name="-", exact=True).click()
+        page.get_by_role("button", name="+", exact=True).click()
+
+
+def test_colours_and_sizes_are_chosen_and_the_legend_says_what_they_mean(site: Site) -> None:
+    with site.visit() as page:
+        site.open(page, "/graph?name=design/approach_x&hops=2")
+        legend = page.get_by_role("list", name="Colours")
+        legend.get_by_text("Topic (1)").wait_for()
+        page.get_by_label("Colour of nodes").select_option("topic")
+        legend.get_by_text("design/approach_x (").wait_for()
+        by_links = Chart(page).node("Ann Miller")["symbolSize"]
+        page.get_by_label("Size of nodes").select_option("rank")
+        page.wait_for_function(
+            f"{_METHOD}('getOption')?.series?.[0].data.some("
+            f"node => node.name == 'Ann Miller' && node.symbolSize != {by_links})"
+        )
+        assert "size=rank" in page.url
+
+
+def test_the_drawing_is_saved_and_its_labels_do_not_overlap(site: Site) -> None:
+    saved = {}
+    with site.visit() as page:
+        site.open(page, "/graph?space=subjects&name=hub")
+        Chart(page)
+        for kind in ("PNG", "SVG", "GraphML"):
+            with page.expect_download() as download:
+                page.get_by_role("button", name=kind, exact=True).click()
+            saved[kind] = Path(download.value.path()).read_bytes()
+            assert download.value.suggested_filename == f"graph.{kind.lower()}"
+        assert saved["PNG"].startswith(b"\x89PNG")
+        assert b"joins" in saved["GraphML"]
+        picture = page.context.new_page()
+        picture.set_content(saved["SVG"].decode())
+        boxes = picture.locator("svg text").evaluate_all(
+            "(all) => all.map((it) => it.getBoundingClientRect()).map((it) => "
+            "[it.left, it.top, it.right, it.bottom])"
+        )
+    assert len(boxes) > 20
+    for number, (left, top, right, bottom) in enumerate(boxes):
+        for other in boxes[:number]:
+            apart = (right <= other[0], other[2] <= left, bottom <= other[1], other[3] <= top)
+            assert any(apart), (boxes[number], other)
+
+
+def test_a_path_between_two_names_is_marked_and_told(site: Site) -> None:
     with site.visit() as page:
         site.open(page, "/graph?name=design/approach_x&at=2024-06-01T00:00:00Z")
-        drawn = page.get_by_label("The graph, drawn")
-        drawn.get_by_role("link", name="bugs/bug_y, topic").wait_for()
-        assert drawn.get_by_role("link", name=re.compile("Ann Miller")).count() == 0
-        page.get_by_role("button", name="Now").click()
-        drawn.get_by_role("link", name=re.compile("Ann Miller")).wait_for()
+        page.get_by_label("Name or topic to find a path to").fill("bugs/bug_y")
+        page.keyboard.press("Enter")
+        page.get_by_role("article").get_by_text("rejected because →").wait_for()
+        assert any(link["lineStyle"]["width"] == 4 for link in Chart(page).series["links"])
+        page.get_by_label("Name or topic to find a path to").fill("no such name")
+        page.keyboard.press("Enter")
+        page.get_by_role("alert").get_by_text("no such name").wait_for()
+        Chart(page)
+
+
+def test_the_slider_moves_the_graph_and_plays_its_history(site: Site) -> None:
+    with site.visit() as page:
+        site.open(page, "/graph?name=design/approach_x&at=2024-06-01T00:00:00Z")
+        nodes = page.get_by_role("region", name="Nodes")
+        nodes.get_by_role("button", name="bugs/bug_y", exact=True).wait_for()
+        assert nodes.get_by_role("button", name="Ann Miller").count() == 0
+        play = page.get_by_role("button", name="Play")
+        play.focus()
+        page.keyboard.press("Enter")
+        nodes.get_by_role("button", name="Ann Miller").wait_for()
+        page.get_by_role("button", name="Stop").press("Enter")
+        play.wait_for()
+        assert "at=" in page.url
+        move_slider(page, 0.94)
+        page.wait_for_url(re.compile("at=2026"))
+        play.click()
+        page.wait_for_url(re.compile("^((?!at=).)*$"))
+        play.wait_for()
+
+
+def test_hostile_names_are_only_names(site: Site) -> None:
+    with site.visit() as page:
         site.open(page, f"/graph?name={quote(HOSTILE)}&size=rank&hops=2")
-        hostile = drawn.get_by_role("link", name=re.compile(re.escape("<script>alert(2)")))
-        hostile.locator(".shape").click()
+        chart = Chart(page)
+        page.mouse.move(*chart.place("<script>alert(2)</scrip…"))
+        page.mouse.click(*chart.place("<script>alert(2)</scrip…"))
         page.get_by_role("heading", name="<script>alert(2)</script>").wait_for()
+        assert page.locator("#content script, #content i i").count() == 0
         site.open(page, "/graph?search=zzz")
         page.get_by_text("No name or topic matches").wait_for()
         site.open(page, "/graph?name=nothing-of-this-name")
         page.get_by_role("alert").wait_for()
+        site.open(page, "/graph?name=../../etc/passwd")
+        page.get_by_role("heading", name="../../etc/passwd").wait_for()
 
 
 def test_of_a_large_neighbourhood_the_nearest_are_drawn_and_the_rest_is_said(site: Site) -> None:
     with site.visit() as page:
         site.open(page, "/graph?space=subjects&name=hub")
-        page.get_by_text("The 100 nearest nodes are drawn; 251 neighbours").wait_for()
-        page.get_by_role("button", name="Draw up to 300").click()
-        page.get_by_text("The 300 nearest nodes are drawn; 51 neighbours").wait_for()
-        assert page.get_by_label("The graph, drawn").get_by_role("link").count() == 300
-
-
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_map_and_graph_fit_their_width_in_both_themes(
-    site: Site, tmp_path: Path, width: int, dark: bool
-) -> None:
-    folder = Path(SCREENSHOTS or tmp_path)
-    folder.mkdir(exist_ok=True)
-    pages = {
-        "map": "/map?space=subjects",
-        "graph": "/graph?name=design/approach_x&hops=2",
-        "graph-subjects": "/graph?space=subjects&name=hub&name2=boats/1&hops=2",
-        "graph-start": "/graph",
-        "cluster": "/map?space=subjects&cluster=c_2",
-    }
-    with site.visit(width=width, dark=dark) as page:
-        for name, path in pages.items():
-            site.open(page, path)
-            page.locator(".map, h3, article, section a").first.wait_for()
-            shot = folder / f"{name}-{width}-{'dark' if dark else 'light'}.png"
-            page.screenshot(path=shot, full_page=True)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        page.get_by_text("The 100 nearest nodes are drawn").wait_for()
+        page.get_by_text(f"{SPOKES - 99:,} neighbours of theirs are left out").wait_for()
+        page.get_by_role("button", name="Draw up to 1,000").click()
+        page.get_by_text(f"{SPOKES - 999:,} neighbours of theirs are left out").wait_for()
+        assert len(Chart(page).series["data"]) == 1_000
+        nodes = page.get_by_role("region", name="Nodes")
+        nodes.get_by_role("button", name="List all 1,000").click()
+        nodes.get_by_role("button").nth(999).wait_for()
+        details = page.get_by_role("region", name="Details")
+        for listed in (30, 120, 480):
+            details.locator(".card.small").nth(listed - 1).wait_for()
+            assert details.locator(".card.small").count() == listed
+            details.get_by_role("button", name="Show more edges").click()
+        details.get_by_role("button", name="Show more edges").wait_for(state="detached")
+        details.get_by_text("Only the first 1,000 edges are listed").wait_for()
+        site.open(page, "/graph?space=subjects")
+        page.get_by_text("Names, most linked of the first 1,000 first").wait_for()

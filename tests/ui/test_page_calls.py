@@ -1,4 +1,4 @@
-"""What pages may do: the operations, with the rights of the visitor's key as it is now."""
+"""Calls of pages: the operations, with the rights of the visitor's key as it is now."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 
 from hades.errors import Denied, InvalidInput, NotFound, Unavailable
 from hades.serve.auth.audit import Audit
+from hades.serve.auth.browsers import BrowserSessions, SignedOut
 from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
 from hades.serve.executor import Executor
 from hades.serve.jobs import Jobs
 from hades.serve.uploads import Uploads
 from hades.ui.calls import Calls, Visitor
-from hades.ui.sessions import BrowserSessions, SignedOut
 
 
 class Site:

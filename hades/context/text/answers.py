@@ -111,7 +111,7 @@ def context_text(found: Recall, at_most: int) -> str:
 
 
 def sources(found: Recall) -> dict[str, str]:
-    """Map the labels in a text to what they cite: `[F1]` to an edge, `[1]` to a passage."""
+    """Map the labels in a text to their sources: `[F1]` to an edge, `[1]` to a passage."""
     facts = {f"[F{n}]": fact.edge.cite for n, fact in enumerate(found.facts, 1)}
     return facts | {f"[{n}]": passage.id for n, passage in enumerate(found.passages, 1)}
 

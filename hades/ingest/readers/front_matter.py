@@ -20,7 +20,7 @@ class FrontMatter:
     """The parsed front matter; every value is a string as written."""
 
     end: int = 0
-    """Where the text after it begins."""
+    """The offset of the text after it."""
     title: str = ""
     tags: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ OPEN_WORDS = word_set(
 )
 """Tags, and words in a topic's name, that mark a decision or an open thread."""
 MARK_STEMS = ("deci", "adr", "todo", "next", "open", "block", "backlog", "wip", "followup")
-"""Each of these words contains one of these texts, by which the database finds them."""
+"""Parts of these words, by which the database finds them: each word contains one."""
 _DONE_TAGS = word_set("done closed resolved obsolete superseded rejected withdrawn archived")
 _THINGS = word_set(
     """question questions issue issues thread threads item items point points task tasks step steps

@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hades.domain.answer import Intent, Passage, Recall, TimeKind
-from hades.domain.brief import BriefLine
-from hades.domain.summaries import Cited
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.language.english.brief_questions import BriefPart, brief_asked
-from hades.lifecycle.brief import RECENT_MICROSECONDS, BriefParts, BriefReader
+from hades.lifecycle.brief import RECENT_MICROSECONDS, BriefParts, BriefReader, Lines
 from hades.recall.answer.overview import read_cited, recall_of_lines
 from hades.recall.find.finder import Scope
 from hades.recall.question.time_asked import TimeAsked, time_asked
@@ -22,35 +20,34 @@ from hades.store.store import Store
 
 STAGE = "brief"
 DAYS_AT_MOST = 31
-"""What was done in a longer time is left to summaries."""
+"""Summaries answer for a longer time."""
 _DONE = (BriefPart.DONE, BriefPart.RECENT)
-_Lines = list[tuple[BriefLine, Cited]]
 
 
 def from_brief(
     run: Run, store: Store, scope: Scope, asked: AskedQuestion, usual: int
 ) -> Recall | None:
-    """Return a recall made of a brief; None if the question wants none or nothing fits."""
+    """Return a recall made of a brief; None if the question asks for something else."""
     if scope.tag or scope.kind or scope.glob or run.plan.level is not None:
         return None
     valid, read = store.moment(scope.as_of)[0], scope.as_of.valid is None
-    asks = time_asked(
+    time = time_asked(
         *(asked.text, store.now(), valid),
         since=scope.since,
         until=scope.until,
         read=read and run.plan.retriever.time_words,
     )
-    part = brief_asked(asked.text, asks.words.said if asks.words else "")
-    window = _window(asks, part, valid)
+    part = brief_asked(asked.text, time.words.said if time.words else "")
+    window = _window(time, part, valid)
     if part is None or window is None:
         return None
     with run.stage(STAGE) as stage, store.snapshot():
-        # What was written last week may have been changed since.
+        # Notes of last week may have changed since, so read them as of the end of the window.
         then = from_micros(window[1] - 1) if window[1] <= valid else scope.as_of.valid
         as_of = replace(scope.as_of, valid=then)
         reader = BriefReader(store, scope.space, as_of, since=window[0], until=window[1])
         chosen = _chosen(part, reader.read(), window)
-        lines = [(line.text, cited) for own in chosen.values() for line, cited in own]
+        lines = [(line.text, cited) for section in chosen.values() for line, cited in section]
         passages, facts = read_cited(store, scope, lines[: run.plan.budget.docs_max], stage)
         stage.found, stage.coverage = len(lines), 1.0
     if not lines:
@@ -58,23 +55,23 @@ def from_brief(
     if part is BriefPart.ALL:
         passages = _with_headings(passages, chosen)
     asked = replace(asked, intent=Intent.BRIEF, evidence=f"it asks for {part}")
-    return recall_of_lines(run, asked, asks, passages, facts, usual)
+    return recall_of_lines(run, asked, time, passages, facts, usual)
 
 
-def _window(asks: TimeAsked, part: BriefPart | None, now: int) -> tuple[int, int] | None:
-    """Return the time that the lines must be of; None if a brief does not answer for this time."""
-    if asks.kind is None and part is BriefPart.RECENT:
+def _window(time: TimeAsked, part: BriefPart | None, now: int) -> tuple[int, int] | None:
+    """Return the window of time for the lines; None if a brief does not answer for this time."""
+    if time.kind is None and part is BriefPart.RECENT:
         return now - RECENT_MICROSECONDS, FOREVER
-    if asks.kind is None or part is BriefPart.NEXT:
+    if time.kind is None or part is BriefPart.NEXT:
         return -FOREVER, FOREVER
-    if asks.kind not in (TimeKind.DURING, TimeKind.SINCE):
+    if time.kind not in (TimeKind.DURING, TimeKind.SINCE):
         return None
-    if part in _DONE and asks.until - asks.since > DAYS_AT_MOST * DAY_MICROSECONDS:
+    if part in _DONE and time.until - time.since > DAYS_AT_MOST * DAY_MICROSECONDS:
         return None
-    return asks.since, min(asks.until, FOREVER - 1) + 1
+    return time.since, min(time.until, FOREVER - 1) + 1
 
 
-def _chosen(part: BriefPart, parts: BriefParts, window: tuple[int, int]) -> dict[str, _Lines]:
+def _chosen(part: BriefPart, parts: BriefParts, window: tuple[int, int]) -> dict[str, Lines]:
     """Return the lines that answer a question, by heading, without lines of another time."""
     named = {
         "decision": parts.decisions,
@@ -83,23 +80,25 @@ def _chosen(part: BriefPart, parts: BriefParts, window: tuple[int, int]) -> dict
         "ended": parts.ended,
     }
     inside = {
-        name: [line for line in own if window[0] <= to_micros(line[0].at) < window[1]]
-        for name, own in named.items()
+        name: [line for line in section if window[0] <= to_micros(line[0].at) < window[1]]
+        for name, section in named.items()
     }
     if part is BriefPart.DECISIONS:
         return {"decision": inside["decision"]}
     if part is BriefPart.NEXT:
         return {"open": inside["open"] or inside["changed"]}
     if part in _DONE:
-        every = [line for own in inside.values() for line in own]
+        every = [line for section in inside.values() for line in section]
         by_cite = {cited: (line, cited) for line, cited in reversed(every)}
         return {"": sorted(by_cite.values(), key=lambda line: line[0].at)}
     return inside
 
 
-def _with_headings(passages: list[Passage], chosen: dict[str, _Lines]) -> list[Passage]:
+def _with_headings(passages: list[Passage], chosen: dict[str, Lines]) -> list[Passage]:
     """Return the passages, each with the part of the brief it is from as its heading."""
-    parts = {(cited, line.text): name for name, own in chosen.items() for line, cited in own}
+    parts = {
+        (cited, line.text): name for name, section in chosen.items() for line, cited in section
+    }
     return [
         replace(
             passage,

@@ -60,17 +60,17 @@ def overview(
     # "Summarise March" has no preposition before the time; the time reader needs one.
     read_as = f"What happened in{question[general.end() :]}" if general else question
     read = run.plan.retriever.time_words and scope.as_of.valid is None
-    asks = time_asked(read_as, store.now(), valid, since=scope.since, until=scope.until, read=read)
+    time = time_asked(read_as, store.now(), valid, since=scope.since, until=scope.until, read=read)
     # The subject of the question besides the time; empty for all that happened.
-    topical = topical_stems(read_as.replace(asks.words.said, " ") if asks.words else read_as)
-    level = _level(asks, topical, general=bool(general)) if wanted is None else wanted
-    is_timed = asks.kind is not None or asks.words is not None
+    topical = topical_stems(read_as.replace(time.words.said, " ") if time.words else read_as)
+    level = _level(time, topical, general=bool(general)) if wanted is None else wanted
+    is_timed = time.kind is not None or time.words is not None
     if wanted is None and not is_timed and store.hierarchies.current(scope.space, scope.as_of):
         return None  # themes answer
     if not level:
         return None
     with run.stage(STAGE) as stage, store.snapshot():
-        since, until = (asks.since, asks.until) if asks.kind else (-FOREVER, valid)
+        since, until = (time.since, time.until) if time.kind else (-FOREVER, valid)
         began = store.summaries.states(scope.space, since, until + 1, scope.as_of)
         days = {day_of(state.valid_from) for state in began}
         if not days:
@@ -96,13 +96,13 @@ def overview(
         stage.found, stage.coverage = len(chosen), 1.0
     level = level if covering else 0
     run.plan = run.plan.model_copy(update={"level": level})
-    return replace(recall_of_lines(run, asked, asks, passages, facts, usual), level=level)
+    return replace(recall_of_lines(run, asked, time, passages, facts, usual), level=level)
 
 
 def recall_of_lines(
     run: Run,
     asked: AskedQuestion,
-    asks: TimeAsked,
+    time: TimeAsked,
     passages: list[Passage],
     facts: Sequence[Fact],
     usual: int,
@@ -121,20 +121,20 @@ def recall_of_lines(
     run.diagnostics += packed.diagnostics
     chances = [passage.belief.mean for passage in packed.passages]
     measured = conveyed(run, packed, (1.0, 0.0), passages, len(facts))
-    return replace(make_recall(run, asked, asks, packed, chances, measured), notes=True)
+    return replace(make_recall(run, asked, time, packed, chances, measured), notes=True)
 
 
-def _level(asks: TimeAsked, topical: frozenset[str], *, general: bool) -> int:
+def _level(time: TimeAsked, topical: frozenset[str], *, general: bool) -> int:
     """Return the level of the summaries that a question wants; 0 if none.
 
     A question for a summary may be about something. A question for what happened is answered from
     summaries only if it asks for everything.
     """
-    if not general and (topical or not asks.wants_happenings):
+    if not general and (topical or not time.wants_happenings):
         return 0
-    if asks.kind is None:
-        return MONTHLY if general and asks.words is None else 0
-    days = (asks.until - asks.since) / DAY_MICROSECONDS
+    if time.kind is None:
+        return MONTHLY if general and time.words is None else 0
+    days = (time.until - time.since) / DAY_MICROSECONDS
     return next((level for level, least in LEAST_DAYS.items() if days > least), 0)
 
 

@@ -73,7 +73,7 @@ def _prior(query: QueryContext, subject: str, encoding: Encoding | None, stage: 
 
 
 def _sizes(arrays: ClusterArrays, mask: Flags) -> Floats:
-    """Return the share of the passages that each cluster has; of level 1 if there are few."""
+    """Return the share of passages in each cluster: level 1 if there are few clusters, else 2."""
     seen = np.flatnonzero(mask)
     are_few = len(arrays.at_level(LOW)) <= THEMES_AT_MOST
     clusters = arrays.cluster_of[seen] if are_few else arrays.group_of(seen)

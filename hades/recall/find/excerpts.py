@@ -22,8 +22,9 @@ BYTES_A_CHUNK = 6_500
 """The bytes of all arrays for each chunk while they are built; later half of it, memory-mapped
 (measured on MuSiQue, with 25 mentions a chunk)."""
 NEAREST, SAID = 300, 150
+"""The most chunks by meaning and by words."""
 FIRST_HOP, SECOND_HOP, BESIDE = 400, 400, 200
-"""The most chunks by meaning and by words; of the two hops, and of neighbours by edges."""
+"""The most chunks of the first hop, of the second hop, and of neighbours by edges."""
 STARTS, STARTS_AGAIN = 40, 40
 """The chunks from which the first and the second hop start."""
 NAMED_WORTH = 20.0

@@ -1,1 +1,1 @@
-"""Ranking what was found: passages and notes, features and belief."""
+"""Ranking of passages and notes: features, models and belief."""

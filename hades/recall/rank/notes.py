@@ -66,7 +66,7 @@ def rank_notes(
 
 
 def _weight_of_state(note: PlacedChunk) -> float:
-    """Return what a state's importance and confidence add to its score: 0 for the defaults."""
+    """Return the bonus of a state's importance and confidence: 0 for the defaults."""
     sure = math.log(max(note.confidence, CONFIDENCE_LEAST))
     return sure + note.importance - DEFAULT_IMPORTANCE
 

@@ -48,7 +48,7 @@ class VersionSentences:
         self._terms = terms - topic_name(notes.placed[row].chunk.topic).terms
         """The question's stems, except those of the topic's name."""
         self._said: dict[int | None, set[str]] = {}
-        """Those of them in each sentence that was looked at: it is compared with many others."""
+        """The terms in each sentence, cached because a sentence is compared with many others."""
 
     def said_anew(self, later: VersionSentences, *, newest: bool) -> float:
         """Return the logit that a later version restates this version's answer to the question."""

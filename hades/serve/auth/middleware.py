@@ -220,7 +220,7 @@ def protected(
 ) -> ASGIApp:
     """Wrap the app in authentication, limits and the audit log; `observe` gets every call.
 
-    `pages` answers what is neither the API nor sent with a key.
+    `pages` answers requests that are neither for the API nor sent with a key.
     """
     return CallLogMiddleware(AuthMiddleware(app, keys, limits, pages), audit, observe)
 

@@ -245,7 +245,7 @@ def working_memory(memory: WorkingMemory, space: str) -> CallToolResult:
 
 
 def context(built: BudgetedContext, space: str) -> CallToolResult:
-    """Return a context as a model reads it; its sections and what was cut as values."""
+    """Return the text of a context; its sections and cuts are values."""
     return reply(
         built.text,
         space=space,

@@ -6,7 +6,6 @@ The old file is kept as a backup. A file that is not plain JSON is not changed.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -18,14 +17,14 @@ from typing import Any
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
 from hades.project import project_memory
-from hades.serve.config_files import encode_config, read_config, write_config
+from hades.serve.config_files import ConfigChange, chosen, encode_config, read_config, resolved
 
 Entry = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentProgram:
-    """An MCP client, and where it configures its servers."""
+    """An MCP client and its configuration files."""
 
     title: str
     file: str
@@ -37,7 +36,7 @@ class AgentProgram:
     typed: bool = False
     """Whether its entries have `"type": "stdio"`."""
     folder: str = ""
-    """How its project file refers to the project's folder; empty: it starts servers there."""
+    """The project's folder in its project file; empty: it starts servers in that folder."""
 
 
 CLIENTS = {
@@ -57,39 +56,15 @@ CLIENTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigChange:
-    """A planned change of a client's file."""
-
-    client: AgentProgram
-    file: Path
-    name: str
-    entry: Entry
-    replaces: object
-    """The present entry of that name; None: there is none."""
-    before: bytes | None
-    """The present content of the file; None: there is no file."""
-    after: bytes
-
-    @property
-    def is_news(self) -> bool:
-        """Whether the change would alter the client's file."""
-        return self.replaces != self.entry
-
-    def shown(self) -> str:
-        """Return the entry as JSON text."""
-        return json.dumps({self.client.key: {self.name: self.entry}}, indent=2, ensure_ascii=False)
-
-
 def plan(client: str, name: str, arguments: list[str], *, here: Path | None = None) -> ConfigChange:
     """Return the change that makes a client start `hades mcp` with these arguments; write nothing.
 
     `name` is the entry in the client's file; `here` is a project's folder (None: for all projects).
-    Without a memory among the arguments, the project's own is served, by paths that are good in
+    Without a memory among the arguments, the project's own is served, by paths that are valid in
     every copy of the project, so that the file can be committed.
     """
     clean_name(name, "server")
-    wanted = client_named(client)
+    wanted = chosen(CLIENTS, client)
     file = _file_of(wanted, here)
     command, *first = own_command()
     if here is not None and "--memory" not in arguments:
@@ -105,31 +80,21 @@ def plan(client: str, name: str, arguments: list[str], *, here: Path | None = No
         raise InvalidInput(f"In {file}, {wanted.key!r} is not an object: repair it first.")
     replaces = servers.get(name)
     servers[name] = entry
-    return ConfigChange(wanted, file, name, entry, replaces, before, encode_config(config, before))
-
-
-def apply(change: ConfigChange) -> Path | None:
-    """Write a change; return the backup of the old file, if any. Raise Conflict if it changed."""
-    return write_config(change.file, change.before, change.after)
-
-
-def client_named(name: str) -> AgentProgram:
-    """Return a client by its name, or raise InvalidInput."""
-    if name not in CLIENTS:
-        raise InvalidInput(f"There is no client {name!r}: {', '.join(CLIENTS)}.")
-    return CLIENTS[name]
+    after = None if replaces == entry else encode_config(config, before)
+    entries = {wanted.key: {name: entry}}
+    return ConfigChange(wanted.title, file, entries, before, after, replaces)
 
 
 def shared_command(command: str, client: AgentProgram, root: Path) -> str:
     """Return a command that also works in other copies of a project, if there is one.
 
-    That is the name alone if the shell finds it, or a path in the project.
+    It is the name alone if the shell finds it, or a path in the project.
     """
     if Path(command).is_relative_to(root):
         inside = Path(command).relative_to(root).as_posix()
         return f"{client.folder or '.'}/{inside}"
-    found = shutil.which("hades")
-    return "hades" if found and os.path.abspath(found) == command else command
+    on_path = shutil.which("hades")
+    return "hades" if on_path and os.path.abspath(on_path) == command else command
 
 
 def own_command() -> list[str]:
@@ -157,5 +122,4 @@ def _file_of(client: AgentProgram, here: Path | None) -> Path:
         raise InvalidInput(f"{client.title} reads no file of a project: leave out --here.")
     else:
         file = here / client.project_file
-    # Write to the target of a symbolic link, so that the link stays.
-    return Path(os.path.realpath(file))
+    return resolved(file)

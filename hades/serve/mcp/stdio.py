@@ -30,9 +30,11 @@ def serve_memory(
     With a space, the client may use only that one.
     """
     settings = load_settings()
-    encoder = None if settings.encoder == "minilm" else settings.encoder
     executor = Executor.open(
-        memory, read_only=read_only, encoder=encoder, busy_timeout_s=settings.busy_timeout_s
+        memory,
+        read_only=read_only,
+        encoder=settings.own_encoder,
+        busy_timeout_s=settings.busy_timeout_s,
     )
     caller = Caller(
         settings.actor or _login_name(),

@@ -1,7 +1,7 @@
-"""Tools instead of commands: our messages, as an agent can follow them.
+"""Names of tools in messages, in place of the commands that users have.
 
-Messages name what to do as a command, such as `hades topics`. An agent has tools, not a shell, so
-its client gets the name of the tool. Only our own sentences are changed, never stored text.
+Messages suggest commands, such as `hades topics`. An agent has tools, not a shell, so its client
+gets the name of the tool. Only our own sentences are changed, never stored text.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ Uploads are written to disk while they are received.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Annotated, Any, Literal
 from urllib.parse import quote
@@ -25,9 +26,9 @@ from hades.serve.problems import documented
 from hades.serve.rest.calls import IdempotencyKey, InSpace, json_response
 from hades.serve.rest.models import Name, Page, to_json, whole
 from hades.serve.rest.routes import routes
+from hades.serve.sent_files import begin_with_files
 from hades.serve.uploads import Uploads, safe_parts, unpack
 from hades.serve.wire import Hint
-from hades.store.drafts import remove_path
 from hades.store.records import Progress
 
 router = routes("/v1/spaces/{space:name}", "jobs")
@@ -92,23 +93,12 @@ async def begin(
     await call.require(Role.WRITER)
     if (again := call.jobs.begun_with(key, call.caller, call.space)) is not None:
         return begun_response(again)
-    call.jobs.refuse_more(call.caller.name)
     uploads: Uploads = call.request.app.state.uploads
-    folder = await asyncio.to_thread(uploads.new_folder)
-    job = None
-    try:
-        with uploads.receiving(call.caller.name):
-            receive = _receive_source if upload.kind == "ingest" else _receive_facts
-            work, source = await receive(call.request, upload, folder)
-        job = call.jobs.start(
-            *(call.caller, call.space, upload.kind, work),
-            source=source,
-            key=key,
-            afterwards=lambda: remove_path(folder),
-        )
-    finally:
-        if job is None:
-            await asyncio.to_thread(remove_path, folder)
+    receive = _receive_source if upload.kind == "ingest" else _receive_facts
+    receiving = partial(receive, call.request, upload)
+    job = await begin_with_files(
+        call.jobs, uploads, call.caller, call.space, upload.kind, receiving, key
+    )
     return begun_response(job)
 
 

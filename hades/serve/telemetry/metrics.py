@@ -10,6 +10,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from prometheus_client import (
@@ -34,6 +36,7 @@ from hades.errors import HadesError
 from hades.memory import Memory
 from hades.models.chat import totals
 from hades.serve.pool import Pool
+from hades.serve.telemetry.latencies import SECONDS, Latencies
 
 SPACES_SHOWN = 10
 """Spaces with their own series; later ones are `other`. Each space has about 40 series."""
@@ -45,8 +48,6 @@ AT_MOST_ONE_OF = 100
 """Counting sizes takes at most 1/100 of the time, however large the memory is."""
 SIZES = ("topics", "states", "chunks", "vectors", "entities", "edges", "pending")
 
-SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-"""From a look-up (13 µs in the store, about 1 ms by HTTP) to a question that runs out of time."""
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 DOCUMENTS = (0, 10, 20, 40, 80, 120, 160, 320, 640)
 """160 is the default plan's `docs_max`."""
@@ -102,11 +103,23 @@ class BoundedLabel:
         return value if value in self._known else OTHER
 
 
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """The measurements that pages show, for all spaces."""
+
+    latencies: Latencies
+    caps: Mapping[str, float]
+    """How often a cap cut a stage short, by stage."""
+    caches: Mapping[str, Mapping[str, float]]
+    """The uses of each cache, by outcome."""
+
+
 class Metrics:
     """The registry of one server, with its counters and histograms."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        self.latencies = Latencies()
         self.shown_space = BoundedLabel(SPACES_SHOWN)
         self._shown_call = BoundedLabel(CALLS_SHOWN)
         self._counters = {
@@ -134,6 +147,7 @@ class Metrics:
     def observe_recall(self, recall: Recall, space: str) -> None:
         """Record a recall: its stages, its diagnostics and its conveyance."""
         shown = self.shown_space(space)
+        self.latencies.add(recall)
         self.count("recalls", shown, recall.intent.value, recall.mode.value)
         self.observe("recall_seconds", recall.ms / 1000, shown)
         for report in recall.telemetry:
@@ -161,6 +175,18 @@ class Metrics:
         name, mode = self._shown_call(call), mode if mode in ("RO", "RW") else OTHER
         self.count("calls", name, mode, str(status) if 100 <= status <= 599 else OTHER)
         self.observe("call_seconds", seconds, name, mode)
+
+    def measured(self) -> Measurements:
+        """Return latencies, caps and uses of caches."""
+        caps: dict[str, float] = {}
+        caches: dict[str, dict[str, float]] = {}
+        for sample in chain.from_iterable(family.samples for family in self.registry.collect()):
+            if sample.name == "hades_stage_capped_total":
+                caps[sample.labels["stage"]] = sample.value
+            elif sample.name == "hades_cache_uses_total":
+                uses = caches.setdefault(sample.labels["cache"], {})
+                uses[sample.labels["outcome"]] = sample.value
+        return Measurements(self.latencies, caps, caches)
 
     def render(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""

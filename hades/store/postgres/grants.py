@@ -2,9 +2,9 @@
 
 A role for the whole memory has privileges on all tables. A role limited to some spaces has
 privileges too, but row-level security shows it only the rows of its spaces. A row without a column
-`space` is visible if the row that it belongs to is visible. Of other spaces the role sees only the
-number and time of the last change, and the numbers of erased nodes. Each row that it writes must
-belong to a row of its own spaces.
+`space` is visible if the row that it belongs to is visible. The role sees nothing of other
+spaces except the number and time of the last change and the numbers of erased nodes. Each row that
+it writes must belong to a row of its own spaces.
 
 Some rows make HADES act later, and the indexes read rows of all spaces together. So policies check
 what a role limited to some spaces writes (docs/lab/security.md has the table): the server assigns

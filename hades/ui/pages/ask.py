@@ -8,13 +8,21 @@ from typing import Any
 from nicegui import ui
 
 from hades.domain.answer import Answer, Mode, Recall, unlabelled
+from hades.domain.plain import one_line
 from hades.errors import InvalidInput
-from hades.ui.cards import Judge, fact_card, passage_card, path_card, source_address
+from hades.ui.cards import (
+    chunk_address,
+    fact_card,
+    passage_card,
+    path_card,
+    source_address,
+    theme_card,
+)
 from hades.ui.controls import box, button, copy_dialog, empty, field, form, link, select, text
 from hades.ui.copies import copies_of
-from hades.ui.drawing import drawn_paths
 from hades.ui.finding import how_found
 from hades.ui.frame import Frame, page
+from hades.ui.network import paths_chart
 
 _MODES = {"": "Any breadth", "execution": "Brief", "planning": "Broad", "brainstorming": "Widest"}
 _GOOD = {"passage": ("useful", "useless"), "path": ("used", "rejected")}
@@ -38,10 +46,7 @@ async def ask(frame: Frame) -> None:
         if not question.strip():
             await _welcome(frame)
             return
-        with box("empty"):
-            text("Looking …")
         answer: Answer = await frame.call("ask", question=question, **_options(frame.query))
-        place.clear()
         _show(frame, answer)
 
 
@@ -66,10 +71,14 @@ async def _welcome(frame: Frame) -> None:
 
 def _show(frame: Frame, answer: Answer) -> None:
     recall = answer.recall
-    judge = _judge(frame, recall) if recall.id and frame.may_write else None
+    judge = partial(_judge, frame, recall.id) if recall.id and frame.may_write else None
     with box("two"):
         with box("stack"):
             _answer(frame, answer)
+            if recall.themes:
+                text("Themes", "", "h2")
+                for number, theme in enumerate(recall.themes, 1):
+                    theme_card(frame, number, theme)
             if recall.facts:
                 text("Facts", "", "h2")
                 for number, fact in enumerate(recall.facts, 1):
@@ -80,8 +89,8 @@ def _show(frame: Frame, answer: Answer) -> None:
                 passage_card(frame, number, passage, judge)
             if recall.paths:
                 text("Paths", "", "h2")
-                with box("card drawn", tabindex=0, **{"aria-label": "Paths, drawn"}):
-                    ui.html(drawn_paths(recall.paths), sanitize=True)
+                with box("card network", role="img", **{"aria-label": "Paths, drawn"}):
+                    ui.echart(paths_chart(recall.paths)).style("height: 260px")
             for number, path in enumerate(recall.paths, 1):
                 path_card(frame, number, path, judge)
         with box("stack"):
@@ -92,21 +101,31 @@ def _answer(frame: Frame, answer: Answer) -> None:
     with box("card stack", "section", **{"aria-label": "Answer", "aria-live": "polite"}):
         with box("answer"):
             for sentence in answer.sentences:
-                text(unlabelled(sentence.text))
-                for label in sentence.labels:
-                    _citation(frame, answer.recall, label)
-                text(" ")
+                words = unlabelled(sentence.text)
+                is_path = any(label.startswith("[P") for label in sentence.labels)
+                with text(_arrows(words) if is_path else words, "", "p"):
+                    for label in sentence.labels:
+                        _citation(frame, answer.recall, label)
             if answer.shortfall:
                 text(answer.shortfall, "muted")
         with box("line"):
             text("Copy as", "muted small")
             options = _options(frame.query)
-            for name, content in copies_of(answer, frame.space, frame.moment, options).items():
+            url = str(ui.context.client.request.base_url)
+            copies = copies_of(answer, url, frame.space, frame.moment, options)
+            for name, content in copies.items():
                 button(name, partial(copy_dialog, name, content), "quiet")
 
 
+def _arrows(path: str) -> str:
+    """Return a path in words with arrows instead of brackets."""
+    for sign, arrow in (("<--[", "← "), ("]-->", " →"), ("]--", " –"), ("--[", "– ")):
+        path = path.replace(sign, arrow)
+    return path
+
+
 def _citation(frame: Frame, recall: Recall, label: str) -> None:
-    """Draw a citation: a passage opens its source, anything else its card on this page."""
+    """Draw a citation: a passage or a stated fact opens its source, others their card."""
     name = label.strip("[]")
     kind = {"F": "fact", "P": "path", "T": "theme"}.get(name[0], "passage")
     number = int(name.lstrip("FPT"))
@@ -114,17 +133,20 @@ def _citation(frame: Frame, recall: Recall, label: str) -> None:
         chunk = recall.passages[number - 1].chunk
         place = source_address(frame, chunk.topic, chunk.version, chunk.ordinal)
         link(name, place, "number", title=f"{chunk.topic}, version {chunk.version}")
+    elif kind == "fact" and (stated := recall.facts[number - 1].edge.provenance) is not None:
+        link(name, chunk_address(frame, stated.chunk), "number", title=one_line(stated.chunk))
     else:
         link(name, f"#{kind}-{number}", "number")
 
 
-def _judge(frame: Frame, recall: Recall) -> Judge:
-    async def judge(target: str, good: bool) -> None:
-        kind, _, number = target.partition(":")
-        argument = _GOOD[kind][0 if good else 1]
-        with frame.errors():
-            value = number if kind == "passage" else target
-            await frame.call_now("feedback", recall=recall.id, **{argument: [value]})
-            ui.notify("Thank you: noted.", position="bottom")
+async def _judge(frame: Frame, recall: str, target: str, good: bool) -> None:
+    with frame.errors():
+        await give_feedback(frame, recall, target, good)
+        ui.notify("Thank you: noted.", position="bottom")
 
-    return judge
+
+async def give_feedback(frame: Frame, recall: str, target: str, good: bool) -> None:
+    """Say that a target of a recall, such as `passage:1`, was good or not."""
+    kind, _, number = target.partition(":")
+    value = number if kind == "passage" else target
+    await frame.call_now("feedback", recall=recall, **{_GOOD[kind][0 if good else 1]: [value]})

@@ -3,77 +3,97 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
-import numpy as np
 from nicegui import ui
+from nicegui.element import Element
 
-from hades.domain.answer import Subgraph, SubgraphNode
-from hades.domain.graph import Edge, Entity, Mentioned
+from hades.domain.answer import Path, Subgraph, SubgraphNode
+from hades.domain.graph import Edge, Entity, Mentioned, Node
 from hades.domain.plain import counted, one_line
 from hades.domain.statement import statement
 from hades.domain.topics import Topic
 from hades.errors import InvalidInput, NotFound
-from hades.ui.cards import chunk_address, chunk_card
+from hades.ui import network
+from hades.ui.cards import chunk_address, chunk_card, path_card
 from hades.ui.controls import box, button, empty, field, form, link, select, text
 from hades.ui.frame import Frame, page
-from hades.ui.network import drawn_network, ends_of, graphml, key_of, page_rank
 from hades.ui.pages.topics import as_glob
 
-NODES, NODES_AT_MOST = 100, 300
+NODES, NODES_AT_MOST = 100, 1_000
 NAMES_AT_MOST = 20
-"""How many nodes may be expanded at once."""
+"""The most nodes that may be expanded at once."""
 LISTED = 30
-_KINDS = {"": "All kinds", "topic": "Topics", "entity": "Names", "chunk": "Passages"}
-_HOPS = {"1": "1 step", "2": "2 steps", "3": "3 steps"}
-_SIZES = {"": "Size: links in all", "rank": "Size: PageRank here"}
-_WEIGHTS = {
-    "": "Any weight",
-    "0.25": "Weight ≥ 0.25",
-    "0.5": "Weight ≥ 0.5",
-    "0.75": "Weight ≥ 0.75",
-}
-_CHOSEN = (
-    "(event) => { const node = event.target.closest('a[data-node]'); "
-    "if (node && !event.ctrlKey && !event.metaKey) { event.preventDefault(); "
-    "emit(node.dataset.node) } }"
-)
+NAMES_LOOKED_AT, EDGES_AT_MOST = 1_000, 1_000
+_CHOICES: dict[str, tuple[str, dict[str, str]]] = {
+    "hops": ("How far", {"1": "1 step", "2": "2 steps", "3": "3 steps"}),
+    "kind": ("Kind of node", {"": "All kinds", "topic": "Topics", "entity": "Names",
+                              "chunk": "Passages"}),
+    "weight": ("Least weight", {"": "Any weight", "0.25": "Weight ≥ 0.25", "0.5": "Weight ≥ 0.5",
+                                "0.75": "Weight ≥ 0.75"}),
+    "size": ("Size of nodes", {"": "Size: links in all", "rank": "Size: PageRank here"}),
+    "colour": ("Colour of nodes", {"": "Colour: kind", "topic": "Colour: topic"}),
+}  # fmt: skip
+_SAVE = """() => {{ const link = document.createElement("a");
+  link.href = getElement({0}).run_chart_method("getDataURL", {{type: "{1}", pixelRatio: 2,
+    backgroundColor: getComputedStyle(document.body).backgroundColor}});
+  link.download = "graph.{1}"; link.click(); emit() }}"""
+_KEYS = """(event) => {{ const chart = getElement({0}), step = {{ArrowLeft: [-60, 0],
+    ArrowRight: [60, 0], ArrowUp: [0, -60], ArrowDown: [0, 60], "+": 1.25, "-": 0.8}}[
+    event.key ?? event.target.textContent];
+  if (!step || event.ctrlKey) return;
+  event.preventDefault();
+  const {{zoom, center}} = chart.run_chart_method("getOption").series[0];
+  chart.run_chart_method("setOption", {{series: [typeof step === "number" ? {{zoom: zoom * step}}
+    : {{center: [center[0] + step[0] / zoom, center[1] + step[1] / zoom]}}]}}) }}"""
+_PLACES: WeakKeyDictionary[Frame, dict[Node, network.Place]] = WeakKeyDictionary()
+"""The last places of the nodes of each page; they stay near them when time or filters change."""
 
 
 @page("/graph", "Graph")
 async def graph(frame: Frame) -> None:
     """Draw the graph around the names in the address, or the names that match a search."""
-    names = _names(frame.query)
-    wanted = frame.query.get("search", "")
+    query, names = frame.query, _names(frame.query)
     text("Graph", "", "h1")
     with form(lambda given: frame.show(search=given.get("search"))):
-        field("search", "Part of a name or topic to start from", wanted, "grow", type="search")
+        label = "Part of a name or topic to start from"
+        field("search", label, query.get("search", ""), "grow", type="search")
         text("Search", "act main", "button", type="submit")
     if not names:
-        await _starts(frame, wanted)
+        await _starts(frame, query.get("search", ""))
         return
-    limit = NODES_AT_MOST if frame.query.get("most") else NODES
-    weight, relation = frame.query.get("weight", ""), frame.query.get("relation")
-    hops = frame.query.get("hops", "1")
+    with form(lambda given: frame.show(**{**query, "to": given.get("to")})) as to:
+        to.style("margin-top: 8px")
+        field("to", "Name or topic to find a path to", query.get("to", ""), "grow", type="search")
+        text("Find a path", "act", "button", type="submit")
+    relation, hops, weight = query.get("relation"), query.get("hops", ""), query.get("weight", "")
     around: Subgraph = await frame.call(
         "subgraph",
         names=names,
-        hops=int(hops) if hops in _HOPS else 1,
-        limit=limit,
+        hops=int(hops) if hops in _CHOICES["hops"][1] else 1,
+        limit=NODES_AT_MOST if query.get("most") else NODES,
         relation=[relation] if relation else None,
-        least_weight=float(weight) if weight in _WEIGHTS and weight else 0.0,
+        least_weight=float(weight) if weight and weight in _CHOICES["weight"][1] else 0.0,
     )
     _filters(frame, around)
-    shown = _of_kind(around, frame.query.get("kind", ""))
-    chosen = _chosen(shown, frame.query)
+    paths: list[Path] = []
+    if query.get("to"):
+        with frame.errors():
+            paths = await frame.call("paths", source=names[0], target=query["to"], limit=3)
+            if not paths:
+                text("No path of three steps joins these two.", "note", "p", role="status")
+    shown, on_path = network.with_paths(_of_kind(around, query.get("kind", "")), paths)
     with box("two").style("margin-top: 12px"):
-        with box("stack"):
-            await _drawing(frame, shown, chosen)
-            if around.left_out:
-                _left_out(frame, around, limit)
-        with box("stack", "section", **{"aria-label": "Details"}):
-            await _details(frame, shown, chosen, names)
+        place = box("stack")
+        details = box("stack", "section", **{"aria-label": "Details"})
+    await _picture(frame, shown, on_path, place, details)
+    with place:
+        for number, path in enumerate(paths, 1):
+            path_card(frame, number, path)
 
 
 def _names(query: dict[str, str]) -> list[str]:
@@ -85,20 +105,10 @@ def _names(query: dict[str, str]) -> list[str]:
     return given
 
 
-def _named(names: list[str]) -> dict[str, str]:
-    """Return names as parameters of the address."""
-    return {f"name{number if number > 1 else ''}": name for number, name in enumerate(names, 1)}
-
-
-def _kept(query: dict[str, str]) -> dict[str, str]:
-    """Return the parameters other than the names."""
-    return {key: value for key, value in query.items() if not key.startswith("name")}
-
-
 async def _starts(frame: Frame, wanted: str) -> None:
     """List names and topics to start from."""
     glob = as_glob(wanted)
-    entities: list[Entity] = await frame.call("entities", glob=glob, limit=500)
+    entities: list[Entity] = await frame.call("entities", glob=glob, limit=NAMES_LOOKED_AT)
     topics: list[Topic] = await frame.call("topics", glob=glob, limit=LISTED)
     entities.sort(key=lambda entity: (-entity.edges - entity.frequency, entity.name))
     if not entities and not topics:
@@ -110,9 +120,10 @@ async def _starts(frame: Frame, wanted: str) -> None:
         else:
             empty("This space is empty.", then="Write a first note: hades remember TOPIC “…”")
         return
+    cut = f" of the first {NAMES_LOOKED_AT:,}" * (len(entities) == NAMES_LOOKED_AT)
     with box("two").style("margin-top: 16px"):
         for title, several in (
-            ("Names, most linked first", [(it.name, it.kind) for it in entities[:LISTED]]),
+            (f"Names, most linked{cut} first", [(it.name, it.kind) for it in entities[:LISTED]]),
             ("Topics", [(it.name, counted(it.versions, "version")) for it in topics]),
         ):
             with box("card stack", "section", **{"aria-label": title}):
@@ -125,114 +136,164 @@ async def _starts(frame: Frame, wanted: str) -> None:
 
 def _filters(frame: Frame, around: Subgraph) -> None:
     """Draw the choices; a choice takes effect at once and stays in the address."""
-    relations = sorted({edge.relation for edge in around.edges})
-    chosen = frame.query.get("relation", "")
-    words = {
-        "": "All relations",
-        **{name: one_line(name)[:40] for name in (chosen, *relations) if name},
-    }
+    names = (frame.query.get("relation", ""), *sorted({edge.relation for edge in around.edges}))
+    words = {"": "All relations", **{name: one_line(name)[:40] for name in names if name}}
     with box("line").style("margin-top: 12px"):
-        for name, label, options in (
-            ("hops", "How far", _HOPS),
-            ("kind", "Kind of node", _KINDS),
-            ("relation", "Relation", words),
-            ("weight", "Least weight", _WEIGHTS),
-            ("size", "Size of nodes", _SIZES),
-        ):
-            select(name, label, options, frame.query.get(name, ""), partial(_set, frame, name))
-
-
-async def _set(frame: Frame, name: str, value: str) -> None:
-    await frame.show(**{**frame.query, name: value})
+        for name, (label, options) in {**_CHOICES, "relation": ("Relation", words)}.items():
+            choose = partial(lambda name, value: frame.show(**{**frame.query, name: value}), name)
+            select(name, label, options, frame.query.get(name, ""), choose)
 
 
 def _of_kind(around: Subgraph, kind: str) -> Subgraph:
     """Return the nodes of a kind with the start nodes, and the edges among them."""
-    if kind not in _KINDS or not kind:
+    if not kind or kind not in network.KIND_WORDS:
         return around
     nodes = tuple(node for node in around.nodes if node.kind == kind or node.hops == 0)
-    keys = {key_of(node) for node in nodes}
-    edges = tuple(edge for edge in around.edges if keys.issuperset(ends_of(edge)))
+    keys = {network.key_of(node) for node in nodes}
+    edges = tuple(edge for edge in around.edges if {edge.source, edge.target} <= keys)
     return Subgraph(nodes, edges, around.left_out)
 
 
-def _chosen(shown: Subgraph, query: dict[str, str]) -> SubgraphNode | None:
-    """Return the node whose details are shown: the one in the address, or the first."""
-    wanted = query.get("of", ""), query.get("node", "")
-    named = [node for node in shown.nodes if key_of(node) == wanted]
-    return next(iter(named or shown.nodes), None)
+async def _picture(
+    frame: Frame, shown: Subgraph, on_path: set[network.EdgeKey], place: Element, details: Element
+) -> None:
+    """Draw the chart with its legend, the list of its nodes, and the details of the chosen one."""
+    by_rank, by_topic = frame.query.get("size") == "rank", frame.query.get("colour") == "topic"
+    sizes = network.page_rank(shown) if by_rank else [float(node.degree) for node in shown.nodes]
+    groups = network.groups_of(shown, by_topic=by_topic)
+    places = await asyncio.to_thread(network.layout, shown, _PLACES.get(frame, {}))
+    keys = [network.key_of(node) for node in shown.nodes]
+    _PLACES[frame] = dict(zip(keys, places, strict=True))
+    wanted = Node(frame.query.get("of", ""), frame.query.get("node", ""))
+    chosen = keys.index(wanted) if wanted in keys else 0
+    options = network.chart(shown, places, sizes, groups, on_path, chosen)
+
+    def choose(number: int) -> None:
+        node = shown.nodes[number]
+        frame.note(**{**frame.query, "of": node.kind, "node": node.name})
+        drawn.run_chart_method("dispatchAction", {"type": "select", "dataIndex": number})
+        frame.draw_in(details, partial(_details, frame, node, details))
+
+    with place:
+        drawn = _chart(options, choose)
+        with box("line small", "ul", **{"aria-label": "Colours"}):
+            for name, colour in network.colours_of(groups).items():
+                if name in groups:
+                    with box("chip", "li"):
+                        text("● ").style(f"color: {colour}")
+                        text(f"{one_line(name)[:60]} ({groups.count(name)})")
+        _saving(shown, options, drawn)
+        if shown.left_out:
+            _left_out(frame, shown)
+        nodes = box("card stack", "section", **{"aria-label": "Nodes"})
+        frame.draw_in(nodes, partial(_nodes, frame, shown, choose, nodes))
+    if shown.nodes:
+        frame.draw_in(details, partial(_details, frame, shown.nodes[chosen], details))
 
 
-async def _drawing(frame: Frame, shown: Subgraph, chosen: SubgraphNode | None) -> None:
-    by_rank = frame.query.get("size") == "rank"
-    sizes = page_rank(shown) if by_rank else np.array([float(it.degree) for it in shown.nodes])
-    own = None if chosen is None else key_of(chosen)
+def _chart(options: dict[str, Any], choose: Callable[[int], None]) -> ui.echart:
+    """Draw the chart. Arrow keys move it and + and - zoom, as dragging and the wheel do."""
 
-    def choice(node: SubgraphNode) -> dict[str, Any]:
-        return {**frame.query, "of": node.kind, "node": node.name}
+    def clicked(event: Any) -> None:
+        if event.data_type == "node" and event.data["id"].isdecimal():
+            choose(event.data_index)
 
-    def address(node: SubgraphNode) -> str:
-        return frame.address("/graph", **choice(node))
+    label = "The graph, drawn. Arrow keys move it, plus and minus zoom."
+    with box("card network", tabindex=0, role="application", **{"aria-label": label}) as place:
+        drawn = ui.echart(options, on_point_click=clicked)
+        keys = _KEYS.format(drawn.id)
+        with box("line zoom"):
+            for sign, title in (("+", "Zoom in"), ("-", "Zoom out")):
+                pressed = text(sign, "act small", "button", type="button", title=title)
+                pressed.on("click", js_handler=keys)
+    place.on("keydown", js_handler=keys)
+    return drawn
 
-    drawn = await asyncio.to_thread(drawn_network, shown, sizes, own, address)
-    with box("card drawn network", tabindex=0, **{"aria-label": "The graph, drawn"}) as place:
-        ui.html(drawn, sanitize=True)
-    place.on("click", lambda event: frame.show(**choice(shown.nodes[int(event.args)])),
-             js_handler=_CHOSEN)  # fmt: skip
+
+def _saving(shown: Subgraph, options: dict[str, Any], drawn: ui.echart) -> None:
     with box("line small"):
         text("■ topic   ● name   ◆ passage", "muted").style("white-space: pre-wrap")
         text(f"{counted(len(shown.nodes), 'node')}, {counted(len(shown.edges), 'edge')}", "muted")
+        png = text("PNG", "act small", "button", type="button", title="Save the drawing")
+        png.on("click", js_handler=_SAVE.format(drawn.id, "png"))
+        away = box("away")
 
-        async def save_svg() -> None:
-            svg = await asyncio.to_thread(drawn_network, shown, sizes, own)
-            ui.download.content(svg, "graph.svg", "image/svg+xml")
+        def save_svg() -> None:
+            with away:
+                copy = ui.echart(options, renderer="svg")
+            copy.on("chart:finished.once", copy.delete, js_handler=_SAVE.format(copy.id, "svg"))
 
         button("SVG", save_svg, "small", title="Save the drawing")
-        button("GraphML", lambda: ui.download.content(graphml(shown), "graph.graphml"), "small",
-               title="Save the nodes and edges for other tools")  # fmt: skip
+        graphml = partial(network.graphml, shown)
+        button("GraphML", lambda: ui.download.content(graphml(), "graph.graphml"), "small")
 
 
-def _left_out(frame: Frame, around: Subgraph, limit: int) -> None:
-    with box("note line"):
-        text(f"The {len(around.nodes)} nearest nodes are drawn; "
-             f"{counted(around.left_out, 'neighbour')} of theirs are left out.")  # fmt: skip
-        if limit < NODES_AT_MOST:
-            button(
-                f"Draw up to {NODES_AT_MOST}", lambda: frame.show(**{**frame.query, "most": "1"})
-            )
-        else:
+async def _nodes(
+    frame: Frame, shown: Subgraph, choose: Callable[[int], None], place: Element, most: int = LISTED
+) -> None:
+    """List the nodes that are drawn, for those who use no pointer."""
+    text("Nodes, nearest first", "", "h2")
+    with box("line"):
+        for number, node in enumerate(shown.nodes[:most]):
+            button(one_line(node.name)[:60], partial(choose, number), "small")
+    if len(shown.nodes) > most:
+        more = partial(_nodes, frame, shown, choose, place, len(shown.nodes))
+        with box("line"):
+            button(f"List all {len(shown.nodes):,}", lambda: frame.draw_in(place, more))
+
+
+def _left_out(frame: Frame, shown: Subgraph) -> None:
+    with box("note line", role="status"):
+        text(f"The {len(shown.nodes):,} nearest nodes are drawn, strongest links first; "
+             f"{counted(shown.left_out, 'neighbour')} of theirs are left out.")  # fmt: skip
+        if frame.query.get("most"):
             text("Choose a relation, a weight or fewer steps to see the others.")
+            return
+        more = {**frame.query, "most": "1"}
+        button(f"Draw up to {NODES_AT_MOST:,}", lambda: frame.show(**more))
 
 
 async def _details(
-    frame: Frame, shown: Subgraph, node: SubgraphNode | None, names: list[str]
+    frame: Frame, node: SubgraphNode, place: Element, edges_listed: int = LISTED
 ) -> None:
     """Draw one node: how to go on from it, its names, its edges with times, its passages."""
-    if node is None:
-        return
     with box("card stack"):
-        text(one_line(node.name), "", "h3")
+        text(one_line(node.name)[:300], "", "h3")
         with box("line"):
-            text({"entity": "name", "chunk": "passage"}.get(node.kind, node.kind), "chip")
+            text(network.KIND_WORDS[node.kind], "chip")
             text(counted(node.degree, "link"), "chip")
         if node.kind == "chunk":
             link("Open the passage", chunk_address(frame, node.name))
             return
         with box("line"):
-            _expanding(frame, node, names)
+            _expanding(frame, node, _names(frame.query))
             if node.kind == "topic":
                 link("Open the topic", frame.address("/topic", name=node.name))
         if node.kind == "entity":
             with frame.errors():
                 _entity(await frame.call("entity", name=node.name))
-    edges = await _or_none(frame, "edges", name=node.name, all=True, limit=LISTED)
+    most = min(edges_listed + 1, EDGES_AT_MOST)
+    edges: list[Edge] = []
+    mentions: list[Mentioned] = []
+    with suppress(NotFound):
+        edges = await frame.call("edges", name=node.name, all=True, limit=most)
+        if node.kind == "entity":
+            mentions = await frame.call("mentions", name=node.name, limit=5)
     if edges:
         text("Edges, with their times", "", "h2")
-    for edge in edges:
-        _edge(edge)
-    mentions: list[Mentioned] = []
-    if node.kind == "entity":
-        mentions = await _or_none(frame, "mentions", name=node.name, limit=5)
+    for edge in edges[:edges_listed]:
+        with box("card small"):
+            text(statement(edge), "", "div")
+            with box("line"):
+                if edge.valid_to is not None:
+                    text("ended", "chip old")
+                text(f"weight {edge.weight:.2f}", "chip")
+    if len(edges) > edges_listed:
+        more = partial(_details, frame, node, place, edges_listed * 4)
+        with box("line"):
+            button("Show more edges", lambda: frame.draw_in(place, more))
+    elif len(edges) == EDGES_AT_MOST:
+        text(f"Only the first {EDGES_AT_MOST:,} edges are listed: `hades edges` has all.", "muted")
     if mentions:
         text("Passages", "", "h2")
     for number, mention in enumerate(mentions, 1):
@@ -240,38 +301,22 @@ async def _details(
 
 
 def _expanding(frame: Frame, node: SubgraphNode, names: list[str]) -> None:
-    kept = _kept(frame.query)
-    chosen = {"of": node.kind, "node": node.name}
+    def show(*other: str) -> Awaitable[None]:
+        kept = {key: value for key, value in frame.query.items() if not key.startswith("name")}
+        given = {f"name{at if at > 1 else ''}": name for at, name in enumerate(other, 1)}
+        return frame.show(**{**kept, **given, "of": node.kind, "node": node.name})
+
     if node.name not in names:
-        more = _named([*names, node.name])
-        button("Expand", lambda: frame.show(**{**kept, **more, **chosen}), "main")
+        button("Expand", lambda: show(*names, node.name), "main")
     elif len(names) > 1:
-        fewer = _named([name for name in names if name != node.name])
-        button("Collapse", lambda: frame.show(**{**kept, **fewer}))
+        button("Collapse", lambda: show(*(name for name in names if name != node.name)))
     if names != [node.name]:
-        button("Start from here", lambda: frame.show(**kept | chosen, name=node.name))
-
-
-async def _or_none(frame: Frame, operation: str, **given: Any) -> Any:
-    try:
-        return await frame.call(operation, **given)
-    except NotFound:
-        return []
+        button("Start from here", lambda: show(node.name))
 
 
 def _entity(entity: Entity) -> None:
     text(f"Kind: {one_line(entity.kind)}", "small")
-    others = [*entity.aliases, *entity.merged]
-    if others:
-        text(f"Also: {', '.join(one_line(name) for name in others[:20])}", "small")
+    if others := [*entity.aliases, *entity.merged]:
+        text(f"Also: {', '.join(map(one_line, others[:20]))}", "small")
     if entity.summary:
         text(entity.summary[:600], "small", "p")
-
-
-def _edge(edge: Edge) -> None:
-    with box("card small"):
-        text(statement(edge), "", "div")
-        with box("line"):
-            if edge.valid_to is not None:
-                text("ended", "chip old")
-            text(f"weight {edge.weight:.2f}", "chip")

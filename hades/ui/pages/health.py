@@ -1,29 +1,41 @@
-"""Health: sizes, stages of recall, caches, quality and jobs, as this server knows them."""
+"""Health: growth, time of questions and stages, caches, quality and jobs of this server."""
 
 from __future__ import annotations
 
-from nicegui import ui
+from functools import partial
 
-from hades.domain.plain import one_line
+from nicegui.element import Element
+
+from hades.domain.plain import counted, one_line
 from hades.domain.promotion import QualityReport
 from hades.domain.statement import moment_words
-from hades.ui.calls import Series
-from hades.ui.controls import box, empty, table, text
+from hades.domain.topics import Growth
+from hades.serve.auth.caller import Role
+from hades.serve.jobs import Job
+from hades.serve.telemetry.latencies import QUESTION
+from hades.serve.telemetry.metrics import Measurements
+from hades.ui.charts import lines
+from hades.ui.controls import box, button, empty, select, table, text
 from hades.ui.frame import Frame, page
 
 JOBS_SHOWN = 50
-BAR_WIDTH = 160
+_PERIODS_S = {"hour": 3_600.0, "day": 86_400.0}
 
 
 @page("/health", "Health")
 async def health(frame: Frame) -> None:
-    """Draw sizes and use of the chosen space, then its quality, which takes longer."""
+    """Draw growth and use of the chosen space, then its quality, which takes longer."""
     text("Health", "", "h1")
     sizes: dict[str, int] = await frame.call_now("stats")
-    series = await frame.visitor.measured()
+    growth: list[Growth] = await frame.call_now("growth")
+    measured = await frame.visitor.measured()
     with box("two"):
         with box("stack"):
-            _stages(series)
+            text("Growth", "", "h2")
+            _growth(growth)
+            text("Time of questions", "", "h2")
+            with box("stack") as times:
+                _times(times, measured, "day", QUESTION)
             text("Jobs", "", "h2")
             _jobs(frame)
             text("Quality", "", "h2")
@@ -36,59 +48,73 @@ async def health(frame: Frame) -> None:
                     [(name.replace("_", " "), f"{number:,}") for name, number in sizes.items()],
                 )
             text("Caches", "", "h2")
-            _caches(series)
+            _caches(measured)
     with quality:
         await _quality(frame)
 
 
-def _stages(series: list[Series]) -> None:
-    text("Stages of questions, since the server started", "", "h2")
-    times = [it for it in series if it.name == "hades_stage_seconds"]
-    capped = {it.label: it.count for it in series if it.name == "hades_stage_capped"}
-    if not times:
+def _growth(growth: list[Growth]) -> None:
+    if not growth:
+        empty("Nothing was written yet.")
+        return
+    first, half, last = growth[0], growth[len(growth) // 2], growth[-1]
+    with box("card"):
+        lines(
+            "Topics and versions over time",
+            {
+                "topics": [(step.at, step.topics) for step in growth],
+                "versions": [(step.at, step.states) for step in growth],
+            },
+        )
+        for step in (first, half, last):
+            counts = f"{counted(step.topics, 'topic')}, {counted(step.states, 'version')}"
+            text(f"{counts} by {moment_words(step.at)}.", "muted small", "div")
+
+
+def _times(place: Element, measured: Measurements, period: str, stage: str) -> None:
+    """Draw the time of one stage as lines, and of all stages as a table."""
+    latencies = measured.latencies.by_stage(_PERIODS_S[period])
+    if not latencies and period == "day":
         empty("No question was asked since the server started.", then="Ask one", href="/")
         return
-    slowest = max(it.p95 for it in times) or 1.0
-    with box("card scroll"), box("", "table"):
-        with box("", "thead"), box("", "tr"):
-            for title in ("Stage", "Times", "P50, ms", "P95, ms", "", "Capped"):
-                text(title, "wide" if not title else "", "th", scope="col")
-        with box("", "tbody"):
-            for it in times:
-                with box("", "tr"):
-                    shown = (it.label, f"{it.count:,.0f}", _ms(it.p50), _ms(it.p95))
-                    for cell in shown:
-                        text(cell, "", "td")
-                    with box("wide", "td"):
-                        ui.html(_bar(it.p50 / slowest, it.p95 / slowest), sanitize=False)
-                    text(f"{capped.get(it.label, 0):,.0f}", "", "td")
+
+    def choose(chosen_period: str, chosen_stage: str) -> None:
+        place.clear()
+        with place:
+            _times(place, measured, chosen_period, chosen_stage)
+
+    with box("card"):
+        with box("line"):
+            stages = {name: name.replace("_", " ") for name in (QUESTION, stage, *latencies)}
+            select("stage", "Stage", stages, stage, lambda it: choose(period, it))
+            periods = {name: f"the last {name}" for name in _PERIODS_S}
+            select("period", "Period", periods, period, lambda it: choose(it, stage))
+        minutes = measured.latencies.over_time(stage, _PERIODS_S[period])
+        lines(
+            f"Time of the stage {stage} in milliseconds, minute by minute",
+            {
+                "P50, ms": [(minute.at, minute.p50_s * 1000) for minute in minutes],
+                "P95, ms": [(minute.at, minute.p95_s * 1000) for minute in minutes],
+            },
+        )
+        rows = [
+            (name.replace("_", " "), f"{it.count:,}", _ms(it.p50_s), _ms(it.p95_s),
+             f"{measured.caps.get(name, 0):,.0f}")
+            for name, it in latencies.items()
+        ]  # fmt: skip
+        table(("Stage", "Times", "P50, ms", "P95, ms", "Capped since start"), rows)
 
 
 def _ms(seconds: float) -> str:
     return f"{seconds * 1000:,.1f}"
 
 
-def _bar(middle: float, high: float) -> str:
-    """Return a bar for P50 inside one for P95; it has numbers only."""
-    inner, outer = (round(max(1.0, share * BAR_WIDTH)) for share in (middle, high))
-    return (
-        f'<svg width="{BAR_WIDTH}" height="10" aria-hidden="true"><rect width="{outer}" '
-        f'height="10" rx="5" fill="var(--line)"/><rect width="{inner}" height="10" rx="5" '
-        'fill="var(--accent)"/></svg>'
-    )
-
-
-def _caches(series: list[Series]) -> None:
-    uses: dict[str, dict[str, float]] = {}
-    for it in series:
-        if it.name == "hades_cache_uses":
-            cache, _, outcome = it.label.partition(" ")
-            uses.setdefault(cache, {})[outcome] = it.count
-    if not uses:
+def _caches(measured: Measurements) -> None:
+    if not measured.caches:
         empty("No cache was used since the server started.")
         return
     rows = []
-    for cache, outcomes in sorted(uses.items()):
+    for cache, outcomes in sorted(measured.caches.items()):
         total = sum(outcomes.values())
         share = outcomes.get("kept", 0) / total if total else 0
         rows.append((cache, f"{total:,.0f}", f"{share:.0%}"))
@@ -99,22 +125,28 @@ def _caches(series: list[Series]) -> None:
 def _jobs(frame: Frame) -> None:
     jobs = frame.visitor.jobs(frame.space)[:JOBS_SHOWN]
     if not jobs:
-        empty("No job ran since the server started.")
-        return
-    rows = []
+        empty("No job of yours ran since the server started.")
     for job in jobs:
-        why = job.problem.detail if job.problem else ""
-        rows.append((job.kind, job.status, moment_words(job.created_at), one_line(job.by), why))
-    with box("card"):
-        table(("Job", "Status", "Begun", "By", "Problem"), rows)
+        with box("card line spread"):
+            with box("tight"):
+                text(f"{job.kind}: {job.status}")
+                why = f": {job.problem.detail}" if job.problem else ""
+                begun = f"begun {moment_words(job.created_at)} by {one_line(job.by)}"
+                text(begun + why, "muted small")
+            if not job.ended and frame.visitor.may(Role.WRITER, frame.space):
+                button("Cancel", partial(_cancel, frame, job), "small")
+
+
+async def _cancel(frame: Frame, job: Job) -> None:
+    said = "The job stops at its next step; what it wrote stays."
+    await frame.do(said, frame.visitor.cancel_job(frame.space, job.id))
 
 
 async def _quality(frame: Frame) -> None:
     checked = text("Checking …", "muted")
     report: QualityReport = await frame.call_now("quality")
     checked.delete()
-    rows = [
-        (finding.what, f"{finding.count:,}", "; ".join(map(one_line, finding.examples))[:300])
-        for finding in report.findings
-    ]
-    table(("What", "Number", "Such as"), rows)
+    for finding in report.findings:
+        text(f"{finding.what}: {finding.count:,}", "" if finding.count else "muted", "p")
+        if finding.count:
+            text("; ".join(map(one_line, finding.examples))[:500], "muted small", "p")

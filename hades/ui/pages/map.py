@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from typing import Any
+
+from nicegui import ui
 
 from hades.domain.hierarchy import LOW, Cluster, ClusterReport, HierarchyReport
 from hades.domain.plain import counted, one_line
@@ -12,14 +16,12 @@ from hades.errors import NotFound
 from hades.ui.cards import chunk_address, chunk_card
 from hades.ui.controls import box, button, empty, link, text
 from hades.ui.frame import Frame, page
-from hades.ui.treemap import treemap
+from hades.ui.network import COLOURS, TOOLTIP, cut
 
 PASSAGES = 20
 """The passages of a cluster that are shown at first."""
 PASSAGES_AT_MOST = 200
 WORDS_SHOWN = 400
-_WIDE, _HIGH = 1200, 460
-"""The size of the treemap in pixels; narrow screens squeeze it, few clusters lower it."""
 
 
 @page("/map", "Map")
@@ -42,11 +44,8 @@ async def map_of_clusters(frame: Frame) -> None:
         with box("note line"):
             text(f"Organising again is proposed: {report.current.drift.due}.")
             _organise(frame)
-    parts = {root.id: [part for part in report.clusters if part.parent == root.id]
-             for root in roots}  # fmt: skip
-    if len(roots) == 1 and len(parts[roots[0].id]) > 1:
-        roots = parts[roots[0].id]
-    _clusters(frame, roots, {name: _labels(several) for name, several in parts.items()})
+    inside = [part for part in report.clusters if part.parent == roots[0].id]
+    _clusters(frame, inside if len(roots) == 1 and len(inside) > 1 else roots)
 
 
 def _no_hierarchy(frame: Frame) -> None:
@@ -63,15 +62,24 @@ def _organise(frame: Frame) -> None:
     """Draw the button that organises the space, for writers."""
     if not frame.may_write:
         return
+    loop = asyncio.get_running_loop()
+
+    def on_progress(what: str, done: int, total: int) -> None:
+        words = f"{what}: {done:,}" + f" of {total:,}" * bool(total)
+        loop.call_soon_threadsafe(progress.set_text, f"{words} …")
 
     async def organise() -> None:
         pressed.props["disabled"] = True
-        pressed.update()
-        with frame.errors():
-            await frame.call_now("organise")
-            await frame.show(**frame.query)
+        progress.text = "Organising …"
+        with place:
+            work = frame.call_now("organise", on_progress=on_progress)
+            await frame.do("The space was organised.", work)
+        progress.text = ""
+        del pressed.props["disabled"]
 
     pressed = button("Organise", organise, "main")
+    with box("small", role="status") as place:
+        progress = ui.label()
 
 
 async def _one(frame: Frame, name: str) -> None:
@@ -96,7 +104,7 @@ async def _one(frame: Frame, name: str) -> None:
     text(counted(own.size, "passage"), "muted", "p")
     _summary(frame, own)
     if report.children:
-        _clusters(frame, report.children, {})
+        _clusters(frame, report.children)
     if own.level == LOW:
         await _passages(frame, report, limit)
     if report.siblings:
@@ -137,28 +145,26 @@ async def _chunks(frame: Frame, state: str) -> list[Chunk]:
     return chunks
 
 
-def _clusters(frame: Frame, clusters: Sequence[Cluster], inside: dict[str, str]) -> None:
-    """Draw clusters as a treemap of links, then each with its summary."""
+def _clusters(frame: Frame, clusters: Sequence[Cluster]) -> None:
+    """Draw clusters as a treemap, then each as a link with its summary."""
     ordered = sorted((it for it in clusters if it.size > 0), key=lambda it: (-it.size, it.id))
-    high = min(_HIGH, 140 + 40 * len(ordered))
-    with box("map", "nav", **{"aria-label": "Clusters by size"}).style(f"height: {high}px"):
-        cells = treemap([cluster.size for cluster in ordered], (0, 0, _WIDE, high))
-        for number, (cluster, cell) in enumerate(zip(ordered, cells, strict=True)):
-            label, size = _label(cluster), counted(cluster.size, "passage")
-            words = f"{label}: {size}"
-            place = frame.address("/map", cluster=cluster.id)
-            with link(
-                "", place, f"tone{number % 4}", title=words, **{"aria-label": words}
-            ) as drawn:
-                text(label, "name")
-                text(size, "small")
-                if inside.get(cluster.id):
-                    text(inside[cluster.id], "small wide")
-            left, top, width, height = cell
-            drawn.style(
-                f"left:{left / _WIDE:.3%};top:{top / high:.3%};"
-                f"width:{width / _WIDE:.3%};height:{height / high:.3%}"
-            )
+    data = [{"name": _label(cluster), "value": cluster.size,
+             "tip": cut(f"{_label(cluster)}: {counted(cluster.size, 'passage')}")}
+            for cluster in ordered]  # fmt: skip
+    series = {"type": "treemap", "data": data, "roam": False, "nodeClick": False, "left": 0,
+              "right": 0, "top": 0, "bottom": 0, "breadcrumb": {"show": False},
+              "itemStyle": {"gapWidth": 3, "borderWidth": 0},
+              "label": {"overflow": "break", "fontSize": 14, "lineHeight": 20, "color": "#000",
+                        "formatter": "{b}\n{c} passages"}}  # fmt: skip
+    options = {"animation": False, "color": COLOURS, "tooltip": TOOLTIP, "series": [series]}
+
+    def clicked(event: Any) -> None:
+        ui.navigate.to(frame.address("/map", cluster=ordered[event.data_index].id))
+
+    with box("card network", role="img", **{"aria-label": "Clusters by size, drawn"}):
+        ui.echart(options, on_point_click=clicked).style(
+            f"height: {150 + 40 * min(8, len(data))}px"
+        )
     with box("stack").style("margin-top: 20px"):
         for cluster in ordered:
             with box("card", "article"):
@@ -173,7 +179,7 @@ def _summary(frame: Frame, cluster: Cluster) -> None:
     for line in cluster.summary.splitlines():
         sentence, mark, cite = line.rpartition(" [")
         cited = bool(mark) and line.endswith("]") and "@" in cite and "#" in cite
-        with text(_cut(sentence if cited else line), "", "p"):
+        with text(cut(sentence if cited else line, WORDS_SHOWN), "", "p"):
             if cited:
                 text(" ")
                 link(one_line(cite[:-1]), chunk_address(frame, cite[:-1]), "small")
@@ -181,11 +187,3 @@ def _summary(frame: Frame, cluster: Cluster) -> None:
 
 def _label(cluster: Cluster) -> str:
     return one_line(cluster.label) or cluster.id
-
-
-def _labels(clusters: Sequence[Cluster]) -> str:
-    return "; ".join(_label(cluster) for cluster in clusters[:4])
-
-
-def _cut(words: str) -> str:
-    return words if len(words) <= WORDS_SHOWN else f"{words[: WORDS_SHOWN - 1]}…"

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from nicegui import ui
+from nicegui.element import Element
 from nicegui.events import KeyEventArguments
 
-from hades.domain.graph import Edge
+from hades.domain.graph import SUPERSEDES, Edge
 from hades.domain.plain import one_line
-from hades.domain.promotion import QualityReport, Suggestion
+from hades.domain.promotion import Disagreement, QualityReport, Side, Suggestion
 from hades.domain.proposal import Proposal
 from hades.domain.statement import day, statement
-from hades.errors import HadesError, NotFound
+from hades.domain.times import iso
+from hades.errors import Conflict, HadesError, NotFound
 from hades.serve.auth.caller import Role
-from hades.ui.controls import box, button, empty, error, link, text
+from hades.ui.controls import box, button, diff, empty, link, text
 from hades.ui.frame import Frame, page
 
 SHOWN_AT_MOST = 50
@@ -25,9 +27,15 @@ LINES_SHOWN = 60
 DECIDED_READ_AT_MOST = 1_000
 RELATION = "relates_to"
 """The relation of an accepted suggestion, as in the command that `suggest` shows."""
-Decide = Callable[[], Awaitable[None]]
-Lines = list[tuple[str, str]]
-"""The class of each line, `added`, `removed` or `same`, and its text."""
+Calls = tuple[tuple[str, dict[str, Any]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The calls that decide on an item, and what is said when they are done."""
+
+    said: str
+    calls: Calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,92 +45,115 @@ class ReviewItem:
     title: str
     detail: str
     topic: str
-    lines: Lines
-    accept: Decide | None
-    reject: Decide | None
+    lines: list[str]
+    """Begun with `+` or `-`, as in a difference."""
+    accept: Decision | None
+    reject: Decision | None
 
 
 @page("/review", "Review", role=Role.WRITER)
 async def review(frame: Frame) -> None:
-    """Draw what waits for a decision, the chosen item marked."""
+    """Draw what waits for a decision: proposals at once, then what takes longer to find."""
     text("Review", "", "h1")
-    if said := frame.query.get("said"):
-        text(said[:300], "note", "p", role="status")
     is_admin = frame.may_write and frame.visitor.may(Role.ADMIN, frame.space)
     if not is_admin:
-        text("Proposals are decided by admins; you may accept suggestions.", "muted", "p")
-    items = [await _proposal_item(frame, item, is_admin) for item in await _waiting(frame)]
-    items += await _suggestions(frame, is_admin)
-    with box("stack"):
-        if not items:
-            empty("Nothing waits for a decision.", then="Add something", href=frame.address("/add"))
-        else:
-            text("a accepts, r rejects, arrows move.", "muted small", "p")
-            _list(frame, items)
-        await _contradictions(frame)
+        text("Admins decide on proposals and reject; you may accept the rest.", "muted", "p")
+    text("a accepts, r rejects, arrows move.", "muted small", "p")
+    queue = Queue(frame)
+    waiting = await _waiting(frame)
+    for proposal in waiting:
+        queue.add(await _proposal_item(frame, proposal, is_admin))
+    looking = text("Looking for links and contradictions …", "muted", "p")
+    for suggested in await _suggestions(frame, is_admin):
+        queue.add(suggested)
+    report: QualityReport = await frame.call_now("quality")
+    for conflict in report.disagreements:
+        if not any(_is_about(proposal, conflict) for proposal in waiting):
+            queue.add(await _contradiction(frame, conflict, is_admin))
+    looking.delete()
+    if not queue.cards:
+        empty("Nothing waits for a decision.", then="Add something", href=frame.address("/add"))
 
 
-def _list(frame: Frame, items: list[ReviewItem]) -> None:
-    chosen, cards = 0, []
-    for item in items:
-        with box("card stack", "article", tabindex=0) as card:
-            _item(frame, item)
-        cards.append(card)
-    cards[0].classes("chosen")
+class Queue:
+    """The items on the page, one of them chosen. A decided item leaves; nothing is read again."""
 
-    async def pressed(event: KeyEventArguments) -> None:
-        nonlocal chosen
+    def __init__(self, frame: Frame) -> None:
+        self.cards: list[tuple[Element, ReviewItem]] = []
+        self._frame = frame
+        self._chosen = 0
+        self._deciding = False
+        self._said = box("", role="status")
+        self._place = box("stack")
+        ui.keyboard(on_key=self._pressed, ignore=["input", "select", "textarea"])
+
+    def add(self, item: ReviewItem) -> None:
+        """Draw an item below the others."""
+        with self._place, box("card stack", "article", tabindex=0) as card:
+            with box("line spread"):
+                link(one_line(item.title)[:300], self._frame.address("/topic", name=item.topic))
+                with box("line"):
+                    if item.accept is not None:
+                        button("Accept", partial(self._decide, card, item.accept), "main")
+                    if item.reject is not None:
+                        button("Reject", partial(self._decide, card, item.reject))
+            text(item.detail[:500], "muted small", "p")
+            diff(item.lines, LINES_SHOWN)
+        self.cards.append((card, item))
+        card.on("focusin", lambda: self._choose(self._at(card)), args=[])
+        self._choose(self._chosen)
+
+    def _at(self, card: Element) -> int:
+        return next(at for at, (shown, _) in enumerate(self.cards) if shown is card)
+
+    def _choose(self, at: int) -> None:
+        self._chosen = max(0, min(len(self.cards) - 1, at))
+        for number, (card, _) in enumerate(self.cards):
+            card.classes(
+                add="chosen" if number == self._chosen else "",
+                remove="" if number == self._chosen else "chosen",
+            )
+
+    async def _pressed(self, event: KeyEventArguments) -> None:
         modified = event.modifiers.ctrl or event.modifiers.meta or event.modifiers.alt
-        if not event.action.keydown or modified:
+        if not self.cards or not event.action.keydown or modified:
             return
         step = {"ArrowDown": 1, "ArrowUp": -1}.get(event.key.name, 0)
+        card, item = self.cards[self._chosen]
         if step:
-            cards[chosen].classes(remove="chosen")
-            chosen = max(0, min(len(items) - 1, chosen + step))
-            cards[chosen].classes("chosen")
-            cards[chosen].run_method("scrollIntoView", {"block": "nearest"})
+            self._choose(self._chosen + step)
+            self.cards[self._chosen][0].run_method("focus")
         elif not event.action.repeat:
-            item = items[chosen]
-            decide = {"a": item.accept, "r": item.reject}.get(event.key.name)
-            if decide is not None:
-                await decide()
+            decision = {"a": item.accept, "r": item.reject}.get(event.key.name)
+            if decision is not None:
+                await self._decide(card, decision)
 
-    ui.keyboard(on_key=pressed, ignore=["input", "select", "textarea"])
-
-
-def _item(frame: Frame, item: ReviewItem) -> None:
-    with box("line spread"):
-        link(one_line(item.title)[:300], frame.address("/topic", name=item.topic))
-        with box("line"):
-            if item.accept is not None:
-                button("Accept", item.accept, "main")
-            if item.reject is not None:
-                button("Reject", item.reject)
-    text(item.detail[:500], "muted small", "p")
-    with box("diff"):
-        for kind, line in item.lines[:LINES_SHOWN]:
-            text(line[:1000], kind)
-    if len(item.lines) > LINES_SHOWN:
-        text(f"{len(item.lines) - LINES_SHOWN:,} more lines are not shown.", "muted small")
-
-
-def _decision(frame: Frame, said: str, *calls: tuple[str, dict[str, Any]]) -> Decide:
-    """Return a function that makes calls, and draws the list again with what was done or why not.
-
-    A call without a proposal's number decides on the proposal that the call before it returned.
-    """
-
-    async def decide() -> None:
-        sentence, result = said, None
+    async def _decide(self, card: Element, decision: Decision) -> None:
+        """Make a decision, say what was done or why not, and take its item away."""
+        if self._deciding:  # a second key must not decide on the next item unseen
+            return
+        self._deciding = True
+        self._said.clear()
         try:
-            for name, given in calls:
-                decided = {} if given else {"proposal": getattr(result, "id", None)}
-                result = await frame.call_now(name, **given, **decided)
-        except HadesError as refused:
-            sentence = f"Not done: {refused}"
-        await frame.show(said=sentence)
+            with self._said, self._frame.errors():
+                try:
+                    await decide(self._frame, decision.calls)
+                    text(decision.said, "note", "p")
+                except Conflict as decided:
+                    text(f"Not done: {decided}"[:500], "note", "p")
+                at = self._at(card)
+                del self.cards[at]
+                card.delete()
+                self._choose(at)
+        finally:
+            self._deciding = False
 
-    return decide
+
+async def decide(frame: Frame, calls: Calls) -> None:
+    """Make calls. One without arguments decides on the proposal that the call before returned."""
+    result = None
+    for name, given in calls:
+        result = await frame.call_now(name, **(given or {"proposal": getattr(result, "id", None)}))
 
 
 async def _waiting(frame: Frame) -> list[Proposal]:
@@ -140,8 +171,8 @@ async def _proposal_item(frame: Frame, proposal: Proposal, is_admin: bool) -> Re
     who = f"{'refused on writing' if refused else 'proposed'} {day(proposal.at)} by {proposal.by}"
     why = f", {proposal.confidence:.0%} sure" + (f": {proposal.why}" if proposal.why else "")
     name = f"proposal {proposal.id}"
-    accept = _decision(frame, f"Accepted {name}.", ("approve", number))
-    reject = _decision(frame, f"Rejected {name}.", ("reject", number))
+    accept = Decision(f"Accepted {name}.", (("approve", number),))
+    reject = Decision(f"Rejected {name}.", (("reject", number),))
     return ReviewItem(
         f"{proposal.kind} {subject}",
         who + why,
@@ -152,7 +183,7 @@ async def _proposal_item(frame: Frame, proposal: Proposal, is_admin: bool) -> Re
     )
 
 
-async def _changes(frame: Frame, proposal: Proposal, subject: str) -> Lines:
+async def _changes(frame: Frame, proposal: Proposal, subject: str) -> list[str]:
     """Return the lines before and after a change."""
     fields = proposal.fields
     if proposal.kind == "remember":
@@ -163,20 +194,19 @@ async def _changes(frame: Frame, proposal: Proposal, subject: str) -> Lines:
         lines = difflib.unified_diff(
             before.splitlines(), str(fields.get("content", "")).splitlines(), lineterm="", n=2
         )
-        kinds = {"+": "added", "-": "removed", "@": "place"}
-        return [(kinds.get(line[:1], "same"), line) for line in list(lines)[2:]]
+        return list(lines)[2:]
     if proposal.kind in ("alias", "kind"):
-        return [("added", f"+ {proposal.kind}: {fields.get(proposal.kind)}")]
+        return [f"+ {proposal.kind}: {fields.get(proposal.kind)}"]
     relation, target = fields.get("relation"), fields.get("target")
     edges = await _open_edges(frame, subject)
     if proposal.kind == "unrelate":
         ends = [edge for edge in edges if (edge.relation, edge.target.name) == (relation, target)]
         words = [statement(edge) for edge in ends] or [f"{subject} {relation} {target}"]
-        return [("removed", f"- {one_line(line)}") for line in words]
+        return [f"- {one_line(line)}" for line in words]
     ends = [edge for edge in edges if fields.get("exclusive") and edge.relation == relation]
     return [
-        *(("removed", f"- {one_line(statement(edge))}") for edge in ends),
-        ("added", f"+ {one_line(subject)} {relation} {target}"),
+        *(f"- {one_line(statement(edge))}" for edge in ends),
+        f"+ {one_line(subject)} {relation} {target}",
     ]
 
 
@@ -200,15 +230,15 @@ async def _suggestions(frame: Frame, is_admin: bool) -> list[ReviewItem]:
             continue
         edge = {"relation": RELATION, "target": pair.other}
         weak = {"confidence": min(pair.score, 0.99), "threshold": 1.0}
-        accept = _decision(frame, "Linked.", ("relate", {"source": pair.topic, **edge}))
+        accept = Decision("Linked.", (("relate", {"source": pair.topic, **edge}),))
         propose = ("propose", {"subject": pair.topic, **edge, **weak})
-        reject = _decision(frame, "Not suggested again.", propose, ("reject", {}))
+        reject = Decision("Not suggested again.", (propose, ("reject", {})))
         items.append(
             ReviewItem(
                 f"link {pair.topic} and {pair.other}",
                 f"suggested, {pair.score:.0%} sure: {'; '.join(pair.evidence)}",
                 pair.topic,
-                [("added", f"+ {one_line(pair.topic)} {RELATION} {one_line(pair.other)}")],
+                [f"+ {one_line(pair.topic)} {RELATION} {one_line(pair.other)}"],
                 accept if frame.may_write else None,
                 reject if is_admin else None,
             )
@@ -216,12 +246,43 @@ async def _suggestions(frame: Frame, is_admin: bool) -> list[ReviewItem]:
     return items
 
 
-async def _contradictions(frame: Frame) -> None:
-    report: QualityReport = await frame.call_now("quality")
-    for finding in report.findings:
-        if finding.what == "contradictions" and finding.count:
-            text(f"Contradictions: {finding.count:,}", "", "h2")
-            for example in finding.examples:
-                error(one_line(example)[:500])
-            text("Add a note that says what holds.", "muted small", "p")
-            link("Add a note", frame.address("/add"))
+def _is_about(proposal: Proposal, conflict: Disagreement) -> bool:
+    said = proposal.fields.get("metadata") or {}
+    return {said.get("says"), said.get("said")} == {side.text for side in conflict.sides}
+
+
+async def _contradiction(frame: Frame, conflict: Disagreement, is_admin: bool) -> ReviewItem:
+    """Return an item that keeps one side of a contradiction if accepted, both if rejected."""
+    index, rule = conflict.taken
+    kept, other = conflict.sides if index != 1 else conflict.sides[::-1]
+    metadata = {"metadata": {"says": kept.text, "said": other.text}}
+    accept: Calls
+    if kept.source.startswith("edge ") and "@" not in kept.source:
+        edge: Edge = (await frame.call_now("edge", edge=_number(kept)))[-1]
+        subject = edge.source.name
+        fact = {"subject": subject, "relation": edge.relation, "target": edge.target.name}
+        ends = iso(kept.since) if kept.since > other.since else None
+        accept = (("unrelate", {"source": _number(other), "at": ends}),)
+        change = f"- {other.text}, until {day(kept.since) if ends else 'now'}"
+    else:
+        subject, older = (side.source.rpartition("@")[0] for side in (kept, other))
+        fact = {"subject": subject, "relation": SUPERSEDES, "target": older}
+        sure = {"confidence": 1.0, "threshold": 1.0, "evidence": kept.text}
+        accept = (("propose", {**fact, **metadata, **sure}),)
+        change = f"+ {one_line(subject)} {SUPERSEDES} {one_line(older)}"
+    propose = {**fact, **metadata, "confidence": 0.5, "threshold": 1.0}
+    both = Decision("Both stay.", (("propose", propose), ("reject", {})))
+    taken = rule if index is not None else "no rule decides, so accepting takes the first"
+    return ReviewItem(
+        f"contradiction about {subject}",
+        f"{kept} against {other}. Accepting takes: {taken}. Rejecting keeps both.",
+        subject,
+        [change, f"  {kept.text}"],
+        Decision("Decided.", accept) if frame.may_write else None,
+        both if is_admin else None,
+    )
+
+
+def _number(side: Side) -> int:
+    """Return the number of the edge that a side is."""
+    return int(side.source.removeprefix("edge "))

@@ -11,7 +11,7 @@ from hades.ui.controls import box, link, text
 from hades.ui.frame import Frame, page
 
 CHARACTERS_SHOWN = 30_000
-"""Of a longer text, the part around the passage is shown."""
+"""A longer text is cut to the part around the passage."""
 
 
 @page("/source", "Source", in_navigation=False)
@@ -36,7 +36,8 @@ async def source(frame: Frame) -> None:
         link("All versions", frame.address("/topic", name=topic))
     _then_and_now(frame, state, current, ordinal)
     with box("card").style("margin-top: 12px"):
-        _content(state.content, marked)
+        is_file = "." in topic.rpartition("/")[2]
+        _content(state.content, marked, "source" if is_file else "source prose")
 
 
 def read_number(query: dict[str, str], name: str) -> int | None:
@@ -62,14 +63,14 @@ def _then_and_now(frame: Frame, state: State, current: State | None, ordinal: in
             )
 
 
-def _content(content: str, marked: tuple[int, int] | None) -> None:
+def _content(content: str, marked: tuple[int, int] | None, classes: str) -> None:
     """Draw a text, or the part of a long one around the marked characters."""
     start, end = marked or (0, 0)
     first = max(0, min(start - CHARACTERS_SHOWN // 3, len(content) - CHARACTERS_SHOWN))
     last = first + CHARACTERS_SHOWN
     if first:
         text(f"{first:,} characters before this are not shown.", "muted small", "p")
-    with text(content[first:start] if marked else content[first:last], "source", "pre"):
+    with text(content[first:start] if marked else content[first:last], classes, "pre"):
         if marked:
             text(content[start:end], "", "mark", id="passage")
             text(content[end : max(end, last)])

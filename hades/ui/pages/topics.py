@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from hades.domain.graph import Edge
 from hades.domain.plain import counted, one_line
 from hades.domain.statement import day, moment_words, statement
 from hades.domain.topics import Diff, State, Topic
 from hades.errors import NotFound
 from hades.ui.cards import source_address
-from hades.ui.controls import box, button, empty, field, form, link, select, text
+from hades.ui.controls import box, button, diff, empty, field, form, link, select, text
 from hades.ui.frame import Frame, page
 from hades.ui.pages.source import read_number
 
@@ -38,7 +40,7 @@ async def topics(frame: Frame) -> None:
         with box("card scroll").style("padding: 4px 8px"), box("", "table"):
             with box("", "thead"), box("", "tr"):
                 for title in ("Topic", "Versions", "Since", "Tags"):
-                    text(title, "wide" if title == "Tags" else "", "th", scope="col")
+                    text(title, "wide" if title in ("Versions", "Tags") else "", "th", scope="col")
             with box("", "tbody"):
                 for topic in listed[:PAGE]:
                     _row(frame, topic)
@@ -54,8 +56,12 @@ def as_glob(wanted: str) -> str | None:
     """Return the pattern of names that a search means: a part of a name, unless it has a `*`."""
     if not wanted.strip():
         return None
-    literal = "".join(f"[{sign}]" if sign in "?[" else sign for sign in wanted)
-    return wanted if "*" in wanted else f"*{literal}*"
+    return wanted if "*" in wanted else f"*{literal(wanted)}*"
+
+
+def literal(name: str) -> str:
+    """Return the pattern that matches one name only."""
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in name)
 
 
 def _no_topics(frame: Frame, wanted: str) -> None:
@@ -72,7 +78,7 @@ def _row(frame: Frame, topic: Topic) -> None:
     with box("", "tr"):
         with box("", "td"):
             link(one_line(topic.name), frame.address("/topic", name=topic.name))
-        text(str(topic.versions), "", "td")
+        text(str(topic.versions), "wide", "td")
         text(day(topic.valid_from), "", "td").style("white-space: nowrap")
         with box("wide", "td"), box("line"):
             for tag in topic.tags[:8]:
@@ -84,10 +90,13 @@ async def trace(frame: Frame) -> None:
     """Draw the trace of one topic: its versions, a difference, and its edges."""
     name = frame.query.get("name", "")
     history: list[State] = await frame.call("history", topic=name)
-    states = history[-VERSIONS_SHOWN:]
+    last = history[-1].version
+    newest = read_number(frame.query, "newest") or last
+    states = [state for state in history if state.version <= newest][-VERSIONS_SHOWN:] or history
     edges = await _edges(frame, name)
-    text(one_line(name), "", "h1")
-    last = states[-1].version
+    with box("line spread"):
+        text(one_line(name), "", "h1")
+        link("In the graph", frame.address("/graph", name=name))
     after = read_number(frame.query, "after") or last
     before = read_number(frame.query, "before") or max(1, after - 1)
     holding = await _holding(frame, name)
@@ -101,11 +110,13 @@ async def trace(frame: Frame) -> None:
             text("Versions, and what was known when", "", "h2")
             with box("trace", "ol"):
                 for state in reversed(states):
-                    _version(frame, state, holding)
-            if len(history) > len(states):
-                text(
-                    f"{len(history) - len(states):,} earlier versions are not shown.", "muted small"
-                )
+                    _version(frame, state, holding, last)
+            with box("line"):
+                if newest < last:
+                    link("Latest versions", frame.address("/topic", name=name))
+                if states[0] is not history[0]:
+                    earlier = {"name": name, "newest": states[0].version - 1}
+                    link("Earlier versions", frame.address("/topic", **earlier))
 
 
 async def _holding(frame: Frame, name: str) -> int:
@@ -125,7 +136,7 @@ async def _edges(frame: Frame, name: str) -> list[Edge]:
     return sorted(edges, key=lambda edge: edge.valid_from, reverse=True)
 
 
-def _version(frame: Frame, state: State, holding: int) -> None:
+def _version(frame: Frame, state: State, holding: int, last: int) -> None:
     with box("now" if state.version == holding else "", "li"):
         with box("line"):
             place = source_address(frame, state.topic, state.version)
@@ -140,26 +151,28 @@ def _version(frame: Frame, state: State, holding: int) -> None:
         words = one_line(state.content[:160].replace("\n", " "))
         text(words + ("…" if len(state.content) > 160 else ""), "small muted", "div")
         if frame.may_write and state.version != holding and not state.forgotten:
-
-            async def restore() -> None:
-                with frame.errors():
-                    await frame.call_now(
-                        "remember",
-                        topic=state.topic,
-                        content=state.content,
-                        tags=list(state.tags),
-                        expect_version=await _latest(frame, state.topic),
-                    )
-                    await frame.show(name=state.topic)
-
             label = {"aria-label": f"Restore version {state.version} as a new version"}
-            button("Restore as a new version", restore, "small", **label)
+            restored = partial(_restore, frame, state, last)
+            button("Restore as a new version", restored, "small", **label)
 
 
-async def _latest(frame: Frame, topic: str) -> int:
-    """Return the newest version, so that a restore never hides what another writer adds."""
-    states: list[State] = await frame.call_now("history", topic=topic)
-    return states[-1].version
+async def _restore(frame: Frame, state: State, last: int) -> None:
+    frame.query = {"name": state.topic}
+    await frame.do(f"Restored version {state.version}.", restore(frame, state, last))
+
+
+async def restore(frame: Frame, state: State, last: int) -> None:
+    """Write an old version as a new one, unless somebody wrote after the `last` one shown."""
+    await frame.call_now(
+        "remember",
+        topic=state.topic,
+        content=state.content,
+        tags=list(state.tags),
+        metadata=dict(state.metadata),
+        importance=state.importance,
+        confidence=state.confidence,
+        expect_version=last,
+    )
 
 
 async def _difference(
@@ -183,20 +196,13 @@ async def _difference(
         if before == after:
             text("There is one version only; it can be compared when there are two.", "muted")
             return
-        diff: Diff = await frame.call_now("diff", topic=name, before=before, after=after)
+        changes: Diff = await frame.call_now("diff", topic=name, before=before, after=after)
         text(
-            f"{counted(diff.added, 'line')} added, {counted(diff.removed, 'line')} removed",
+            f"{counted(changes.added, 'line')} added, {counted(changes.removed, 'line')} removed",
             "muted small",
         )
-        lines = diff.text.splitlines()
-        with box("diff"):
-            for line in lines[:DIFF_LINES_SHOWN]:
-                if not line.startswith(("---", "+++")):
-                    kinds = {"+": "added", "-": "removed", "@": "place"}
-                    text(line, kinds.get(line[:1], "same"))
-        if len(lines) > DIFF_LINES_SHOWN:
-            text(f"{len(lines) - DIFF_LINES_SHOWN:,} more lines are not shown.", "muted small")
-        for field_name, (old, new) in diff.fields.items():
+        diff(changes.text.splitlines()[2:], DIFF_LINES_SHOWN)
+        for field_name, (old, new) in changes.fields.items():
             text(f"{field_name}: {old} → {new}"[:500], "small", "p")
 
 

@@ -11,25 +11,47 @@ import hashlib
 import json
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hades.errors import Corrupt, Denied
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.auth.keys import Key, Keys, locked_folder, read_private, write_private
+from hades.serve.jobs import Job
 
 IDLE_S = 12 * 3600.0
 """A session ends when it is not used for so long."""
 SESSIONS_AT_MOST = 1_000
+ADDITIONS_AT_MOST = 20
+"""Additions of one session that can still be undone."""
 LINK_S = 600.0
 OWNER = Caller("owner", Role.ADMIN, local=True)
 """The caller that came by a start link."""
 
 
+ENDED = "Your session has ended: sign in again."
+REVOKED = "Your key was revoked: sign in with another one."
+
+
 class SignedOut(Denied):
     """The visitor's session has ended: sign in again."""
+
+
+@dataclass
+class Addition:
+    """A note or files that a visitor added, and may undo."""
+
+    space: str
+    title: str
+    written: dict[str, int]
+    """The version of each topic that was written."""
+    job: Job | None = None
+    """The job that reads the files."""
+    undone: int = 0
+    """How many topics were taken back."""
 
 
 @dataclass
@@ -41,6 +63,7 @@ class BrowserSession:
     used_at: float
     dark: bool | None = None
     """The theme that the visitor chose; None: that of the system."""
+    additions: deque[Addition] = field(default_factory=lambda: deque(maxlen=ADDITIONS_AT_MOST))
 
 
 class BrowserSessions:
@@ -64,7 +87,7 @@ class BrowserSessions:
         session = self._sessions.get(_digest(token))
         if session is None or self._clock() - session.used_at > IDLE_S:
             self.end(token)
-            raise SignedOut("Your session has ended: sign in again.")
+            raise SignedOut(ENDED)
         session.used_at = self._clock()
         return session
 
@@ -75,7 +98,7 @@ class BrowserSessions:
             return OWNER
         key = self._keys.known(session.key)
         if key is None:
-            raise SignedOut("Your key was revoked: sign in with another one.")
+            raise SignedOut(REVOKED)
         return key.caller
 
     def end(self, token: str) -> None:
