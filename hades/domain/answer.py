@@ -19,6 +19,8 @@ from hades.domain.usage import Usage as Usage
 _LABEL = re.compile(r"[\[［【]\s*+([FPT]?\d[\d\s,;–-]*+)[\]］】]")
 """A label such as `[1]`, `[F2]`, `[T1]` or `[3, 4]`, as sentences are cited."""
 
+DOUBTED = 0.5
+"""With a lower probability that notes answer, `ask` says that it is not sure."""
 _LETTERS = {"fact": "F", "path": "P", "theme": "T"}
 
 
@@ -139,6 +141,8 @@ class Passage:
     """Whether a later version of the topic restates the part that answers the question."""
     held: str = ""
     """For an earlier version of a note, the text that no later version repeats; may be empty."""
+    best: str = ""
+    """The sentence of a note that answers best, if the reader read any of it."""
     entities: tuple[str, ...] = ()
     """The names it mentions, rarest first, without those that are everywhere."""
     strength: Strength | None = None
@@ -426,6 +430,8 @@ class Recall:
     passages are lines of summaries, which cite their originals."""
     themes: tuple[Theme, ...] = ()
     """Clusters of the hierarchy that a question for an overview asks for, best first."""
+    answered: float | None = None
+    """The probability that a note answers the question, by the reader; None if it read none."""
     id: str = field(default="", compare=False)
     """The id in the query log, which `feedback` refers to; "" if the recall was not logged."""
 
@@ -493,11 +499,20 @@ class Answer:
         return next((note.detail for note in notes if note.reason is Reason.FALLBACK), "")
 
     @property
+    def is_doubtful(self) -> bool:
+        """Whether the sentences, by the reader, probably do not answer the question."""
+        chance = self.recall.answered
+        sure = any(fact.score >= DOUBTED for fact in self.recall.facts)
+        return chance is not None and chance < DOUBTED and not sure
+
+    @property
     def shortfall(self) -> str:
         """A sentence about what is not answered; "" when the sentences answer."""
         if self.unsaid:
             named = ", ".join(f"“{name}”" for name in self.unsaid)
             return f"Nothing found says anything about {named}."
+        if self.sentences and self.is_doubtful:
+            return "Not sure: nothing found says this directly."
         if self.sentences or self.kind == "dry_run":
             return ""
         why = (Reason.NOTHING_NOTED, Reason.NOT_CONNECTED)

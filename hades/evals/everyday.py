@@ -28,7 +28,9 @@ from hades.opening import open as open_memory
 from hades.store.records import Progress
 
 COLUMNS = {
-    "everyday": ("hit1", "r5", "stale", "answered", "hybrid", "words"),
+    "everyday": (
+        *("hit1", "r5", "stale", "answered", "denied", "doubted", "old_first", "hybrid", "words"),
+    ),
     "facts": ("answered", "first", "words"),
     "sessions": ("any@5", "all@5"),
 }
@@ -88,8 +90,12 @@ def _outcome(question: Question, answer: Answer, view: View, kind: str) -> Outco
             "hit1": bool(gold.intersection(found[:1])),
             "r5": metrics.recall_at(5, found, gold) if gold else 0.0,
             "stale": not question.stale.isdisjoint(found[:before]),
+            "denied": not answer.sentences,
+            "doubted": bool(answer.sentences and answer.shortfall),
             "hybrid": bool(gold.intersection(hybrid)),
         }
+        if question.stale_sentences and answer.sentences:
+            values["old_first"] = holds(answer.sentences[0].text, question.stale_sentences)
     missed = not (values["answered"] and values.get("hit1", True))
     return Outcome(question, values, missed, found[:5], str(answer))
 

@@ -56,6 +56,8 @@ class Question:
     """The valid time that the caller passes, if any."""
     stale: frozenset[str] = frozenset()
     """Ids that were right once and no longer are."""
+    stale_sentences: tuple[str, ...] = ()
+    """Sentences that were right once and no longer are, if the set has them."""
     history: tuple[tuple[str, str], ...] = ()
     """The sessions it may look at, each with its date."""
 
@@ -201,5 +203,6 @@ def _question(where: str, row: Mapping[str, Any], kind: str) -> Question:
         asked_at=moment(where, row, "asked_at") if kind in _DATED else 0,
         as_of=str(row["as_of"]) if row.get("as_of") else None,
         stale=frozenset(texts(row.get("stale"))),
+        stale_sentences=texts(row.get("stale_sentences")),
         history=history,
     )

@@ -35,7 +35,7 @@ from hades.ingest.readers.text import stem_of
 from hades.ingest.spread import Spread
 from hades.ingest.turn import turn
 from hades.language.names import fact_words, spoken
-from hades.language.sentences import note_sentences
+from hades.language.sentences import note_sentences, with_heading
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
 from hades.store.records import ChunkDraft, Pending, Phase, Progress
@@ -371,11 +371,6 @@ class _Cut(NamedTuple):
     characters: int = 0
     chunks: Sequence[ChunkDraft] = ()
     introductions: bytes | None = None
-
-
-def with_heading(heading: str, text: str) -> str:
-    """Return a text as it is embedded: with its heading in front, unless it begins with that."""
-    return f"{heading}. {text}" if heading and not text.startswith(heading) else text
 
 
 def under(name: str, heading: str) -> str:

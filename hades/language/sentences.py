@@ -65,6 +65,11 @@ def note_sentences(text: str) -> tuple[str, ...]:
     return tuple(found) if len(found) > 1 else ()
 
 
+def with_heading(heading: str, text: str) -> str:
+    """Return a text as models read it: with its heading in front, unless it begins with that."""
+    return f"{heading}. {text}" if heading and not text.startswith(heading) else text
+
+
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     inside = text[start:end]
     first = start + len(inside) - len(inside.lstrip())

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from hades.errors import InvalidInput
 from hades.models.onnx_encoder import FolderEncoder, Vectors
+from hades.models.reader import SentenceReader
 
 MINILM_FOLDER = Path(__file__).parent / "minilm"
 MINILM_MODEL = "all-MiniLM-L6-v2-int8-1"
@@ -76,6 +77,11 @@ def load_encoder(setting: str = "minilm") -> Encoder:
 def hop_encoder(encoder: Encoder) -> Encoder | None:
     """Return the encoder's companion that encodes a question joined with a passage, or None."""
     return encoder.hop if isinstance(encoder, FolderEncoder) else None
+
+
+def reader_of(encoder: Encoder) -> SentenceReader | None:
+    """Return the reader in the encoder's folder, or None."""
+    return encoder.reader if isinstance(encoder, FolderEncoder) else None
 
 
 def wait_until_loaded(encoder: Encoder) -> None:

@@ -15,12 +15,14 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from hades.errors import InvalidInput, NotFound
+from hades.models.onnx_graph import open_graph
+from hades.models.reader import READER_GRAPH, SentenceReader
 from hades.settings import cores
 
 if TYPE_CHECKING:
@@ -85,6 +87,12 @@ class FolderEncoder:
         if not graph.is_file():
             return None
         return FolderEncoder(self._folder, dims=self.dims, max_tokens=self.max_tokens, graph=graph)
+
+    @cached_property
+    def reader(self) -> SentenceReader | None:
+        """The reader in the encoder's folder, or None."""
+        graph = self._folder / READER_GRAPH
+        return SentenceReader(graph, self._tokenizer) if graph.is_file() else None
 
     @cached_property
     def dims(self) -> int:
@@ -175,21 +183,7 @@ class _Session:
     """A loaded graph, with its inputs and the step from its output to a unit vector."""
 
     def __init__(self, graph: Path, pooling: str, threads: int) -> None:
-        import onnxruntime  # type: ignore[import-untyped]
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        # Threads that spin answer 1 ms sooner, but cost 12 ms of processor time after each question
-        # (two ARM cores). So they spin during a run only.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "1")
-        options.add_session_config_entry("session.force_spinning_stop", "1")
-        # Prevents overflow of int8 sums on x86 without VNNI; no effect elsewhere.
-        options.add_session_config_entry("session.x64quantprecision", "1")
-        self._session: Any = onnxruntime.InferenceSession(
-            graph, options, providers=["CPUExecutionProvider"]
-        )
+        self._session = open_graph(graph, threads)
         self._pooling = pooling
         self._output, self._pooled = self._choose_output()
         self._inputs = {

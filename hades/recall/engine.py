@@ -29,7 +29,7 @@ from hades.errors import InvalidInput
 from hades.graph.arrays import Ints
 from hades.language.english.intent import asks_for_list, choose_mode, read_intent, theme_subject
 from hades.language.english.time_words import read_time
-from hades.models.encoder import wait_until_loaded
+from hades.models.encoder import reader_of, wait_until_loaded
 from hades.recall.answer.answering import answer
 from hades.recall.answer.brief_answer import from_brief
 from hades.recall.answer.overview import overview
@@ -136,7 +136,7 @@ class RecallEngine:
         with ExitStack() as moment:
             query, when = self._open(run, moment, scope, question, ends or (), on_progress)
             found = self.find(run, query, text, when, encoding)
-            ranking = rank_candidates(run, found, self.ranker, chosen.reranker.m, intent)
+            ranking = self._rank(run, found, chosen.reranker.m, intent)
             related = None
             if relation is not None:
                 related, ranking = find_related(run, found, ranking, relation)
@@ -216,7 +216,11 @@ class RecallEngine:
         text, run = question[:QUESTION_CHARACTERS_AT_MOST], Run(UNHURRIED)
         encoding = start_encoding(run, self.finder.encoder, text)
         found = self.find(run, query, text, self.time(run, scope, query, text), encoding)
-        return found, rank_candidates(run, found, self.ranker, _ALL_CANDIDATES, intent)
+        return found, self._rank(run, found, _ALL_CANDIDATES, intent)
+
+    def _rank(self, run: Run, found: Found, limit: int, intent: Intent) -> Ranking:
+        reader = reader_of(self.finder.encoder)
+        return rank_candidates(run, found, self.ranker, reader, limit, intent)
 
     def find(
         self,

@@ -205,7 +205,7 @@ def test_the_beam_and_the_ranker_keep_their_caps(
         when = engine.time(run, memory._scope(), query, QUESTIONS[0])
         encoding = start_encoding(run, engine.finder.encoder, QUESTIONS[0])
         found = engine.find(run, query, QUESTIONS[0], when, encoding)
-        ranking = rank_candidates(run, found, engine.ranker, plan.reranker.m)
+        ranking = rank_candidates(run, found, engine.ranker, None, plan.reranker.m)
         with run.stage("rank") as stage:
             strong = choose_candidates(stage, found).strong
     assert len(ranking.numbers) <= plan.reranker.m

@@ -78,7 +78,7 @@ def answer(
     coverage, others = (stage.coverage, covered), len(paths) + len(facts)
     measured = conveyed(run, packed, coverage, offered, others)
     recall = make_recall(run, asked, search.time, packed, chances, measured)
-    return replace(recall, notes=ranking.are_notes)
+    return replace(recall, notes=ranking.are_notes, answered=ranking.answered)
 
 
 def make_recall(

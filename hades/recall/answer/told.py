@@ -64,7 +64,8 @@ def from_notes(recall: Recall) -> Answer:
     if recall.time is not None and recall.time.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         units = [unit for unit in units if unit.ended] or units
     units.sort(key=lambda unit: -unit.belief)
-    unsaid = _unsaid(recall, units)
+    # The reader judges better than a missing name whether anything answers.
+    unsaid = _unsaid(recall, units) if recall.answered is None else []
     if unsaid:
         return Answer(recall.question, (), recall, tuple(unsaid))
     least = units[0].belief * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST) if units else 0.0
@@ -174,7 +175,7 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
     chunk = passage.chunk
     text = passage.held or _on_one_line(chunk.text)
     if len(text.split()) > whole:
-        text = _best(sentences(passage.held or chunk.text), terms, whole)
+        text = _best(sentences(passage.held or chunk.text), terms, whole, passage.best)
     when = ""
     if passage.held:
         when = f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
@@ -195,11 +196,15 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _best(parts: Sequence[str], terms: QuestionTerms, most: int) -> str:
-    """Return the sentences that answer best, in their order in the text, up to `most` words."""
+def _best(parts: Sequence[str], terms: QuestionTerms, most: int, first: str) -> str:
+    """Return the sentences that answer best, in their order in the text, up to `most` words.
+
+    The sentence `first` is always among them.
+    """
     worth = [
         sum(weight for term, weight in terms.weights.items() if term in own)
         + terms.is_answered_in_kind(part)
+        + (sum(terms.weights.values()) + 1) * (part == first)
         for part, own in ((part, said(part)) for part in parts)
     ]
     around = [0.0, *worth, 0.0]

@@ -11,13 +11,14 @@ from hades.domain.strength import strength_of
 from hades.domain.times import from_micros
 from hades.domain.topics import DEFAULT_IMPORTANCE
 from hades.graph.arrays import Floats
+from hades.models.reader import SentenceReader
 from hades.recall.find.results import Candidates, Found
-from hades.recall.plan import Reranker
 from hades.recall.query_context import QueryContext
 from hades.recall.rank.note_candidates import read_notes
 from hades.recall.rank.note_features import NOTE_FEATURES, note_features
 from hades.recall.rank.ranker import Ranker
 from hades.recall.rank.ranking import RECENT_WEIGHT, Ranking, never_rising, recency_of
+from hades.recall.rank.reading import NoteReading, read_notes_with
 from hades.recall.rank.succession import find_succession
 from hades.recall.rank.topic_order import (
     below_superseding,
@@ -25,6 +26,7 @@ from hades.recall.rank.topic_order import (
     still_holds,
     with_numbers_apart,
 )
+from hades.recall.run import Stage
 from hades.store.records import PlacedChunk
 
 CONFIDENCE_LEAST = 0.05
@@ -32,12 +34,21 @@ CONFIDENCE_LEAST = 0.05
 
 
 def rank_notes(
-    found: Found, candidates: Candidates, ranker: Ranker, plan: Reranker, *, recent: bool
+    stage: Stage,
+    found: Found,
+    candidates: Candidates,
+    ranker: Ranker,
+    reader: SentenceReader | None,
+    *,
+    recent: bool,
 ) -> Ranking:
     """Rank the candidates, which are versions of notes; `recent` prefers the newer ones."""
-    search, recency = found.search, None
+    search, plan, recency = found.search, stage.run.plan.reranker, None
     query, notes = search.query, read_notes(search.query, candidates)
-    succession = find_succession(notes, search)
+    reading = NoteReading()
+    if reader is not None and not stage.is_late("the reader"):
+        reading = read_notes_with(reader, stage, search, found.seeds, notes)
+    succession = find_succession(notes, search, reading)
     features = note_features(found, candidates, notes, succession)
     if plan.on:
         ranked = ranker.rank(features)
@@ -45,6 +56,7 @@ def rank_notes(
         ranked = ranker.rank_by_fusion(found, notes.numbers, plan.fusion)
     scores = ranked.scores + np.array([_weight_of_state(placed) for placed in notes.placed])
     scores = scores + plan.strength * _gains_of_topics(query, notes.placed)
+    scores = scores + reading.gains(len(scores))
     scores = with_numbers_apart(notes, scores, search.terms)
     scores, anew = in_topic_order(notes, scores, search.time, succession)
     scores, below = below_superseding(notes, scores, search)
@@ -62,6 +74,10 @@ def rank_notes(
         recency=None if recency is None else recency[order],
         superseded=frozenset(anew | below),
         held=still_holds(notes, succession) if search.time.wants_current else {},
+        answered=reading.answered,
+        best={
+            int(notes.numbers[row]): notes.sentences(row)[at] for row, at in reading.best.items()
+        },
     )
 
 

@@ -15,6 +15,7 @@ from hades.domain.graph import Reason
 from hades.domain.strength import strength_of
 from hades.domain.times import from_micros
 from hades.graph.arrays import Floats, Ints
+from hades.models.reader import SentenceReader
 from hades.recall.find.candidates import choose_candidates
 from hades.recall.find.results import Candidates, Found
 from hades.recall.plan import Reranker
@@ -35,9 +36,17 @@ passages then have 1 to 1.5 points more of the gold of four sets (2Wiki 97.4 →
 
 
 def rank_candidates(
-    run: Run, found: Found, ranker: Ranker, limit: int, intent: Intent = Intent.LOOKUP
+    run: Run,
+    found: Found,
+    ranker: Ranker,
+    reader: SentenceReader | None,
+    limit: int,
+    intent: Intent = Intent.LOOKUP,
 ) -> Ranking:
-    """Choose candidates from all that was found, rank them, and return the `limit` best."""
+    """Choose candidates from all that was found, rank them, and return the `limit` best.
+
+    A reader judges the best notes, unless the plan has switched it off.
+    """
     plan, query, recent = run.plan.reranker, found.search.query, intent is Intent.RECENT
     with run.stage("rank", plan.timeout_ms) as stage:
         candidates = choose_candidates(stage, found)
@@ -49,7 +58,8 @@ def rank_candidates(
         is_note = query.notes[numbers]
         if is_note.any() and not stage.is_late("earlier versions"):
             own = replace(candidates, numbers=numbers[is_note])
-            notes = rank_notes(found, own, ranker, plan, recent=recent)
+            judge = reader if plan.reader else None
+            notes = rank_notes(stage, found, own, ranker, judge, recent=recent)
             numbers = numbers[~is_note]
         # Earlier versions are candidates among notes only.
         numbers = numbers[query.graph.visible[numbers]]

@@ -41,6 +41,10 @@ class Ranking:
     """Maps chunk numbers of earlier versions to their sentences that no later version restates."""
     current: Mapping[int, int] = field(default_factory=dict)
     """Maps versions of changed notes to the version that holds; both are chunk numbers."""
+    answered: float | None = None
+    """The probability that one of the notes answers, by the reader; None if it read none."""
+    best: Mapping[int, str] = field(default_factory=dict)
+    """Maps chunk numbers of notes to the sentence that the reader judged best."""
 
     def at(self, places: Ints) -> Ranking:
         """Return the candidates at these positions of the ranking, in the order given."""
@@ -76,6 +80,8 @@ def merge(passages: Ranking, notes: Ranking) -> Ranking:
         near=near,
         superseded=notes.superseded,
         held=notes.held,
+        answered=notes.answered,
+        best=notes.best,
     )
     return merged.in_order()
 

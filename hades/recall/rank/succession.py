@@ -17,6 +17,7 @@ from hades.index.words import stems
 from hades.language.english.intent import is_past_tense
 from hades.recall.find.results import SearchQuery
 from hades.recall.rank.note_candidates import NoteCandidates, topic_name
+from hades.recall.rank.reading import NoteReading
 
 SAID_AGAIN = 0.7
 """The cosine from which one sentence of a note restates another. A judgement."""
@@ -98,14 +99,21 @@ class Succession:
     """[row, row of a later version]: above 0, the later one likely restates the earlier one."""
     clusters: Mapping[int, Sequence[int]]
     """For rows of a note of many versions, the cluster of each sentence."""
+    reading: NoteReading
+    """The judgements of the reader, which override the rest."""
+
+    def alone_says(self, row: int, later: int) -> bool:
+        """Return whether a row has a sentence on the question and a later version has none."""
+        read = self.reading.alone_says(row, later)
+        return self.said[row].alone_says(self.said[later]) if read is None else read
 
 
-def find_succession(notes: NoteCandidates, search: SearchQuery) -> Succession:
+def find_succession(notes: NoteCandidates, search: SearchQuery, reading: NoteReading) -> Succession:
     """Compare each candidate with the later versions of its note."""
     count = len(notes.numbers)
     logits, clusters = np.full((count, count), -np.inf), dict[int, list[int]]()
     if search.vector is None or search.time.wants_happenings:
-        return Succession((), logits, clusters)
+        return Succession((), logits, clusters, reading)
     terms = set(search.terms)
     said = [VersionSentences(notes, row, search.vector, terms) for row in range(count)]
     topics: dict[str, list[int]] = {}
@@ -123,7 +131,9 @@ def find_succession(notes: NoteCandidates, search: SearchQuery) -> Succession:
                 else:
                     newest = not len(notes.later[other])
                     logits[row, other] = bias + said[row].said_anew(said[other], newest=newest)
-    return Succession(said, logits, clusters)
+    for pair, logit in reading.replaces.items():
+        logits[pair] = logit
+    return Succession(said, logits, clusters, reading)
 
 
 def _clusters(said: Mapping[int, VersionSentences]) -> dict[int, list[int]]:

@@ -48,12 +48,12 @@ def in_topic_order(
     anew: set[int] = set()
     if not succession.said:
         return scores, anew
-    ordered, back, said = scores.copy(), time.is_past, succession.said
+    ordered, back = scores.copy(), time.is_past
     oldest_first = np.argsort(notes.starts, kind="stable")
     for row in oldest_first[::-1].tolist() if back else oldest_first.tolist():
         for later in notes.later_rows(row):
             newest = not len(notes.later[later])
-            if not (back or time.is_timed) and said[row].alone_says(said[later]):
+            if not (back or time.is_timed) and succession.alone_says(row, later):
                 ordered[row] = max(ordered[row], ordered[later] + LITTLE)
                 continue
             if succession.logits[row, later] <= 0:
@@ -104,7 +104,7 @@ def below_superseding(
 
 def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]:
     """Map chunk numbers of earlier versions to their sentences that no later version restates."""
-    held, clusters = {}, succession.clusters
+    held, clusters, read = {}, succession.clusters, succession.reading
     for row, own in enumerate(notes.vectors):
         after, sentences = notes.later_rows(row), notes.sentences(row)
         if not after or len(sentences) != len(own):
@@ -115,6 +115,9 @@ def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]
         else:
             vectors = np.concatenate([notes.vectors[other] for other in after])
             holds = (product(own, vectors).max(1, initial=0.0) < SAID_AGAIN).tolist()
+        replaced = [read.replaces[row, other] for other in after if (row, other) in read.replaces]
+        if replaced:
+            holds[read.best[row]] = max(replaced) <= 0
         kept = [text for text, is_held in zip(sentences, holds, strict=True) if is_held]
         held[int(notes.numbers[row])] = " ".join(" ".join(kept).split())
     return held

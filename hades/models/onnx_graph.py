@@ -1,0 +1,23 @@
+"""Opening ONNX graphs for the CPU, with options that suit short texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+
+def open_graph(graph: Path, threads: int) -> Any:
+    """Return an ONNX Runtime session for a graph; each run uses this many threads."""
+    import onnxruntime  # type: ignore[import-untyped]
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Threads that spin answer 1 ms sooner, but cost 12 ms of processor time after each question
+    # (two ARM cores). So they spin during a run only.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "1")
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    # Prevents overflow of int8 sums on x86 without VNNI; no effect elsewhere.
+    options.add_session_config_entry("session.x64quantprecision", "1")
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])

@@ -1,0 +1,124 @@
+"""The reader orders notes, decides what a later version replaces, and when to be unsure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from word_encoder import write_word_encoder, write_word_reader
+
+import hades
+from hades.domain.graph import Reason
+from hades.models.encoder import load_encoder, reader_of
+from hades.recall.rank import reading
+
+DOUBT = "Not sure: nothing found says this directly."
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write_word_encoder(tmp_path_factory.mktemp("models") / "words")
+    write_word_reader(folder)
+    return folder
+
+
+@pytest.fixture
+def memory(models: Path, tmp_path: Path) -> Iterator[hades.Memory]:
+    with hades.open(tmp_path / "m.hades", encoder=f"folder:{models}") as memory:
+        yield memory
+
+
+def test_the_reader_counts_what_question_and_sentence_share(models: Path) -> None:
+    reader = reader_of(load_encoder(f"folder:{models}"))
+    assert reader is not None
+    logits = reader.speaks("Where is the blue lamp?", ["The blue lamp fell.", "A lamp.", "Rain."])
+    assert logits.tolist() == [1.0, -1.0, -3.0]
+    pairs = [("The lamp is off.", "The lamp glows."), ("The lamp is off.", "Rain fell.")]
+    assert reader.replaces("Where is the lamp?", pairs).tolist() == [2.0, -2.0]
+    assert reader.speaks("Where is the lamp?", []).shape == (0,)
+
+
+def test_long_and_broken_texts_are_read(models: Path) -> None:
+    reader = reader_of(load_encoder(f"folder:{models}"))
+    assert reader is not None
+    texts = ["lamp " * 500, "", "\ud800 lamp", "🏮" * 200]
+    assert np.isfinite(reader.speaks("lamp " * 500, texts)).all()
+
+
+def test_an_answer_that_nothing_says_directly_is_given_with_doubt(memory: hades.Memory) -> None:
+    memory.remember("lamp", "The blue lamp stands in the attic.")
+    memory.remember("chair", "The oak chair came from Porto.")
+    known = memory.ask("Where does the blue lamp stand?")
+    assert known.sentences
+    assert known.shortfall == ""
+    unknown = memory.ask("Which insurance covers flooding?")
+    assert unknown.sentences
+    assert unknown.shortfall == DOUBT
+    assert str(unknown).endswith(DOUBT)
+    assert unknown.recall.answered is not None
+    assert known.recall.answered is not None
+    assert unknown.recall.answered < known.recall.answered
+
+
+def test_a_name_that_no_note_has_does_not_deny_the_rest(memory: hades.Memory) -> None:
+    memory.remember("lamp", "The blue lamp stands in the attic.")
+    answer = memory.ask("Where does the blue lamp of Quentin stand?")
+    assert answer.unsaid == ()
+    assert "attic" in str(answer)
+
+
+def test_what_is_read_comes_first_and_is_quoted(memory: hades.Memory) -> None:
+    filler = " ".join(f"Shelf {word} holds jars." for word in ("one", "two", "three", "four"))
+    text = f"{filler} The copper kettle leaks steam. {filler} The door is shut. {filler}"
+    memory.remember("kitchen", text)
+    memory.remember("garden", "The copper beech grew.")
+    answer = memory.ask("Why does the copper kettle leak steam?")
+    first = answer.recall.passages[0]
+    assert first.chunk.topic == "kitchen"
+    assert first.best == "The copper kettle leaks steam."
+    assert first.best in answer.sentences[0].text
+
+
+def test_a_later_sentence_replaces_the_earlier_one(memory: hades.Memory) -> None:
+    memory.remember("choir", "Rehearsal is on Tuesday in the chapel. The piano was tuned.")
+    memory.remember("choir", "Rehearsal moved to Thursday.")
+    answer = memory.ask("On which weekday is rehearsal?")
+    assert "Thursday" in answer.sentences[0].text
+    assert "Tuesday" not in str(answer)
+
+
+def test_an_earlier_sentence_that_is_not_replaced_still_answers(memory: hades.Memory) -> None:
+    memory.remember("choir", "Rehearsal is on Tuesday. The piano tuner is called Bruno.")
+    memory.remember("choir", "Rehearsal moved to Thursday.")
+    answer = memory.ask("Who is the tuner?")
+    assert "Bruno" in answer.sentences[0].text
+    assert "Tuesday" not in answer.sentences[0].text
+
+
+def test_the_plan_switches_the_reader_off(memory: hades.Memory) -> None:
+    memory.remember("lamp", "The blue lamp stands in the attic.")
+    off = memory.recall("Which insurance covers flooding?", plan={"reranker": {"reader": False}})
+    assert off.answered is None
+    assert not any(passage.best for passage in off.passages)
+
+
+def test_without_time_notes_are_ranked_unread(
+    memory: hades.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_slow(*_: object) -> reading.NoteReading:
+        raise TimeoutError
+
+    memory.remember("lamp", "The blue lamp stands in the attic.")
+    monkeypatch.setattr(reading, "_read", too_slow)
+    found = memory.recall("Where is the blue lamp?")
+    assert [passage.chunk.topic for passage in found.passages] == ["lamp"]
+    assert found.answered is None
+    reasons = [(one.reason, one.detail) for one in found.reasons if one.stage == "rank"]
+    assert any(why is Reason.TIMEOUT and "without the reader" in told for why, told in reasons)
+
+
+def test_an_encoder_without_a_reader_has_none(tmp_path: Path) -> None:
+    words = write_word_encoder(tmp_path / "words")
+    assert reader_of(load_encoder(f"folder:{words}")) is None
