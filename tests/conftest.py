@@ -11,6 +11,7 @@ of a text once in a process, except in tests marked `encoder`.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
@@ -71,6 +72,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         chance = random.Random(seed)
         files = {item.path: chance.random() for item in items}
         items.sort(key=lambda item: (files[item.path], str(item.path), chance.random()))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the modules and tests, which stay for the whole run."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -94,6 +94,7 @@ def _write_pairs(path: Path, enough: Event) -> None:
                 memory.remember("right", str(number))
 
 
+@pytest.mark.slow
 def test_readers_never_see_half_a_write(path: Path) -> None:
     with hades.open(path) as memory, memory.batch():
         memory.remember("left", "0")

@@ -267,6 +267,7 @@ def test_content_may_hold_what_a_name_may_not(memory: hades.Memory) -> None:
         memory.remember("a\x00b", "x")
 
 
+@pytest.mark.slow
 def test_ten_megabytes_come_back_exactly(memory: hades.Memory) -> None:
     text = "The quick brown fox – jumps.\n" * 350_000
     memory.remember("big", text)

@@ -24,6 +24,7 @@ def told() -> list[tuple[str, int, int]]:
     return []
 
 
+@pytest.mark.slow
 def test_every_phase_tells_how_much_there_is(
     memory: hades.Memory, tmp_path: Path, told: list[tuple[str, int, int]]
 ) -> None:

@@ -145,6 +145,7 @@ def test_what_was_replaced_within_the_time_is_said(memory: hades.Memory, clock: 
     assert "- Tea costs 1.10. → Tea costs 1.20. → Ada pays for all tea. [tea@3]" in told
 
 
+@pytest.mark.slow
 def test_an_answer_from_a_month_is_a_tenth_of_its_states(
     memory: hades.Memory, clock: HeldClock
 ) -> None:

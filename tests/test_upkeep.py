@@ -22,6 +22,7 @@ def _keep_writing(path: Path, stop: Path) -> None:
             number += 1
 
 
+@pytest.mark.slow
 def test_a_backup_under_writing_is_one_moment(path: Path, tmp_path: Path) -> None:
     with hades.open(path) as memory, memory.batch():
         for number in range(300):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from making import UNHURRIED
 
 import hades
+from hades.domain.answer import Step
 from hades.recall.rank.baselines import SYSTEMS
 from hades.recall.warming import load_kernels
 
@@ -54,7 +55,10 @@ def plain(found: Any) -> Any:
     """Everything that is told, to the last digit; but numbers of rows and how long it took."""
     if dataclasses.is_dataclass(found) and not isinstance(found, type):
         fields = (field.name for field in dataclasses.fields(found))
-        kept = [name for name in fields if name not in ("id", "ms", "begun_ms", "conveyance")]
+        gone = {"id", "ms", "begun_ms", "conveyance"} | (
+            {"edge"} if isinstance(found, Step) else set()
+        )
+        kept = [name for name in fields if name not in gone]
         return {name: plain(getattr(found, name)) for name in kept}
     if isinstance(found, dict):
         return {str(key): plain(value) for key, value in found.items() if key != "id"}

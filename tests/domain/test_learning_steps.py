@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def judgements(draw: st.DrawFn) -> Judgement:
     return Judgement({("path", path.number): path.verdict for path in paths}, tuple(paths))
 
 
+@pytest.mark.slow
 @given(st.lists(judgements(), min_size=1, max_size=30))
 def test_every_parameter_stays_near_what_is_shipped(given_feedback: list[Judgement]) -> None:
     weights = SHIPPED

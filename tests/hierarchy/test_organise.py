@@ -56,6 +56,7 @@ def test_passages_of_one_subject_are_one_cluster(organised: hades.Memory) -> Non
     assert parent.level == 2
 
 
+@pytest.mark.slow
 def test_the_same_passages_give_the_same_clusters_on_any_number_of_threads(
     organised: hades.Memory, path: Path
 ) -> None:

@@ -41,6 +41,7 @@ def average(words: Words) -> float:
     return words.lengths[1] / words.lengths[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
     said=st.one_of(

@@ -112,6 +112,7 @@ def _missing(path: Path, endpoint: Endpoint) -> int:
         return memory.unembedded if waits["chunks"] and waits["entities"] else -1
 
 
+@pytest.mark.slow
 def test_a_question_does_not_make_many_vectors(
     folder: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

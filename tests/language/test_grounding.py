@@ -110,6 +110,7 @@ def test_nothing_is_lost_and_nothing_uncited_passes(text: str, source: str) -> N
         assert not one.supported or set(one.cited) <= {1, -2}
 
 
+@pytest.mark.slow
 def test_the_work_stays_linear_in_the_source() -> None:
     long = "Ann owns 12 boats and not 13. " * 20_000
     assert check_sentences("Ann owns 12 boats [1].", {1: long})[0].supported

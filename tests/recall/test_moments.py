@@ -264,6 +264,7 @@ def test_a_handle_for_reading_answers_and_tells_what_waits(
 # While others write
 
 
+@pytest.mark.slow
 def test_threads_ask_while_another_writes(story: hades.Memory) -> None:
     """Every answer is of one moment: whatever it names can be read, whatever it cites is there."""
     stop = threading.Event()

@@ -49,6 +49,7 @@ def best(view: hades.View, question: str, **plan: object) -> str:
     return found.sentences[0].text if found.sentences else found.shortfall
 
 
+@pytest.mark.slow
 def test_told_facts_answer_while_their_vectors_wait(told: Path) -> None:
     with hades.open(told) as memory:
         for number in ASKED:

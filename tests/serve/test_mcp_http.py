@@ -277,6 +277,7 @@ def test_a_bridge_that_is_not_let_in_says_what_to_do(running: Running) -> None:
         assert sentence in sentence_of(*arguments, key=key)
 
 
+@pytest.mark.slow
 def test_a_client_that_starts_the_command_is_not_kept_waiting(
     running: Running, tmp_path: Path
 ) -> None:

@@ -103,6 +103,7 @@ def test_a_read_only_server_offers_nothing_that_writes(path: Path) -> None:
     assert state.endswith("x")
 
 
+@pytest.mark.slow
 def test_a_named_space_is_the_only_one(path: Path) -> None:
     with hades.open(path) as memory:
         memory.create_space("work")
@@ -244,6 +245,7 @@ def test_an_interrupt_ends_it(path: Path) -> None:
     server.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -266,6 +268,7 @@ def test_what_cannot_be_served_is_told_at_once(
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_starting_loads_nothing_a_question_needs() -> None:
     code = "import sys, hades.serve.mcp.stdio; print(*sys.modules)"
     done = subprocess.run(

@@ -409,6 +409,7 @@ def test_all_tiers_are_listed_and_a_place_that_was_noted(grown: hades.Memory, pa
         grown.archive(older_than="5x")
 
 
+@pytest.mark.slow
 def test_a_lost_archive_is_logged_once(
     path: Path, clock: HeldClock, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import hades
 
 
@@ -25,6 +27,7 @@ def test_a_node_s_edges_are_found_by_index(memory: hades.Memory) -> None:
     assert not [plan for plan in plans if "edges_space" in plan]
 
 
+@pytest.mark.slow
 def test_one_more_edge_of_a_hub_reads_as_much_as_the_first(memory: hades.Memory) -> None:
     """Steps of SQLite's machine, which are the same on every processor."""
     engine = memory._store.database  # type: ignore[attr-defined]

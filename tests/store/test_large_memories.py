@@ -128,6 +128,7 @@ def nearest(
         return index.nearest(vector.tolist(), limit, 1, *moment, None)
 
 
+@pytest.mark.slow
 def test_the_database_finds_the_nearest_as_an_exact_scan_does(memory: hades.Memory) -> None:
     vectors = crowd(memory, 1_500)
     index = indexed(memory)

@@ -287,6 +287,7 @@ def test_a_commit_that_logs_no_change_is_settled_too(own: OwnServer, done: bool)
 # A server that goes away
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["fast", "immediate", "kill"])
 def test_a_server_restarted_in_the_middle_of_writes_loses_and_doubles_nothing(
     own: OwnServer, how: str
@@ -381,6 +382,7 @@ def test_the_outcome_of_a_commit_is_looked_up_while_the_server_is_not_asked(
             memory.get("a")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_nothing_is_written(own: OwnServer, tmp_path: Path) -> None:
     """The memory lies in a small tablespace of its own, on a file system of its own."""
     place = own.folder.parent / "small"

@@ -34,6 +34,7 @@ def test_eight_processes_open_an_empty_database_at_once(new_postgres: str) -> No
         assert memory._store.database.value("SELECT count(*) FROM spaces") == 1
 
 
+@pytest.mark.slow
 def test_racing_writers_leave_no_gap_that_a_reader_can_see(postgres: str) -> None:
     hades.open(postgres).close()
     reader = partial(work.watch, postgres, 160)
@@ -76,6 +77,7 @@ def test_a_write_through_one_server_is_seen_by_the_next_question_to_another(
         assert (one.stop(), two.stop()) == (0, 0)
 
 
+@pytest.mark.slow
 def test_mixed_load_of_several_processes_loses_no_update(postgres: str) -> None:
     """The short form of `python postgres_work.py`: one operation in ten writes."""
     with hades.open(postgres) as memory:

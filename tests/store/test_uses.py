@@ -146,6 +146,7 @@ def test_a_backup_put_back_takes_back_what_waits(path: Path, tmp_path: Path) -> 
         assert not memory._store.uses._waiting
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_loses_only_uses(path: Path) -> None:
     code = (
         "import os, signal, sys, hades\n"
