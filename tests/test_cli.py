@@ -331,6 +331,7 @@ ASKING = [
 ]
 
 
+@pytest.mark.slow
 def test_whatever_asks_can_be_told_to_write_nothing(shell: Shell, tmp_path: Path) -> None:
     shell("remember", "a", "Zoe has two cats.")
     shell("relate", "Zoe", "knows", "a")

@@ -284,6 +284,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
         subprocess.run(["umount", str(disk)], check=True)
 
 
+@pytest.mark.slow
 def test_an_export_to_a_full_disk_is_one_sentence(path: Path) -> None:
     _filled(path)
     program = "from hades.cli import app; app()"

@@ -129,6 +129,7 @@ def _count_up(path: Path, times: int) -> None:
                     continue
 
 
+@pytest.mark.slow
 def test_writers_in_several_processes_lose_no_update(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("counter", "0")

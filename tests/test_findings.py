@@ -34,6 +34,7 @@ def _in_another_process(path: Path, name: str, count: int) -> None:
     assert worker.exitcode == 0
 
 
+@pytest.mark.slow
 def test_opening_a_file_twice_in_one_process_keeps_its_locks(path: Path) -> None:
     """Closing a descriptor drops POSIX locks: others then thought the file was nobody's."""
     memory = hades.open(path)
@@ -84,6 +85,7 @@ def test_purging_by_an_alias_takes_the_text_along(memory: hades.Memory) -> None:
     assert memory.topics() == []
 
 
+@pytest.mark.slow
 def test_purging_among_hundreds_leaves_no_byte(path: Path) -> None:
     with hades.open(path) as memory:
         with memory.batch():

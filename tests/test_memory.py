@@ -36,6 +36,7 @@ def test_every_version_is_kept(memory: hades.Memory) -> None:
     assert memory.get("a", version=2).parent == 1
 
 
+@pytest.mark.slow
 def test_long_traces_rebuild_every_version(memory: hades.Memory) -> None:
     lines = [f"line {n}" for n in range(100)]
     texts = []

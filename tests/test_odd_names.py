@@ -72,6 +72,7 @@ def _forged(told: str) -> list[str]:
     return [line for line in told.splitlines() if line.lstrip().startswith(FORGED)]
 
 
+@pytest.mark.slow
 def test_a_command_shows_an_odd_name_on_one_line(path: Path) -> None:
     for words in COMMANDS:
         done = Shell(path).run(*words)

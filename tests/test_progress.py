@@ -103,6 +103,7 @@ def _ingest_on_a_terminal(tmp_path: Path, *options: str) -> str:
     return written.decode()
 
 
+@pytest.mark.slow
 def test_the_bar_is_for_terminals_only(tmp_path: Path) -> None:
     assert "linking" in _ingest_on_a_terminal(tmp_path)
     (tmp_path / "m.hades").unlink()

@@ -69,6 +69,7 @@ class _Stopped(Exception):
     pass
 
 
+@pytest.mark.slow
 def test_a_backup_tells_how_far_it_is_and_can_be_stopped(path: Path, tmp_path: Path) -> None:
     told: list[tuple[str, int, int]] = []
 

@@ -23,6 +23,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     return Shell(path)
 
 
+@pytest.mark.slow
 def test_ask_by_an_agent_shows_the_answer_and_every_step(shell: Shell) -> None:
     told = shell("ask", "Who leads Atlas?", "--agent")
     assert "Maya Lind leads Atlas" in told

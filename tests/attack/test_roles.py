@@ -233,6 +233,7 @@ ORPHANS = (
 space's chunk, or behind all chunks."""
 
 
+@pytest.mark.slow
 def test_nonsense_in_one_space_keeps_no_other_from_its_answers(
     postgres: str, attacker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

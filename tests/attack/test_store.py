@@ -153,6 +153,7 @@ with hades.open(sys.argv[1]) as memory:
 """
 
 
+@pytest.mark.slow
 def test_a_purge_on_a_full_disk_is_owed(path: Path) -> None:
     _remember(path)
     with hades.open(path) as memory, memory.batch():

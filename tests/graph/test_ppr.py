@@ -197,6 +197,7 @@ def test_best_is_ordered_with_ties_by_number() -> None:
     assert best.nodes.tolist() == [4, 3, 0, 1]
 
 
+@pytest.mark.slow
 def test_a_first_question_does_not_load_the_kernel() -> None:
     code = (
         "import sys, numpy as np\n"

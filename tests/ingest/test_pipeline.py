@@ -291,6 +291,7 @@ def test_lost_or_damaged_indexes_are_made_anew(
             assert [h.chunk.id for h in memory.search("zebra")] == expected, damaged
 
 
+@pytest.mark.slow
 def test_another_process_sees_what_was_written(path: Path) -> None:
     with hades.open(path) as memory:
         memory.remember("a", "first words")

@@ -312,6 +312,7 @@ WORDINGS = (
 )
 
 
+@pytest.mark.slow
 def test_the_version_that_holds_is_recalled_with_any_other(
     memory: hades.Memory, clock: HeldClock
 ) -> None:

@@ -73,6 +73,7 @@ class _Watched(sqlite3.Connection):
         _Watched.left_open += not _is_closed(self)
 
 
+@pytest.mark.slow
 def test_a_memory_that_nobody_closed_is_closed_when_it_is_collected(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
