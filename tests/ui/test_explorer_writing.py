@@ -12,7 +12,7 @@ import pytest
 import hades
 from hades.serve.auth.browsers import StartLinks
 from hades.serve.auth.caller import Role
-from tests.ui.browsing import HOSTILE, Site, explored
+from tests.ui.browsing import HOSTILE, PATIENCE_MS, Site, explored
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +24,8 @@ def site(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Sit
 
 
 def test_a_note_is_added_found_and_undone(site: Site) -> None:
+    from playwright.sync_api import expect
+
     with site.visit() as page:
         site.open(page, "/add")
         for sentence in ("Remembered as version 1.", "says this already"):
@@ -33,7 +35,7 @@ def test_a_note_is_added_found_and_undone(site: Site) -> None:
             page.get_by_label("True since").fill("2024-05-01")
             page.get_by_role("button", name="Remember").click()
             page.get_by_text(sentence).wait_for()
-            assert page.get_by_label("The text").input_value() == ""
+            expect(page.get_by_label("The text")).to_have_value("", timeout=PATIENCE_MS)
         site.open(page, "/add")  # what was added stays listed
         page.get_by_role("button", name="Undo").click()
         page.get_by_text("Undone: 1 topic.").wait_for()
