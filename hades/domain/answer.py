@@ -142,7 +142,7 @@ class Passage:
     held: str = ""
     """For an earlier version of a note, the text that no later version repeats; may be empty."""
     best: str = ""
-    """The sentence of a note that answers best, if the reader read any of it."""
+    """The sentence of a note that the reader scored highest; "" if it read none."""
     entities: tuple[str, ...] = ()
     """The names it mentions, rarest first, without those that are everywhere."""
     strength: Strength | None = None
@@ -431,7 +431,7 @@ class Recall:
     themes: tuple[Theme, ...] = ()
     """Clusters of the hierarchy that a question for an overview asks for, best first."""
     answered: float | None = None
-    """The probability that a note answers the question, by the reader; None if it read none."""
+    """The probability, by the reader, that a note answers, now or in the past; None: none read."""
     id: str = field(default="", compare=False)
     """The id in the query log, which `feedback` refers to; "" if the recall was not logged."""
 
@@ -500,7 +500,7 @@ class Answer:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the sentences, by the reader, probably do not answer the question."""
+        """Whether no sentence that the reader read is likely to answer, and no fact either."""
         chance = self.recall.answered
         sure = any(fact.score >= DOUBTED for fact in self.recall.facts)
         return chance is not None and chance < DOUBTED and not sure
@@ -512,7 +512,7 @@ class Answer:
             named = ", ".join(f"“{name}”" for name in self.unsaid)
             return f"Nothing found says anything about {named}."
         if self.sentences and self.is_doubtful:
-            return "Not sure: nothing found says this directly."
+            return "Not sure: nothing found answers this directly."
         if self.sentences or self.kind == "dry_run":
             return ""
         why = (Reason.NOTHING_NOTED, Reason.NOT_CONNECTED)

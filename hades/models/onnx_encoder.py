@@ -103,9 +103,11 @@ class FolderEncoder:
         return self._max_tokens or _read_max_tokens(self._folder)
 
     def load(self) -> None:
-        """Load the tokenizer and the graph, or wait until another thread has loaded them."""
+        """Load the tokenizer, the graph and the reader, or wait until another thread has."""
         self._tokenise([""])
         self._session(_threads_per_text())
+        if self.reader is not None:
+            self.reader.load()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return a unit vector per text, in order."""

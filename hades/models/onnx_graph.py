@@ -14,8 +14,8 @@ def open_graph(graph: Path, threads: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Threads that spin answer 1 ms sooner, but cost 12 ms of processor time after each question
-    # (two ARM cores). So they spin during a run only.
+    # Spinning threads save 1 ms a question, but spinning on afterwards costs 12 ms of processor
+    # time (two ARM cores). So they stop after each run.
     options.add_session_config_entry("session.intra_op.allow_spinning", "1")
     options.add_session_config_entry("session.force_spinning_stop", "1")
     # Prevents overflow of int8 sums on x86 without VNNI; no effect elsewhere.

@@ -1,8 +1,8 @@
 """The reader: a cross-encoder that reads a question together with sentences and judges them.
 
 The encoder makes a vector of a sentence before any question is asked. The reader sees both at once,
-so it judges better whether a sentence answers, but it must run for each of them. It is the file
-`reader.onnx` in the folder of an encoder; `tools/train_reader.py` trains it.
+so it judges better whether a sentence answers, but it must run once for each sentence. It is the
+file `reader.onnx` in the folder of an encoder; `tools/train_reader.py` trains it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ READER_GRAPH = "reader.onnx"
 TOKENS_AT_MOST = 63
 """The most tokens of the question and of each sentence; the rest is cut off. As in training."""
 _SPEAKS, _REPLACES = 0, 1
-"""The outputs of the graph."""
+"""Columns of the graph's output."""
 
 
 class SentenceReader:
-    """Judges sentences by logits: above 0, the answer is rather yes than no."""
+    """Judges sentences; a logit above 0 means yes."""
 
     def __init__(self, graph: Path, tokenizer: Tokenizer) -> None:
         self._graph = graph
@@ -39,10 +39,7 @@ class SentenceReader:
         self._loading = threading.Lock()
 
     def speaks(self, question: str, sentences: Sequence[str]) -> Floats:
-        """Return for each sentence the logit that it says what is asked, or once did.
-
-        An outdated answer counts as much as one that holds.
-        """
+        """Return for each sentence the logit that it answers the question, now or in the past."""
         return self._read(question, [(sentence,) for sentence in sentences])[:, _SPEAKS]
 
     def replaces(self, question: str, pairs: Sequence[tuple[str, str]]) -> Floats:
@@ -62,16 +59,16 @@ class SentenceReader:
     def _session(self) -> Any:
         return open_graph(self._graph, threads=1)
 
-    def _read(self, question: str, beside: Sequence[Sequence[str]]) -> Floats:
+    def _read(self, question: str, groups: Sequence[Sequence[str]]) -> Floats:
         """Return the outputs for the question with each group of texts."""
-        if not beside:
+        if not groups:
             return np.zeros((0, 2))
         self.load()
-        texts = list(dict.fromkeys([question, *(text for group in beside for text in group)]))
+        texts = list(dict.fromkeys([question, *(text for group in groups for text in group)]))
         tokens = dict(zip(texts, self._tokenise(texts), strict=True))
-        groups = [[tokens[text] for text in (question, *group)] for group in beside]
-        with ThreadPoolExecutor(min(cores(), len(groups)), "reader") as pool:
-            return np.stack(list(pool.map(self._run, groups)))
+        inputs = [[tokens[text] for text in (question, *group)] for group in groups]
+        with ThreadPoolExecutor(min(cores(), len(inputs)), "reader") as pool:
+            return np.stack(list(pool.map(self._run, inputs)))
 
     def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
         readable = [text.encode("utf-8", "replace").decode() for text in texts]

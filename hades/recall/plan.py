@@ -107,7 +107,7 @@ class Reranker(_PlanPart):
     strength: float = Field(
         default=0.5, ge=0, le=1, description="what uses and importance may add to a score"
     )
-    reader: bool = Field(default=True, description="read the best sentences of notes closely")
+    reader: bool = Field(default=True, description="read the nearest sentences of notes")
     m: int = Field(default=24, ge=1, le=PASSAGES_AT_MOST, description="passages ranked to the end")
     timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
 

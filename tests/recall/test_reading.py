@@ -14,7 +14,7 @@ from hades.domain.graph import Reason
 from hades.models.encoder import load_encoder, reader_of
 from hades.recall.rank import reading
 
-DOUBT = "Not sure: nothing found says this directly."
+DOUBT = "Not sure: nothing found answers this directly."
 
 
 @pytest.fixture(scope="module")

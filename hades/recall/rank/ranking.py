@@ -44,7 +44,7 @@ class Ranking:
     answered: float | None = None
     """The probability that one of the notes answers, by the reader; None if it read none."""
     best: Mapping[int, str] = field(default_factory=dict)
-    """Maps chunk numbers of notes to the sentence that the reader judged best."""
+    """Maps chunk numbers of notes to the sentence that the reader scored highest."""
 
     def at(self, places: Ints) -> Ranking:
         """Return the candidates at these positions of the ranking, in the order given."""

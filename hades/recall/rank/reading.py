@@ -1,7 +1,8 @@
 """Reading: the reader judges the sentences of notes that may answer a question.
 
 It reads the sentences that are nearest to the question. In a note that changed, it also compares
-the sentence that answers best with the one of each later version that may replace it.
+the sentence that answers best with those of later versions that may replace it, unless the question
+asks what happened.
 """
 
 from __future__ import annotations
@@ -23,17 +24,19 @@ from hades.recall.run import Stage
 
 SENTENCES_READ = 8
 BY_WORDS = 2
-"""How many of these are of the notes that share most words with the question."""
+"""How many of these are the nearest sentences of the notes with the highest BM25."""
 PLACES_AT_MOST = 64
-"""The sentences among which those to read are; versions of a note often share some."""
+"""The nearest sentences considered; versions of a note often share some."""
 PAIRS_READ = 6
+"""The most pairs of an older and a newer sentence that one question compares."""
 WEIGHT = 0.8
 """The gain of a note for each unit of its logit."""
 LOGIT_AT_MOST = 5.0
+"""Logits beyond this, either way, count as this."""
 SPOKEN = -2.0
-"""The logit from which a sentence counts as one on what is asked."""
+"""A sentence with a higher logit counts as one about what is asked."""
 SLOPE, OFFSET = 1.0, 2.1
-"""The probability that a question is answered, from the logit of the best sentence."""
+"""Turn the logit of the best sentence into the probability that it answers: a logistic curve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class NoteReading:
     """The judgements of the reader on candidates, by row; empty if there is no reader."""
 
     speaks: Mapping[int, float] = field(default_factory=dict)
-    """The logit that the best sentence of a row says what is asked; only of rows that were read."""
+    """The logit that the best sentence of a row answers, now or in the past; only of rows read."""
     best: Mapping[int, int] = field(default_factory=dict)
     """The position of that sentence in its note."""
     replaces: Mapping[tuple[int, int], float] = field(default_factory=dict)
@@ -49,20 +52,20 @@ class NoteReading:
 
     @property
     def answered(self) -> float | None:
-        """The probability that a sentence answers the question; None if none was read."""
+        """The probability that a sentence answers, now or in the past; None if none was read."""
         if not self.speaks:
             return None
         return 1 / (1 + math.exp(-(SLOPE * max(self.speaks.values()) + OFFSET)))
 
     def gains(self, count: int) -> Floats:
-        """Return what each of `count` rows gains; one that was not read gains the least of all."""
+        """Return the score added to each of `count` rows; a row not read gets the lowest logit."""
         least = min(self.speaks.values(), default=0.0)
         logits = np.array([self.speaks.get(row, least) for row in range(count)])
         gains: Floats = WEIGHT * np.clip(logits, -LOGIT_AT_MOST, LOGIT_AT_MOST)
         return gains
 
     def alone_says(self, row: int, later: int) -> bool | None:
-        """Return whether a row answers and a later version does not; None if that was not read."""
+        """Return whether a row answers and a later version does not; None if not compared."""
         replaced = self.replaces.get((row, later))
         if replaced is None:
             return None
@@ -106,8 +109,11 @@ def _read(
             if logit > speaks.get(row, -math.inf):
                 speaks[row], best[row] = logit, at
     pairs = {} if search.time.wants_happenings else _pairs(notes, near, speaks, best)
-    replaced = reader.replaces(search.text, list(pairs.values()))
-    return NoteReading(speaks, best, dict(zip(pairs, replaced.tolist(), strict=True)))
+    read = {rows: texts for rows, texts in pairs.items() if texts[0] != texts[1]}
+    logits = reader.replaces(search.text, list(read.values()))
+    replaces = dict.fromkeys(pairs, LOGIT_AT_MOST)  # the same sentence again
+    replaces |= dict(zip(read, logits.tolist(), strict=True))
+    return NoteReading(speaks, best, replaces)
 
 
 def _nearest(
@@ -115,7 +121,8 @@ def _nearest(
 ) -> dict[str, list[tuple[int, int]]]:
     """Map the texts to read to their places: rows, and positions in the note.
 
-    Versions of a note often share a sentence, which is read once.
+    They are the nearest sentences and those of the best notes by words. A sentence that several
+    versions share is read once.
     """
     places = [
         (float(near[row][at]), row, at) for row in range(len(near)) for at in range(len(near[row]))
@@ -143,17 +150,13 @@ def _pairs(
     for row in sorted(speaks, key=lambda row: -speaks[row]):
         if speaks[row] <= SPOKEN:
             break
-        for later in notes.later_rows(row):
+        for later in reversed(notes.later_rows(row)):  # the newest is the likeliest to hold
             if not len(near[later]) or len(pairs) >= PAIRS_READ:
                 continue
             vectors = notes.vectors[later][: len(near[later])]
             alike = product(vectors, notes.vectors[row][best[row]])
-            texts = (
-                _text(notes, row, best[row]),
-                _text(notes, later, int((alike + near[later]).argmax())),
-            )
-            if texts[0] != texts[1]:
-                pairs[row, later] = texts
+            other = int((alike + near[later]).argmax())
+            pairs[row, later] = _text(notes, row, best[row]), _text(notes, later, other)
     return pairs
 
 
