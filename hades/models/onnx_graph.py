@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from hades.errors import InvalidInput
+
 
 def open_graph(graph: Path, threads: int) -> Any:
-    """Return an ONNX Runtime session for a graph; each run uses this many threads."""
+    """Return an ONNX Runtime session for a graph; each run uses this many threads.
+
+    Raise InvalidInput if ONNX Runtime cannot load the file.
+    """
     import onnxruntime  # type: ignore[import-untyped]
 
     options = onnxruntime.SessionOptions()
@@ -20,4 +25,7 @@ def open_graph(graph: Path, threads: int) -> Any:
     options.add_session_config_entry("session.force_spinning_stop", "1")
     # Prevents overflow of int8 sums on x86 without VNNI; no effect elsewhere.
     options.add_session_config_entry("session.x64quantprecision", "1")
-    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    try:
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # its errors have no public class in common
+        raise InvalidInput(f"{graph} cannot be loaded as a model: {error}") from error

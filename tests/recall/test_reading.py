@@ -12,6 +12,7 @@ from word_encoder import write_word_encoder, write_word_reader
 import hades
 from hades.domain.graph import Reason
 from hades.models.encoder import load_encoder, reader_of
+from hades.models.reader import READER_GRAPH
 from hades.recall.rank import reading
 
 DOUBT = "Not sure: nothing found answers this directly."
@@ -117,6 +118,16 @@ def test_without_time_notes_are_ranked_unread(
     assert found.answered is None
     reasons = [(one.reason, one.detail) for one in found.reasons if one.stage == "rank"]
     assert any(why is Reason.TIMEOUT and "without the reader" in told for why, told in reasons)
+
+
+def test_a_damaged_reader_is_told(tmp_path: Path) -> None:
+    words = write_word_encoder(tmp_path / "words")
+    (words / READER_GRAPH).write_bytes(b"not a graph")
+    with hades.open(tmp_path / "m.hades", encoder=f"folder:{words}") as memory:
+        memory.remember("lamp", "The blue lamp stands in the attic.")
+        with pytest.raises(hades.InvalidInput, match=r"reader.onnx cannot be loaded as a model"):
+            memory.recall("Where is the blue lamp?")
+        assert memory.get("lamp").content == "The blue lamp stands in the attic."
 
 
 def test_an_encoder_without_a_reader_has_none(tmp_path: Path) -> None:
