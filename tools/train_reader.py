@@ -10,9 +10,9 @@ The reader is a copy of the encoder with two outputs for the text `question [SEP
 - speaks: the logit that the sentence speaks of what is asked, with the right or an outdated answer
 - replaces: the logit that the newer sentence replaces the older one as an answer to the question
 
-A teacher with all layers learns from situations and single paragraphs; a student with fewer
-layers then learns the teacher's logits. The student ships in int8, and its graph reads the word
-vectors from the encoder's file.
+Teachers with all layers learn from situations and single paragraphs, each in another order. A
+student with fewer layers then learns the mean of their logits, also on pairs that nobody labelled.
+The student ships in int8, and its graph reads the word vectors from the encoder's file.
 """
 
 import argparse
@@ -41,6 +41,8 @@ from train_hop import LAYERS, MODEL, WIDTH, Texts, make_model, read_encoder, sha
 
 RATE, BATCH, SEED = 6e-5, 512, 1
 TOKENS, NEAR, READ = 128, 6, 12
+UNLABELLED = range(2, 30, 2)
+"""Places, in order of nearness, of the sentences that only the student reads with a question."""
 SPEAKS, REPLACES = 0, 1
 WEIGHTS = (0, 0.02, 0.04, 0.08, 0.15, 9)
 """Weights of the logit beside the cosine, to compare."""
@@ -180,6 +182,21 @@ def note_examples(situations: list[Situation], encoder: Any) -> list[Example]:
     return examples
 
 
+def unlabelled(situations: list[Situation], encoder: Any) -> list[Example]:
+    """Questions with sentences near to them, of any situation; the teachers label them."""
+    sentences = Sentences(situations, encoder)
+    asked = [one.text for situation in situations for one in situation.questions]
+    vectors = Texts(asked, TOKENS).all(encoder)
+    nearest = torch.cat(
+        [(some @ sentences.vectors.T).topk(UNLABELLED.stop).indices for some in vectors.split(2048)]
+    )
+    return [
+        Example((text, sentences.texts[at]), SPEAKS, 0.0)
+        for text, near in zip(asked, nearest[:, list(UNLABELLED)].tolist(), strict=True)
+        for at in near
+    ]
+
+
 def pair_examples(situation: Situation, question: Question) -> list[Example]:
     """An older answer with each sentence of a later note of its topic.
 
@@ -205,7 +222,9 @@ def squad_examples(path: Path) -> list[Example]:
     ]
 
 
-def fit(model: Reader, pairs: Pairs, epochs: int, rate: float, loss_of: Any) -> None:
+def fit(
+    model: Reader, pairs: Pairs, epochs: int, rate: float, loss_of: Any, seed: int = SEED
+) -> None:
     model.train()
     trained = [one for one in model.parameters() if one.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=rate, weight_decay=0.01, fused=True)
@@ -214,7 +233,7 @@ def fit(model: Reader, pairs: Pairs, epochs: int, rate: float, loss_of: Any) -> 
         optimizer, rate, total_steps=steps + 1, pct_start=0.1, anneal_strategy="linear"
     )
     started = time.monotonic()
-    for some in islice(pairs.batches(random.Random(SEED)), steps):
+    for some in islice(pairs.batches(random.Random(seed)), steps):
         loss_of(some).backward()
         nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
@@ -224,7 +243,8 @@ def fit(model: Reader, pairs: Pairs, epochs: int, rate: float, loss_of: Any) -> 
     print(f"{steps} steps in {time.monotonic() - started:.0f} s", flush=True)
 
 
-def teach(weights: Any, pairs: Pairs, examples: list[Example], epochs: int) -> Reader:
+def teach(weights: Any, pairs: Pairs, examples: list[Example], epochs: int, seed: int) -> Reader:
+    torch.manual_seed(seed)
     model = Reader(weights, list(range(LAYERS)))
     heads = torch.tensor([one.head for one in examples], device="cuda")
     labels = torch.tensor([one.label for one in examples], device="cuda")
@@ -233,19 +253,17 @@ def teach(weights: Any, pairs: Pairs, examples: list[Example], epochs: int) -> R
         logits = pairs.logits(model, some).gather(1, heads[some][:, None])[:, 0]
         return F.binary_cross_entropy_with_logits(logits, labels[some])
 
-    fit(model, pairs, epochs, RATE, loss)
+    fit(model, pairs, epochs, RATE, loss, seed)
     return model
 
 
 def make_student(
-    teacher: Reader, pairs: Pairs, examples: list[Example], layers: list[int], epochs: int
+    teacher: Reader, pairs: Pairs, heads: Tensor, wanted: Tensor, layers: list[int], epochs: int
 ) -> Reader:
-    """Fewer layers that give the same logits."""
-    wanted = pairs.all(teacher)
+    """Fewer layers that give the wanted logits."""
     weights = {name: value.cpu() for name, value in teacher.body.state_dict().items()}
     student = Reader(weights, layers)
     student.head.load_state_dict(teacher.head.state_dict())
-    heads = torch.tensor([one.head for one in examples], device="cuda")
 
     def loss(some: list[int]) -> Tensor:
         logits = pairs.logits(student, some).gather(1, heads[some][:, None])[:, 0]
@@ -361,7 +379,8 @@ def main() -> None:
     parser.add_argument("--notes", type=Path, nargs="+", required=True)
     parser.add_argument("--squad", type=Path)
     parser.add_argument("--without", nargs="*", default=[], help="domains to leave out")
-    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--epochs", type=int, default=5, help="of a teacher; a student has twice")
+    parser.add_argument("--teachers", type=int, default=3)
     parser.add_argument(
         "--student",
         type=int,
@@ -382,10 +401,19 @@ def main() -> None:
         examples += squad_examples(given.squad)
     pairs = Pairs([one.texts for one in examples], given.encoder)
     print(len(examples), "examples", flush=True)
-    model = teach(weights, pairs, examples, given.epochs)
+    teachers = [
+        teach(weights, pairs, examples, given.epochs, SEED + at) for at in range(given.teachers)
+    ]
+    model = teachers[0]
     models = {"teacher": model}
+    if given.student:
+        examples += unlabelled(learnt, encoder)
+        pairs = Pairs([one.texts for one in examples], given.encoder)
+        heads = torch.tensor([one.head for one in examples], device="cuda")
+        wanted = torch.stack([pairs.all(one) for one in teachers]).mean(0)
+        print(len(examples), "examples for a student", flush=True)
     for layers in given.student:
-        model = make_student(models["teacher"], pairs, examples, layers, given.epochs)
+        model = make_student(teachers[0], pairs, heads, wanted, layers, 2 * given.epochs)
         models[f"student {len(layers)}"] = model
     for domain in given.without:
         own = [one for one in situations if one.domain == domain]
