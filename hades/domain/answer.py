@@ -19,7 +19,7 @@ from hades.domain.usage import Usage as Usage
 _LABEL = re.compile(r"[\[［【]\s*+([FPT]?\d[\d\s,;–-]*+)[\]］】]")
 """A label such as `[1]`, `[F2]`, `[T1]` or `[3, 4]`, as sentences are cited."""
 
-DOUBTED = 0.5
+DOUBTED = 0.6
 """With a lower probability that notes answer, `ask` says that it is not sure."""
 _LETTERS = {"fact": "F", "path": "P", "theme": "T"}
 

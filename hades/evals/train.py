@@ -36,7 +36,7 @@ from hades.store.records import Progress
 NOTE_SIZES = (None, 100, 30, 10)
 """Sizes in notes of the memories to learn from; None is the whole set. The ranker must also work
 on small memories."""
-SHRINKAGE = {"linked": 1e-5, "plain": 1e-2, "turns": 1e-4, "notes": 1e-3}
+SHRINKAGE = {"linked": 1e-5, "plain": 1e-2, "turns": 1e-4, "notes": 1e-3, "notes_read": 1e-3}
 BELIEF_SHRINKAGE = 1e-4
 PRIOR_START = 1.2
 """The start weight of the prior for models that are shrunk towards the order of meaning and words;
@@ -106,23 +106,27 @@ def _asked(
 
 
 def fit_ranker(questions: Sequence[TrainingQuestion]) -> Ranker:
-    """Return a ranker with weights and beliefs learned from these questions."""
-    weights = {
-        kind: _fit_ranking([one for one in questions if one.kind == kind], kind) for kind in COLUMNS
-    }
-    ranker = Ranker(weights, {})
+    """Return a ranker with weights and beliefs learned from these questions.
 
-    def read(one: TrainingQuestion) -> Floats:
-        return belief_features(one.features, ranker.scores(one.features, one.kind), one.kind)
+    From notes that the reader judged, `notes` learns, too, without the judgement.
+    """
+    of = {kind: [one for one in questions if one.kind == kind] for kind in COLUMNS}
+    of["notes"] += of["notes_read"]
+    ranker = Ranker({kind: _fit_ranking(of[kind], kind) for kind in COLUMNS}, {})
 
-    notes = [one for one in questions if one.kind == "notes"]
-    others = [one for one in questions if one.kind != "notes"]
+    def read(one: TrainingQuestion, kind: str) -> Floats:
+        return belief_features(one.features, ranker.scores(one.features, kind), kind)
+
+    others = [one for one in questions if not one.kind.startswith("notes")]
     beliefs = {
-        "belief": _fit_belief("belief", others, read),
-        "notes_belief": _fit_belief("notes_belief", notes, read),
+        "belief": _fit_belief("belief", others, lambda one: read(one, one.kind)),
+        "notes_belief": _fit_belief("notes_belief", of["notes"], lambda one: read(one, "notes")),
+        "notes_read_belief": _fit_belief(
+            "notes_read_belief", of["notes_read"], lambda one: read(one, "notes_read")
+        ),
         "prior_belief": _fit_belief("prior_belief", others, _prior_features),
     }
-    return Ranker(weights, beliefs)
+    return Ranker(ranker.weights, beliefs)
 
 
 def _fit_ranking(questions: Sequence[TrainingQuestion], kind: str) -> Floats:

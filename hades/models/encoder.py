@@ -18,7 +18,7 @@ from hades.models.onnx_encoder import FolderEncoder, Vectors
 from hades.models.reader import SentenceReader
 
 MINILM_FOLDER = Path(__file__).parent / "minilm"
-MINILM_MODEL = "all-MiniLM-L6-v2-int8-1"
+MINILM_MODEL = "minilm-notes-int8-1"
 MINILM_DIMS = 384
 MINILM_MAX_TOKENS = 256
 
@@ -43,7 +43,7 @@ class Encoder(Protocol):
 
 
 class MiniLM(FolderEncoder):
-    """The built-in encoder, all-MiniLM-L6-v2 in int8; loads on first use."""
+    """The built-in encoder, all-MiniLM-L6-v2 trained further on notes, in int8; loads on first use."""
 
     def __init__(self, folder: Path = MINILM_FOLDER) -> None:
         super().__init__(folder, model=MINILM_MODEL, dims=MINILM_DIMS, max_tokens=MINILM_MAX_TOKENS)

@@ -108,7 +108,7 @@ def test_a_missing_model_is_said_so(tmp_path: Path) -> None:
 def test_the_default_is_built_in() -> None:
     encoder = load_encoder()
     assert (encoder.model, encoder.dims, encoder.max_tokens) == (
-        "all-MiniLM-L6-v2-int8-1",
+        "minilm-notes-int8-1",
         384,
         256,
     )

@@ -21,9 +21,9 @@ from hades.recall.rank.succession import Succession
 NOTE_FEATURES: tuple[str, ...] = (
     *("cosine", "sentence", "cue", "second_hop", "coverage", "words", "numbers"),
     *("name_coverage", "name_said", "holds", "repeated", "past_repeated", "first"),
-    *("near", "missing"),
+    *("speaks", "near", "missing"),
 )
-"""The last two are only used for the belief."""
+"""`speaks` is the reader's judgement. The last two are only used for the belief."""
 SURELY = 30.0
 """The bound of logits, against overflow."""
 
@@ -61,6 +61,7 @@ def note_features(
         "repeated": repeated,
         "past_repeated": repeated * is_past_tense(search.text),
         "first": notes.first,
+        "speaks": succession.reading.judged(len(at)),
         "near": best,
         "missing": 1 - has_term[:, digits].min(1) if digits.any() else np.zeros(len(at)),
     }

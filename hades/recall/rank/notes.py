@@ -56,7 +56,6 @@ def rank_notes(
         ranked = ranker.rank_by_fusion(found, notes.numbers, plan.fusion)
     scores = ranked.scores + np.array([_weight_of_state(placed) for placed in notes.placed])
     scores = scores + plan.strength * _gains_of_topics(query, notes.placed)
-    scores = scores + reading.gains(len(scores))
     scores = with_numbers_apart(notes, scores, search.terms)
     scores, anew = in_topic_order(notes, scores, search.time, succession)
     scores, below = below_superseding(notes, scores, search)

@@ -1,9 +1,10 @@
-"""The ranker: four small logistic models, chosen by what the candidates are.
+"""The ranker: five small logistic models, chosen by what the candidates are.
 
-`notes` ranks notes, by their own features. `turns` is for candidates that are mostly turns of
-conversations. `linked` uses all features, if the question names a title or candidates mention each
-other's titles. `plain`, for the rest, is the order of meaning and words, corrected by a second hop.
-`turns` and `plain` are shrunk towards the order of meaning and words. Features are standardised
+`notes_read` ranks notes that the reader judged, and `notes` those that it did not, both by features
+of notes. `turns` is for candidates that are mostly turns of conversations. `linked` uses all
+features of passages, if the question names a title or candidates mention each other's titles.
+`plain`, for the rest, is the order of meaning and words, corrected by a second hop. `turns` and
+`plain` are shrunk towards the order of meaning and words. Features are standardised
 within one question, so a model learned on one corpus works on another. The weights are a readable
 file, `ranker.json`, made by `hades train-ranker`.
 """
@@ -42,6 +43,7 @@ BELIEF: tuple[str, ...] = ("score", "cosine", "coverage", "rank", "linked")
 """Features of a passage's probability; not standardised, so that questions can be compared."""
 NOTE_BELIEF: tuple[str, ...] = ("score", "near", "coverage", "name_said", "missing", "rank")
 """Features of a note's probability; `missing` is a number or id of the question that it lacks."""
+NOTE_READ_BELIEF: tuple[str, ...] = ("score", "near", "speaks", *NOTE_BELIEF[2:])
 SHIPPED = Path(__file__).with_name("ranker.json")
 
 SPREAD = 0.05
@@ -56,13 +58,24 @@ _COSINE, _COVERAGE = FEATURES.index("cosine"), FEATURES.index("coverage")
 _TURN = FEATURES.index("turn")
 PRIOR_BELIEF: tuple[str, ...] = ("cosine", "rank")
 """Features of the probability without the models: few candidates, switched off, or late."""
-_NAMES = {"linked": FEATURES[:-1], "plain": PLAIN, "turns": TURNS, "notes": NOTE_FEATURES[:-2]}
+_NAMES = {
+    "linked": FEATURES[:-1],
+    "plain": PLAIN,
+    "turns": TURNS,
+    "notes": NOTE_FEATURES[:-3],
+    "notes_read": NOTE_FEATURES[:-2],
+}
 COLUMNS = {
-    kind: [(NOTE_FEATURES if kind == "notes" else FEATURES).index(name) for name in names]
+    kind: [(NOTE_FEATURES if kind.startswith("notes") else FEATURES).index(name) for name in names]
     for kind, names in _NAMES.items()
 }
-BELIEFS = {"belief": BELIEF, "notes_belief": NOTE_BELIEF, "prior_belief": PRIOR_BELIEF}
-_NOTE_BELIEF_COLUMNS = [NOTE_FEATURES.index(name) for name in NOTE_BELIEF[1:-1]]
+BELIEFS = {
+    "belief": BELIEF,
+    "notes_belief": NOTE_BELIEF,
+    "notes_read_belief": NOTE_READ_BELIEF,
+    "prior_belief": PRIOR_BELIEF,
+}
+_SPEAKS = NOTE_FEATURES.index("speaks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +92,7 @@ class Ranker:
 
     def __init__(self, weights: Mapping[str, Any], beliefs: Mapping[str, Any]) -> None:
         self.weights = {kind: np.asarray(values, float) for kind, values in weights.items()}
-        """One weight for each feature, by model: `linked`, `plain`, `turns`, `notes`."""
+        """One weight for each feature, by model: the keys of COLUMNS."""
         self.beliefs = {name: np.asarray(values, float) for name, values in beliefs.items()}
         """One weight for each feature of a belief, and last a constant, by name in BELIEFS."""
 
@@ -87,7 +100,7 @@ class Ranker:
         """Score the candidates of one question by the model for their kind (`kind_of`)."""
         kind = kind_of(features)
         scores = self.scores(features, kind)
-        belief = "notes_belief" if kind == "notes" else "belief"
+        belief = f"{kind}_belief" if kind.startswith("notes") else "belief"
         chance = self._chance(belief, belief_features(features, scores, kind))
         return Ranked(scores, chance, kind == "linked")
 
@@ -152,9 +165,9 @@ def fused(prior: Floats, walked: Floats, belief: Floats, weights: FusionWeights)
 
 
 def kind_of(features: Table) -> str:
-    """Return the name of the model for these candidates: notes, turns, linked or plain."""
+    """Return the name of the model for these candidates, a key of COLUMNS."""
     if features.shape[1] == len(NOTE_FEATURES):
-        return "notes"
+        return "notes_read" if features[:, _SPEAKS].any() else "notes"
     if len(features) and float(features[:, _TURN].mean()) >= TURNS_SHARE:
         return "turns"
     bridged = float((features[:, _BRIDGE_IN] > 0).mean()) if len(features) else 0.0
@@ -171,8 +184,9 @@ def standardised(features: Table) -> Table:
 def belief_features(features: Table, scores: Floats, kind: str) -> Floats:
     """Return, for each candidate, the features of the probability that it answers (BELIEFS)."""
     rank = log_ranks(scores)
-    if kind == "notes":
-        own = features[:, _NOTE_BELIEF_COLUMNS].T
+    if kind.startswith("notes"):
+        names = BELIEFS[f"{kind}_belief"][1:-1]
+        own = features[:, [NOTE_FEATURES.index(name) for name in names]].T
         return np.stack([scores, *own, rank], 1)
     linked = np.full(len(scores), float(kind == "linked"))
     cosine, coverage = features[:, _COSINE], features[:, _COVERAGE]

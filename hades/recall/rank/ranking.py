@@ -42,7 +42,8 @@ class Ranking:
     current: Mapping[int, int] = field(default_factory=dict)
     """Maps versions of changed notes to the version that holds; both are chunk numbers."""
     answered: float | None = None
-    """The probability that one of the notes answers, by the reader; None if it read none."""
+    """The probability that one of the notes answers, by the reader; None if it read none, or if
+    the best candidate is no note."""
     best: Mapping[int, str] = field(default_factory=dict)
     """Maps chunk numbers of notes to the sentence that the reader scored highest."""
 
@@ -104,7 +105,8 @@ def best_of(
     behind = limit + np.flatnonzero(np.isin(numbers[limit:], held))[: limit // 2]
     kept = np.concatenate([np.arange(min(len(numbers), limit - len(behind))), behind])
     are_notes = bool(query.notes[numbers[0]])
-    return replace(ranking.at(kept), current=current, are_notes=are_notes)
+    answered = ranking.answered if are_notes else None
+    return replace(ranking.at(kept), current=current, are_notes=are_notes, answered=answered)
 
 
 def recency_of(query: QueryContext, numbers: Ints) -> Floats:

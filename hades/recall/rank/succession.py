@@ -17,7 +17,7 @@ from hades.index.words import stems
 from hades.language.english.intent import is_past_tense
 from hades.recall.find.results import SearchQuery
 from hades.recall.rank.note_candidates import NoteCandidates, topic_name
-from hades.recall.rank.reading import NoteReading
+from hades.recall.rank.reading import SPOKEN, NoteReading
 
 SAID_AGAIN = 0.7
 """The cosine from which one sentence of a note restates another. A judgement."""
@@ -32,6 +32,12 @@ SAME_CLUSTER = 0.05
 """In a note of many versions, groups of sentences with a higher mean cosine, after subtracting the
 mean vector, are about the same thing. Chosen on a generated world of 740 versions of 40 notes:
 `ask` then finds 86 % of what holds; comparing versions in pairs finds 75 %."""
+BESIDE_READER = 0.4
+"""The weight of these signs beside the reader's logit. Learnt on 977 pairs in four domains."""
+NEWER, SPEAKS_TOO = 0.5, 3.0
+"""Added to the reader's logit, and what is added instead if the later sentence is about what is
+asked, too. An outdated answer does more harm than a later sentence in its place. Chosen in four
+domains: outdated notes first 13.4 → 10.2 %, right notes first 72.3 → 72.2 %."""
 SURE = 3.0
 """The logit that a later sentence on the same thing restates an earlier one."""
 COMPARED_AT_MOST = 128
@@ -100,7 +106,7 @@ class Succession:
     clusters: Mapping[int, Sequence[int]]
     """For rows of a note of many versions, the cluster of each sentence."""
     reading: NoteReading
-    """The judgements of the reader, which override the rest."""
+    """The judgements of the reader, which count more than the rest."""
 
     def alone_says(self, row: int, later: int) -> bool:
         """Return whether a row has a sentence on the question and a later version has none."""
@@ -132,7 +138,9 @@ def find_succession(notes: NoteCandidates, search: SearchQuery, reading: NoteRea
                     newest = not len(notes.later[other])
                     logits[row, other] = bias + said[row].said_anew(said[other], newest=newest)
     for pair, logit in reading.replaces.items():
-        logits[pair] = logit
+        speaks_too = reading.speaks.get(pair[1], SPOKEN) > SPOKEN
+        beside = BESIDE_READER * np.clip(logits[pair], -SURE, SURE)
+        logits[pair] = logit + beside + (SPEAKS_TOO if speaks_too else NEWER)
     return Succession(said, logits, clusters, reading)
 
 
