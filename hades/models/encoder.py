@@ -43,7 +43,10 @@ class Encoder(Protocol):
 
 
 class MiniLM(FolderEncoder):
-    """The built-in encoder, all-MiniLM-L6-v2 trained further on notes, in int8; loads on first use."""
+    """The built-in encoder: all-MiniLM-L6-v2, trained further on notes, in int8.
+
+    It loads on first use.
+    """
 
     def __init__(self, folder: Path = MINILM_FOLDER) -> None:
         super().__init__(folder, model=MINILM_MODEL, dims=MINILM_DIMS, max_tokens=MINILM_MAX_TOKENS)
