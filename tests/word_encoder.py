@@ -59,8 +59,8 @@ def write_word_reader(folder: Path) -> None:
         "last": np.array([2], np.int64),
         "middle": np.array([1], np.int64),
         "both": np.array([1, 2], np.int64),
-        "scale": np.array([[2, 4]], np.float32),
-        "offset": np.array([[-3, -6]], np.float32),
+        "scale": np.array([[3, 4]], np.float32),
+        "offset": np.array([[-5, -6]], np.float32),
     }
     steps = [
         ("Greater", ["input_ids", "common"], "rare"),

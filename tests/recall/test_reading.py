@@ -35,7 +35,7 @@ def test_the_reader_counts_what_question_and_sentence_share(models: Path) -> Non
     reader = reader_of(load_encoder(f"folder:{models}"))
     assert reader is not None
     logits = reader.speaks("Where is the blue lamp?", ["The blue lamp fell.", "A lamp.", "Rain."])
-    assert logits.tolist() == [1.0, -1.0, -3.0]
+    assert logits.tolist() == [1.0, -2.0, -5.0]
     pairs = [("The lamp is off.", "The lamp glows."), ("The lamp is off.", "Rain fell.")]
     assert reader.replaces("Where is the lamp?", pairs).tolist() == [2.0, -2.0]
     assert reader.speaks("Where is the lamp?", []).shape == (0,)
@@ -61,6 +61,14 @@ def test_an_answer_that_nothing_says_directly_is_given_with_doubt(memory: hades.
     assert unknown.recall.answered is not None
     assert known.recall.answered is not None
     assert unknown.recall.answered < known.recall.answered
+
+
+def test_doubt_about_notes_is_none_about_a_document(memory: hades.Memory) -> None:
+    memory.remember("lamp", "The blue lamp stands in the attic.")
+    memory.remember("policy", "Flooding is covered by insurance.", kind="document")
+    found = memory.recall("Which insurance covers flooding?")
+    assert [passage.chunk.topic for passage in found.passages] == ["policy", "lamp"]
+    assert found.answered is None
 
 
 def test_a_name_that_no_note_has_does_not_deny_the_rest(memory: hades.Memory) -> None:

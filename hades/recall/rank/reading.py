@@ -33,6 +33,8 @@ LOGIT_AT_MOST = 5.0
 """Logits beyond this, either way, count as this."""
 COMPARED = -2.0
 """A sentence with a higher logit is compared with later ones that may replace it."""
+JUDGED_LEAST = 0.01
+"""The lowest judgement; 0 means that nothing was read."""
 SPOKEN = -1.0
 """A sentence with a higher logit counts as one about what is asked."""
 BEST, MEAN, CONSTANT = 0.37, 0.92, 5.25
@@ -62,7 +64,7 @@ class NoteReading:
         return 1 / (1 + math.exp(-(BEST * max(self.logits) + MEAN * mean + CONSTANT)))
 
     def judged(self, count: int) -> Floats:
-        """Return the logit of each of `count` rows, from 0 to 1; 0 for all if none was read.
+        """Return the logit of each of `count` rows, on a scale up to 1; 0 for all if none was read.
 
         A row not read gets the lowest logit.
         """
@@ -71,7 +73,7 @@ class NoteReading:
         least = min(self.speaks.values())
         logits = np.array([self.speaks.get(row, least) for row in range(count)])
         judged: Floats = (np.clip(logits / LOGIT_AT_MOST, -1, 1) + 1) / 2
-        return judged
+        return np.maximum(judged, JUDGED_LEAST)
 
     def alone_says(self, row: int, later: int) -> bool | None:
         """Return whether a row answers and a later version does not; None if not compared."""
