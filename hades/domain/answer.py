@@ -435,6 +435,11 @@ class Recall:
     id: str = field(default="", compare=False)
     """The id in the query log, which `feedback` refers to; "" if the recall was not logged."""
 
+    @property
+    def is_surely_answered(self) -> bool:
+        """Whether the reader is sure enough that a note answers; False if it read none."""
+        return self.answered is not None and self.answered >= DOUBTED
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -500,10 +505,11 @@ class Answer:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether no sentence that the reader read is likely to answer, and no fact either."""
-        chance = self.recall.answered
-        sure = any(fact.score >= DOUBTED for fact in self.recall.facts)
-        return chance is not None and chance < DOUBTED and not sure
+        """Whether no sentence that the reader read is likely to answer, and nothing else does."""
+        if self.recall.answered is None or self.recall.is_surely_answered:
+            return False
+        listed = any(sentence.kind in ("path", "theme") for sentence in self.sentences)
+        return not listed and not any(fact.score >= DOUBTED for fact in self.recall.facts)
 
     @property
     def shortfall(self) -> str:

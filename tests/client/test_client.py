@@ -132,8 +132,8 @@ def test_what_nothing_found_says_is_told_over_the_wire_too(client: hades.Memory)
         str(client.ask("Is approach X viable?")) == "design/approach_x: Approach X is viable. [1]"
     )
     unknown = client.ask("Is approach Y viable?")
-    assert (unknown.sentences, unknown.unsaid) == ((), ("approach Y",))
-    assert str(unknown) == "Nothing found says anything about “approach Y”."
+    assert unknown.unsaid == ("approach Y",)
+    assert str(unknown).endswith("Nothing found says anything about “approach Y”.")
 
 
 def test_a_question_is_answered_alike_here_and_there(

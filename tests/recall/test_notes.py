@@ -111,10 +111,10 @@ def test_notes_of_two_topics_that_say_the_same_are_two(memory: hades.Memory) -> 
     memory.remember("server/b", "Runs PostgreSQL 15.")
     memory.remember("server/c", "Runs MySQL.")
     found = asked(memory, "Which servers run PostgreSQL 15?")
-    assert [one.text for one in found.sentences] == [
+    assert {one.text for one in found.sentences} == {
         "server/a: Runs PostgreSQL 15.",
         "server/b: Runs PostgreSQL 15.",
-    ]
+    }
 
 
 def test_code_keeps_its_lines(memory: hades.Memory) -> None:
@@ -296,7 +296,7 @@ def test_versions_that_are_each_about_another_thing_all_hold(
     for question, holds, no_longer in (
         ("Which port does importer use?", "8877", "8401"),
         ("Who owns importer?", "Plover", "Heron"),
-        ("Where does importer run?", "Odense", "8877"),
+        ("Where does importer run?", "Odense", "Heron"),
     ):
         told = str(asked(memory, question))
         assert holds in told, question

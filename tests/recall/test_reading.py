@@ -74,8 +74,15 @@ def test_doubt_about_notes_is_none_about_a_document(memory: hades.Memory) -> Non
 def test_a_name_that_no_note_has_does_not_deny_the_rest(memory: hades.Memory) -> None:
     memory.remember("lamp", "The blue lamp stands in the attic.")
     answer = memory.ask("Where does the blue lamp of Quentin stand?")
-    assert answer.unsaid == ()
+    assert "attic" in answer.sentences[0].text
+    assert answer.shortfall == "Nothing found says anything about “Quentin”."
+
+
+def test_a_number_that_no_note_has_does_not_deny_the_rest(memory: hades.Memory) -> None:
+    memory.remember("lamp", "The blue lamp stands in the attic.")
+    answer = memory.ask("Where does the blue lamp 17 stand?")
     assert "attic" in str(answer)
+    assert answer.shortfall == ""
 
 
 def test_what_is_read_comes_first_and_is_quoted(memory: hades.Memory) -> None:

@@ -64,10 +64,9 @@ def from_notes(recall: Recall) -> Answer:
     if recall.time is not None and recall.time.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         units = [unit for unit in units if unit.ended] or units
     units.sort(key=lambda unit: -unit.belief)
-    # The reader judges better than a missing name whether anything answers.
-    unsaid = _unsaid(recall, units) if recall.answered is None else []
-    if unsaid:
-        return Answer(recall.question, (), recall, tuple(unsaid))
+    unsaid = tuple(_unsaid(recall, units))
+    if unsaid and not recall.is_surely_answered:
+        return Answer(recall.question, (), recall, unsaid)
     least = units[0].belief * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST) if units else 0.0
     chosen: list[_Unit] = []
     for unit in units:
@@ -78,7 +77,7 @@ def from_notes(recall: Recall) -> Answer:
         room -= length
     if happened:
         chosen.sort(key=lambda unit: (unit.when, unit.topic))
-    return Answer(recall.question, tuple(unit.sentence for unit in chosen), recall)
+    return Answer(recall.question, tuple(unit.sentence for unit in chosen), recall, unsaid)
 
 
 def from_summaries(recall: Recall) -> Answer:
@@ -117,7 +116,8 @@ def sure_facts(recall: Recall) -> list[Sentence]:
 def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
     """Return the question's names that no text contains, and its numbers that the best text lacks.
 
-    These are the two best simple signs that a question cannot be answered: 102 is not 103.
+    These are the two best simple signs that a question cannot be answered: 102 is not 103. The
+    reader judges better, so numbers do not count if it is sure that something answers.
     """
     asked = recall.question.replace(recall.time.said, " ") if recall.time else recall.question
     terms = terms_of(asked)
@@ -129,9 +129,11 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
     if not (units and units[0].kind == "fact" and units[0].belief >= FACT_MEANT):
         missing = unsaid_names(terms.names, told, recall.passages)
     few = recall.wants is Wants.STATE and len(terms.weights) <= FEW_WORDS
-    if few and not any(set(terms.weights) & text for text in told):
+    if few and recall.answered is None and not any(set(terms.weights) & text for text in told):
         # The words of the question, which has no capitalised names.
         missing = missing or [word for word in words(asked) if stem(word) in terms.weights]
+    if recall.is_surely_answered:
+        return missing
     numbers = [term for term in terms.weights if any(sign.isdigit() for sign in term)]
     # A note seldom has two numbered things, so db07 and db08 may be in two notes.
     first = units[: max(1, len(numbers))]

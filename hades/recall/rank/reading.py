@@ -22,6 +22,8 @@ from hades.recall.find.results import SearchQuery, Seeds
 from hades.recall.rank.note_candidates import NoteCandidates
 from hades.recall.run import Stage
 
+TERMS_LEAST = 2
+"""The least words of a question that is read: one word is looked up, not answered."""
 SENTENCES_READ = 7
 BY_WORDS = 2
 """How many of these are the nearest sentences of the notes with the highest BM25."""
@@ -29,8 +31,8 @@ PLACES_AT_MOST = 64
 """The nearest sentences considered; versions of a note often share some."""
 PAIRS_READ = 3
 """The most pairs of an older and a newer sentence that one question compares."""
-LOGIT_AT_MOST = 5.0
-"""Logits beyond this, either way, count as this."""
+LOGIT_AT_MOST = 4.0
+"""Logits beyond this, either way, count as this in the order of notes."""
 COMPARED = -2.0
 """A sentence with a higher logit is compared with later ones that may replace it."""
 JUDGED_LEAST = 0.01
@@ -87,7 +89,7 @@ def read_notes_with(
     reader: SentenceReader, stage: Stage, search: SearchQuery, seeds: Seeds, notes: NoteCandidates
 ) -> NoteReading:
     """Let the reader judge the best sentences of the candidates, if the time allows it."""
-    if search.vector is None:
+    if search.vector is None or len(search.terms) < TERMS_LEAST:
         return NoteReading()
     near = [
         product(vectors[: len(notes.sentences(row))], search.vector)
@@ -140,7 +142,11 @@ def _nearest(
     ]
     places.sort(key=lambda place: -place[0])
     by_words = np.argsort(-words, kind="stable")[:BY_WORDS].tolist()
-    chosen = [(row, int(near[row].argmax())) for row in by_words if words[row] and len(near[row])]
+    chosen = [
+        (row, int(near[row].argmax()) if len(near[row]) else 0)  # a new note may have no vectors
+        for row in by_words
+        if words[row] and notes.sentences(row)
+    ]
     chosen += [(row, at) for _, row, at in places[:PLACES_AT_MOST]]
     texts: dict[str, list[tuple[int, int]]] = {}
     for row, at in dict.fromkeys(chosen):
@@ -161,6 +167,8 @@ def _pairs(
     for row in sorted(speaks, key=lambda row: -speaks[row]):
         if speaks[row] <= COMPARED:
             break
+        if not len(near[row]):
+            continue
         for later in reversed(notes.later_rows(row)):  # the newest is the likeliest to hold
             if not len(near[later]) or len(pairs) >= PAIRS_READ:
                 continue

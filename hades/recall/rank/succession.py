@@ -17,7 +17,7 @@ from hades.index.words import stems
 from hades.language.english.intent import is_past_tense
 from hades.recall.find.results import SearchQuery
 from hades.recall.rank.note_candidates import NoteCandidates, topic_name
-from hades.recall.rank.reading import SPOKEN, NoteReading
+from hades.recall.rank.reading import COMPARED, SPOKEN, NoteReading
 
 SAID_AGAIN = 0.7
 """The cosine from which one sentence of a note restates another. A judgement."""
@@ -106,12 +106,17 @@ class Succession:
     clusters: Mapping[int, Sequence[int]]
     """For rows of a note of many versions, the cluster of each sentence."""
     reading: NoteReading
-    """The judgements of the reader, which count more than the rest."""
+    """The judgements of the reader, which count more than the rest, but not in notes of many
+    versions."""
 
     def alone_says(self, row: int, later: int) -> bool:
         """Return whether a row has a sentence on the question and a later version has none."""
         read = self.reading.alone_says(row, later)
         return self.said[row].alone_says(self.said[later]) if read is None else read
+
+    def is_silent(self, row: int) -> bool:
+        """Return whether the reader found no sentence of a row that is about what is asked."""
+        return self.reading.speaks.get(row, COMPARED) < COMPARED
 
 
 def find_succession(notes: NoteCandidates, search: SearchQuery, reading: NoteReading) -> Succession:
@@ -138,6 +143,8 @@ def find_succession(notes: NoteCandidates, search: SearchQuery, reading: NoteRea
                     newest = not len(notes.later[other])
                     logits[row, other] = bias + said[row].said_anew(said[other], newest=newest)
     for pair, logit in reading.replaces.items():
+        if pair[0] in clusters:
+            continue
         speaks_too = reading.speaks.get(pair[1], SPOKEN) > SPOKEN
         beside = BESIDE_READER * np.clip(logits[pair], -SURE, SURE)
         logits[pair] = logit + beside + (SPEAKS_TOO if speaks_too else NEWER)

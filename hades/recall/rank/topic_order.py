@@ -41,9 +41,9 @@ def in_topic_order(
 ) -> tuple[Floats, set[int]]:
     """Put a later version above the earlier one that it restates.
 
-    Returns the new scores, and the chunk numbers of these earlier versions. If the question asks
-    for the past, the earlier version is put above. If it asks what happened in a window, both are
-    wanted and nothing changes.
+    Returns the new scores, and the chunk numbers of these earlier versions, except those whose
+    later version is not about what is asked. If the question asks for the past, the earlier version
+    is put above. If it asks what happened in a window, both are wanted and nothing changes.
     """
     anew: set[int] = set()
     if not succession.said:
@@ -59,7 +59,8 @@ def in_topic_order(
             if succession.logits[row, later] <= 0:
                 continue
             if not back:
-                anew.add(int(notes.numbers[row]))
+                if not succession.is_silent(later):
+                    anew.add(int(notes.numbers[row]))
                 ordered[later] = max(ordered[later], ordered[row] + LITTLE)
             elif newest or time.kind is TimeKind.ORIGIN:
                 ordered[row] = max(ordered[row], ordered[later] + LITTLE)
@@ -115,9 +116,13 @@ def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]
         else:
             vectors = np.concatenate([notes.vectors[other] for other in after])
             holds = (product(own, vectors).max(1, initial=0.0) < SAID_AGAIN).tolist()
-        replaced = [read.replaces[row, other] for other in after if (row, other) in read.replaces]
-        if replaced:
-            holds[read.best[row]] = max(replaced) <= 0
+        replaced = [
+            read.replaces[row, other] > 0 and not succession.is_silent(other)
+            for other in after
+            if (row, other) in read.replaces
+        ]
+        if replaced and row not in clusters:
+            holds[read.best[row]] = not any(replaced)
         kept = [text for text, is_held in zip(sentences, holds, strict=True) if is_held]
         held[int(notes.numbers[row])] = " ".join(" ".join(kept).split())
     return held
