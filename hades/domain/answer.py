@@ -20,7 +20,8 @@ _LABEL = re.compile(r"[\[［【]\s*+([FPT]?\d[\d\s,;–-]*+)[\]］】]")
 """A label such as `[1]`, `[F2]`, `[T1]` or `[3, 4]`, as sentences are cited."""
 
 DOUBTED = 0.6
-"""With a lower probability that notes answer, `ask` says that it is not sure."""
+"""If neither the notes, by the reader, nor a fact reaches this probability, `ask` says that it is
+not sure, unless it gives a path or a theme."""
 _LETTERS = {"fact": "F", "path": "P", "theme": "T"}
 
 
@@ -437,7 +438,7 @@ class Recall:
 
     @property
     def is_surely_answered(self) -> bool:
-        """Whether the reader is sure enough that a note answers; False if it read none."""
+        """Whether `answered`, the probability that a note answers, is known and at least 0.6."""
         return self.answered is not None and self.answered >= DOUBTED
 
 
@@ -505,7 +506,7 @@ class Answer:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether no sentence that the reader read is likely to answer, and nothing else does."""
+        """Whether the reader found no likely answer in notes, and no fact, path or theme answers."""
         if self.recall.answered is None or self.recall.is_surely_answered:
             return False
         listed = any(sentence.kind in ("path", "theme") for sentence in self.sentences)

@@ -108,7 +108,7 @@ def _asked(
 def fit_ranker(questions: Sequence[TrainingQuestion]) -> Ranker:
     """Return a ranker with weights and beliefs learned from these questions.
 
-    From notes that the reader judged, `notes` learns, too, without the judgement.
+    `notes` also learns from the questions of `notes_read`, without the reader's judgement.
     """
     of = {kind: [one for one in questions if one.kind == kind] for kind in COLUMNS}
     of["notes"] += of["notes_read"]

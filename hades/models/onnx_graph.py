@@ -29,7 +29,8 @@ def open_graph(graph: Path, threads: int) -> Any:
     # time (two ARM cores). So they stop after each run.
     options.add_session_config_entry("session.intra_op.allow_spinning", "1")
     options.add_session_config_entry("session.force_spinning_stop", "1")
-    # Prevents overflow of int8 sums on x86 without VNNI, at 1.7 times the cost there and with VNNI.
+    # Without VNNI, int8 sums on x86 overflow unless this is set. It makes runs 1.7 times as long,
+    # even with VNNI, so it is left out where the processor is known to have VNNI.
     if not _has_exact_int8():
         options.add_session_config_entry("session.x64quantprecision", "1")
     try:

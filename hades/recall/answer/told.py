@@ -116,8 +116,9 @@ def sure_facts(recall: Recall) -> list[Sentence]:
 def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
     """Return the question's names that no text contains, and its numbers that the best text lacks.
 
-    These are the two best simple signs that a question cannot be answered: 102 is not 103. The
-    reader judges better, so numbers do not count if it is sure that something answers.
+    These are the two best simple signs that a question cannot be answered: 102 is not 103. If the
+    reader read notes, the plain words of a short question are not checked; if it is sure that a
+    note answers, numbers are not checked either.
     """
     asked = recall.question.replace(recall.time.said, " ") if recall.time else recall.question
     terms = terms_of(asked)

@@ -23,7 +23,7 @@ NOTE_FEATURES: tuple[str, ...] = (
     *("name_coverage", "name_said", "holds", "repeated", "past_repeated", "first"),
     *("speaks", "near", "missing"),
 )
-"""`speaks` is the reader's judgement. The last two are only used for the belief."""
+"""`speaks` is the reader's judgement of the note. The last two are only used for beliefs."""
 SURELY = 30.0
 """The bound of logits, against overflow."""
 

@@ -1,10 +1,11 @@
 """The ranker: five small logistic models, chosen by what the candidates are.
 
-`notes_read` ranks notes that the reader judged, and `notes` those that it did not, both by features
-of notes. `turns` is for candidates that are mostly turns of conversations. `linked` uses all
-features of passages, if the question names a title or candidates mention each other's titles.
-`plain`, for the rest, is the order of meaning and words, corrected by a second hop. `turns` and
-`plain` are shrunk towards the order of meaning and words. Features are standardised
+`notes_read` ranks the notes of a question if the reader judged any of them, `notes` if it judged
+none. `turns` is for candidates that are mostly turns of conversations. `linked` uses all features of
+passages, if the question names a title or candidates mention each other's titles. `plain`, for the
+rest, is the order of meaning and words, corrected by a second hop. `turns` and `plain` are shrunk
+towards the order of meaning and words; the weights in the package were trained on no conversations,
+so their `turns` is that order. Features are standardised
 within one question, so a model learned on one corpus works on another. The weights are a readable
 file, `ranker.json`, made by `hades train-ranker`.
 """
@@ -44,6 +45,7 @@ BELIEF: tuple[str, ...] = ("score", "cosine", "coverage", "rank", "linked")
 NOTE_BELIEF: tuple[str, ...] = ("score", "near", "coverage", "name_said", "missing", "rank")
 """Features of a note's probability; `missing` is a number or id of the question that it lacks."""
 NOTE_READ_BELIEF: tuple[str, ...] = ("score", "near", "speaks", *NOTE_BELIEF[2:])
+"""The same if the reader judged notes, with its judgement."""
 SHIPPED = Path(__file__).with_name("ranker.json")
 
 SPREAD = 0.05

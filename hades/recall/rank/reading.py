@@ -23,7 +23,7 @@ from hades.recall.rank.note_candidates import NoteCandidates
 from hades.recall.run import Stage
 
 TERMS_LEAST = 2
-"""The least words of a question that is read: one word is looked up, not answered."""
+"""Questions with fewer terms are not read: a single word is a lookup, not a question."""
 SENTENCES_READ = 7
 BY_WORDS = 2
 """How many of these are the nearest sentences of the notes with the highest BM25."""
@@ -32,16 +32,17 @@ PLACES_AT_MOST = 64
 PAIRS_READ = 3
 """The most pairs of an older and a newer sentence that one question compares."""
 LOGIT_AT_MOST = 4.0
-"""Logits beyond this, either way, count as this in the order of notes."""
+"""Logits beyond this, either way, count as this in the order and the belief of notes."""
 COMPARED = -2.0
 """A sentence with a higher logit is compared with later ones that may replace it."""
 JUDGED_LEAST = 0.01
-"""The lowest judgement; 0 means that nothing was read."""
+"""The floor of a judgement, above 0, because 0 means that the reader read nothing."""
 SPOKEN = -1.0
 """A sentence with a higher logit counts as one about what is asked."""
 BEST, MEAN, CONSTANT = 0.37, 0.92, 5.25
-"""Weights of the best logit, and of the mean of all, for the probability that a sentence answers.
-Learnt on 3,035 questions about four domains of notes that the reader was not trained on."""
+"""The logit of the probability that a sentence answers: BEST times the highest logit, plus MEAN
+times the mean of all, plus CONSTANT. Learnt on 3,035 questions in four domains of notes that the
+reader was not trained on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class NoteReading:
     """The judgements of the reader on candidates, by row; empty if there is no reader."""
 
     logits: Sequence[float] = ()
-    """The logit of each sentence read that it answers, now or in the past."""
+    """For each sentence read, the logit that it answers, now or in the past."""
     speaks: Mapping[int, float] = field(default_factory=dict)
     """The highest of these logits by row; only of rows read."""
     best: Mapping[int, int] = field(default_factory=dict)
@@ -66,9 +67,9 @@ class NoteReading:
         return 1 / (1 + math.exp(-(BEST * max(self.logits) + MEAN * mean + CONSTANT)))
 
     def judged(self, count: int) -> Floats:
-        """Return the logit of each of `count` rows, on a scale up to 1; 0 for all if none was read.
+        """Return the judgement of each of `count` rows, from JUDGED_LEAST to 1; 0 if none was read.
 
-        A row not read gets the lowest logit.
+        A row that was not read gets the lowest judgement of those read.
         """
         if not self.speaks:
             return np.zeros(count)
