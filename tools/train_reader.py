@@ -42,8 +42,8 @@ from train_hop import LAYERS, MODEL, WIDTH, Texts, make_model, read_encoder, sha
 RATE, BATCH, SEED = 6e-5, 512, 1
 TOKENS, NEAR, READ = 128, 6, 12
 UNLABELLED = range(2, 30, 2)
-"""Ranks by nearness of the sentences that are read with each question for the student only; its aims
-there are the teachers' logits."""
+"""Ranks by nearness of the sentences that are read with each question for the student only; its
+aims there are the teachers' logits."""
 SPEAKS, REPLACES = 0, 1
 WEIGHTS = (0, 0.02, 0.04, 0.08, 0.15, 9)
 """Weights of the logit beside the cosine, to compare."""
@@ -381,7 +381,7 @@ def main() -> None:
     parser.add_argument("--squad", type=Path)
     parser.add_argument("--without", nargs="*", default=[], help="domains to leave out")
     parser.add_argument(
-        "--epochs", type=int, default=5, help="of each teacher; a student gets twice as many"
+        "--epochs", type=int, default=5, help="of a teacher; students get twice as many"
     )
     parser.add_argument("--teachers", type=int, default=3, help="whose mean a student learns")
     parser.add_argument(

@@ -506,7 +506,7 @@ class Answer:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the reader found no likely answer in notes, and no fact, path or theme answers."""
+        """Whether the reader found no likely answer, and no fact, path or theme answers."""
         if self.recall.answered is None or self.recall.is_surely_answered:
             return False
         listed = any(sentence.kind in ("path", "theme") for sentence in self.sentences)

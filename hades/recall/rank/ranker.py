@@ -1,8 +1,8 @@
 """The ranker: five small logistic models, chosen by what the candidates are.
 
 `notes_read` ranks the notes of a question if the reader judged any of them, `notes` if it judged
-none. `turns` is for candidates that are mostly turns of conversations. `linked` uses all features of
-passages, if the question names a title or candidates mention each other's titles. `plain`, for the
+none. `turns` is for candidates that are mostly turns of conversations. `linked` uses all features
+of passages, if the question names a title or candidates mention each other's titles. `plain`, for the
 rest, is the order of meaning and words, corrected by a second hop. `turns` and `plain` are shrunk
 towards the order of meaning and words; the weights in the package were trained on no conversations,
 so their `turns` is that order. Features are standardised

@@ -42,8 +42,9 @@ def in_topic_order(
     """Put a later version above the earlier one that it restates.
 
     Returns the new scores, and the chunk numbers of these earlier versions, except those whose
-    later version the reader found to be silent on the question. If the question asks for the past, the earlier version
-    is put above. If it asks what happened in a window, both are wanted and nothing changes.
+    later version the reader found to be silent on the question. If the question asks for the past,
+    the earlier version is put above. If it asks what happened in a window, both are wanted and
+    nothing changes.
     """
     anew: set[int] = set()
     if not succession.said:
