@@ -2,12 +2,12 @@
 
 `notes_read` ranks the notes of a question if the reader judged any of them, `notes` if it judged
 none. `turns` is for candidates that are mostly turns of conversations. `linked` uses all features
-of passages, if the question names a title or candidates mention each other's titles. `plain`, for the
-rest, is the order of meaning and words, corrected by a second hop. `turns` and `plain` are shrunk
-towards the order of meaning and words; the weights in the package were trained on no conversations,
-so their `turns` is that order. Features are standardised
-within one question, so a model learned on one corpus works on another. The weights are a readable
-file, `ranker.json`, made by `hades train-ranker`.
+of passages, if the question names a title or candidates mention each other's titles. `plain`, for
+the rest, is the order of meaning and words, corrected by a second hop. `turns` and `plain` are
+shrunk towards the order of meaning and words; the weights in the package were trained on no
+conversations, so their `turns` is that order. Features are standardised within one question, so a
+model learned on one corpus works on another. The weights are a readable file, `ranker.json`, made
+by `hades train-ranker`.
 """
 
 from __future__ import annotations
