@@ -22,8 +22,8 @@ from hades.recall.find.results import SearchQuery, Seeds
 from hades.recall.rank.note_candidates import NoteCandidates
 from hades.recall.run import Stage
 
-TERMS_LEAST = 2
-"""Questions with fewer terms are not read: a single word is a lookup, not a question."""
+WORDS_LEAST = 2
+"""Questions with fewer words are not read: a single word is a lookup, not a question."""
 SENTENCES_READ = 7
 BY_WORDS = 2
 """How many of these are the nearest sentences of the notes with the highest BM25."""
@@ -90,7 +90,7 @@ def read_notes_with(
     reader: SentenceReader, stage: Stage, search: SearchQuery, seeds: Seeds, notes: NoteCandidates
 ) -> NoteReading:
     """Let the reader judge the best sentences of the candidates, if the time allows it."""
-    if search.vector is None or len(search.terms) < TERMS_LEAST:
+    if search.vector is None or len(search.text.split()) < WORDS_LEAST:
         return NoteReading()
     near = [
         product(vectors[: len(notes.sentences(row))], search.vector)
