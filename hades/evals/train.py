@@ -25,6 +25,7 @@ from hades.recall.rank.features import FEATURES, log_ranks
 from hades.recall.rank.ranker import (
     BELIEFS,
     COLUMNS,
+    NOTE_MODELS,
     Ranker,
     Table,
     belief_features,
@@ -117,7 +118,7 @@ def fit_ranker(questions: Sequence[TrainingQuestion]) -> Ranker:
     def read(one: TrainingQuestion, kind: str) -> Floats:
         return belief_features(one.features, ranker.scores(one.features, kind), kind)
 
-    others = [one for one in questions if not one.kind.startswith("notes")]
+    others = [one for one in questions if one.kind not in NOTE_MODELS]
     beliefs = {
         "belief": _fit_belief("belief", others, lambda one: read(one, one.kind)),
         "notes_belief": _fit_belief("notes_belief", of["notes"], lambda one: read(one, "notes")),

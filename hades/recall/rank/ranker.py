@@ -67,8 +67,9 @@ _NAMES = {
     "notes": NOTE_FEATURES[:-3],
     "notes_read": NOTE_FEATURES[:-2],
 }
+NOTE_MODELS = ("notes", "notes_read")
 COLUMNS = {
-    kind: [(NOTE_FEATURES if kind.startswith("notes") else FEATURES).index(name) for name in names]
+    kind: [(NOTE_FEATURES if kind in NOTE_MODELS else FEATURES).index(name) for name in names]
     for kind, names in _NAMES.items()
 }
 BELIEFS = {
@@ -102,7 +103,7 @@ class Ranker:
         """Score the candidates of one question by the model for their kind (`kind_of`)."""
         kind = kind_of(features)
         scores = self.scores(features, kind)
-        belief = f"{kind}_belief" if kind.startswith("notes") else "belief"
+        belief = f"{kind}_belief" if kind in NOTE_MODELS else "belief"
         chance = self._chance(belief, belief_features(features, scores, kind))
         return Ranked(scores, chance, kind == "linked")
 
@@ -186,7 +187,7 @@ def standardised(features: Table) -> Table:
 def belief_features(features: Table, scores: Floats, kind: str) -> Floats:
     """Return, for each candidate, the features of the probability that it answers (BELIEFS)."""
     rank = log_ranks(scores)
-    if kind.startswith("notes"):
+    if kind in NOTE_MODELS:
         names = BELIEFS[f"{kind}_belief"][1:-1]
         own = features[:, [NOTE_FEATURES.index(name) for name in names]].T
         return np.stack([scores, *own, rank], 1)
