@@ -45,6 +45,8 @@ UNLABELLED = range(2, 30, 2)
 """Ranks by nearness of the sentences that are read with each question for the student only; its
 aims there are the teachers' logits."""
 SPEAKS, REPLACES = 0, 1
+PAIRS_WEIGHT = 4.0
+"""The weight in the loss of a pair of sentences beside a single one: there are far fewer pairs."""
 WEIGHTS = (0, 0.02, 0.04, 0.08, 0.15, 9)
 """Weights of the logit beside the cosine, to compare."""
 
@@ -244,6 +246,10 @@ def fit(
     print(f"{steps} steps in {time.monotonic() - started:.0f} s", flush=True)
 
 
+def weights_of(heads: Tensor) -> Tensor:
+    return torch.where(heads == REPLACES, PAIRS_WEIGHT, 1.0)
+
+
 def teach(weights: Any, pairs: Pairs, examples: list[Example], epochs: int, seed: int) -> Reader:
     torch.manual_seed(seed)
     model = Reader(weights, list(range(LAYERS)))
@@ -252,7 +258,7 @@ def teach(weights: Any, pairs: Pairs, examples: list[Example], epochs: int, seed
 
     def loss(some: list[int]) -> Tensor:
         logits = pairs.logits(model, some).gather(1, heads[some][:, None])[:, 0]
-        return F.binary_cross_entropy_with_logits(logits, labels[some])
+        return F.binary_cross_entropy_with_logits(logits, labels[some], weights_of(heads[some]))
 
     fit(model, pairs, epochs, RATE, loss, seed)
     return model
@@ -269,7 +275,9 @@ def make_student(
     def loss(some: list[int]) -> Tensor:
         logits = pairs.logits(student, some).gather(1, heads[some][:, None])[:, 0]
         aims = wanted[some].gather(1, heads[some][:, None])[:, 0]
-        return F.binary_cross_entropy_with_logits(logits, torch.sigmoid(aims))
+        return F.binary_cross_entropy_with_logits(
+            logits, torch.sigmoid(aims), weights_of(heads[some])
+        )
 
     fit(student, pairs, epochs, 2e-4, loss)
     return student
