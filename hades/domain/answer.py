@@ -317,6 +317,9 @@ class Fact:
     score: float
     """The probability that the question means this fact."""
     belief: Interval
+    via: tuple[str, ...] = ()
+    """If it answers in several steps, the ids of those before it: a passage, or `edge 12`. `text`
+    has all steps in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,6 +436,10 @@ class Recall:
     """Clusters of the hierarchy that a question for an overview asks for, best first."""
     answered: float | None = None
     """The probability, by the reader, that a note answers, now or in the past; None: none read."""
+    unknown: tuple[str, ...] = ()
+    """Names and numbers in the question that no text and no fact of the memory contains."""
+    about_another: bool = False
+    """Whether the best passage is a note whose topic never mentions a name of the question."""
     id: str = field(default="", compare=False)
     """The id in the query log, which `feedback` refers to; "" if the recall was not logged."""
 
@@ -490,7 +497,9 @@ class Answer:
     sentences: tuple[Sentence, ...]
     recall: Recall
     unsaid: tuple[str, ...] = ()
-    """Names in the question that no recalled passage contains."""
+    """Names in the question that nothing in the memory contains."""
+    is_beside: bool = False
+    """Whether the best text lacks a name or number of the question."""
     kind: str = "extractive"
     """`extractive`, `model`, or `dry_run` (only an estimate, without an answer)."""
     usage: Usage | None = None
@@ -506,9 +515,10 @@ class Answer:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the reader found no likely answer, and no fact, path or theme answers."""
+        """Whether the best text is about something else, or the reader found no likely answer; a
+        sure fact, a path or a theme leaves no doubt."""
         if self.recall.answered is None or self.recall.is_surely_answered:
-            return False
+            return self.is_beside
         listed = any(sentence.kind in ("path", "theme") for sentence in self.sentences)
         return not listed and not any(fact.score >= DOUBTED for fact in self.recall.facts)
 
@@ -519,7 +529,7 @@ class Answer:
             named = ", ".join(f"“{name}”" for name in self.unsaid)
             return f"Nothing found says anything about {named}."
         if self.sentences and self.is_doubtful:
-            return "Not sure: nothing found answers this directly."
+            return "Not sure: nothing found says this directly."
         if self.sentences or self.kind == "dry_run":
             return ""
         why = (Reason.NOTHING_NOTED, Reason.NOT_CONNECTED)
@@ -530,7 +540,9 @@ class Answer:
 
     def __str__(self) -> str:
         texts = [f"{unlabelled(sentence.text)} {sentence.mark}" for sentence in self.sentences]
+        if texts and self.shortfall:
+            texts = [f"{self.shortfall} Closest:", *texts]
         listed = {sentence.kind for sentence in self.sentences} & {"path", "theme"}
         in_lines = listed or self.recall.intent is Intent.RELATION or self.recall.level
         joint = "\n" if in_lines else " "
-        return joint.join([*texts, self.shortfall]).rstrip()
+        return joint.join(texts or [self.shortfall])

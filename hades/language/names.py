@@ -139,6 +139,16 @@ def fact_words(source: str, relation: str, target: str) -> str:
     return f"{spoken(source)} {spoken(relation)}: {spoken(target)}"
 
 
+def plain_fact(source: str, relation: str, target: str) -> str:
+    """Return a fact in plain words, as the reader reads it: names without their folders.
+
+    >>> plain_fact("server/db07", "runs_on", "rack 4")
+    'db07 runs on rack 4'
+    """
+    ends = (spoken(name.rsplit("/", 1)[-1]) for name in (source, target))
+    return f" {spoken(relation)} ".join(ends)
+
+
 def name_parts(name: str) -> list[str]:
     """Return the parts of a name's words that people also say separately: `db07` is "db 7", too.
 

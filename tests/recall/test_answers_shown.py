@@ -119,8 +119,8 @@ def test_an_answer_names_its_places() -> None:
     ]
     half = replace(said, unsaid=("approach Y",))
     assert shown(answer_lines(half)).splitlines()[:2] == [
+        "Nothing found says anything about “approach Y”. Closest:",
         "So it was rejected. [1]",
-        "Nothing found says anything about “approach Y”.",
     ]
 
 

@@ -118,12 +118,12 @@ def sources(found: Recall) -> dict[str, str]:
 
 @writes(Answer)
 def answer_lines(answer: Answer) -> PlainText:
-    """Write the sentences of an answer, what is not answered, and the source of each sentence."""
+    """Write what is not answered, the sentences of an answer, and the source of each."""
     found = answer.recall
+    if answer.shortfall:
+        yield TextLine(f"{answer.shortfall} Closest:" if answer.sentences else answer.shortfall)
     for sentence in answer.sentences:
         yield TextBody(f"{flat(unlabelled(sentence.text))} {sentence.mark}")
-    if answer.shortfall:
-        yield TextLine(answer.shortfall)
     yield from _time(found)
     affects = set(AFFECTS_SENTENCES)
     if found.level or any(note.stage == "themes" for note in found.reasons):

@@ -127,6 +127,11 @@ _OWN_LINK = lazy_pattern(
     re.IGNORECASE,
 )
 """`what is the capital of …`, `what is Ann's job`: here the first link is not a detour."""
+_BY_WAY = lazy_pattern(
+    r"\s(?:who|whoever|whose|that)\b|\w['’]s? \w|"
+    r"\b(?:person|people|man|woman|firm|company|team|one) \w+ing\b",
+    re.IGNORECASE,
+)
 _SORT_OF = lazy_pattern(
     r"\b(?:kinds?|types?|sorts?|names?|number|list|set|lot)\s+of\b", re.IGNORECASE
 )
@@ -148,6 +153,16 @@ def read_intent(question: str) -> tuple[Intent, str]:
     if links:
         return Intent.BRIDGE, "it asks by way of " + " and ".join(map(_shown, links))
     return Intent.LOOKUP, "no rule applies"
+
+
+def may_take_steps(question: str) -> bool:
+    """Return whether a question may lead through something that it does not name.
+
+    >>> may_take_steps("Where does Halcyon's owner live?"), may_take_steps("Where is the van?")
+    (True, False)
+    """
+    asked = _read(question)
+    return bool(_links(asked)) or _BY_WAY.search(asked) is not None
 
 
 def _read(question: str) -> str:

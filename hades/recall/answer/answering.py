@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from hades.context.pack import Packed, pack
-from hades.domain.answer import Conveyance, Recall, Wants
+from hades.domain.answer import Conveyance, Fact, Passage, Recall, Wants
 from hades.domain.graph import Reason
 from hades.domain.hierarchy import Theme
-from hades.models.encoder import Encoder
+from hades.language.english.intent import may_take_steps
+from hades.models.encoder import Encoder, hop_encoder, reader_of
+from hades.recall.answer.chains import find_chains
 from hades.recall.answer.conveyance import conveyed
-from hades.recall.answer.fact_search import find_facts
+from hades.recall.answer.fact_search import CHANCE_AT_LEAST, find_facts
 from hades.recall.answer.history import earlier_passages
+from hades.recall.answer.named import is_about_another, unknown_names
 from hades.recall.answer.passages import choose_passages, coverage_of
 from hades.recall.answer.relations import RelationAsked, related_facts, related_paths
-from hades.recall.find.results import Found
+from hades.recall.find.results import Found, SearchQuery
 from hades.recall.paths.pathways import find_paths
 from hades.recall.question.time_asked import TimeAsked
 from hades.recall.rank import belief
 from hades.recall.rank.ranking import Ranking
-from hades.recall.run import AskedQuestion, Run
+from hades.recall.run import AskedQuestion, Run, Stage
 
 
 def answer(
@@ -49,7 +52,7 @@ def answer(
         paths = find_paths(run, found, ranking, list(numbers.values()), ends)
     with run.stage("facts", plan.retriever.timeout_ms) as stage:
         if related is None:
-            facts = find_facts(stage, search, encoder, plan.facts)
+            facts = _facts(stage, search, encoder, offered)
         else:
             facts = related_facts(related, search.query, plan.facts)
         stage.found = len(facts)
@@ -78,7 +81,39 @@ def answer(
     coverage, others = (stage.coverage, covered), len(paths) + len(facts)
     measured = conveyed(run, packed, coverage, offered, others)
     recall = make_recall(run, asked, search.time, packed, chances, measured)
-    return replace(recall, notes=ranking.are_notes, answered=ranking.answered)
+    other = False
+    if ranking.are_notes and ranked:
+        first = ranked[0]
+        other = is_about_another(search.query, asked.text, first, numbers[first.id])
+    return replace(
+        recall,
+        notes=ranking.are_notes,
+        answered=ranking.answered,
+        unknown=unknown_names(search, packed.passages, [fact.text for fact in packed.facts]),
+        about_another=other,
+    )
+
+
+def _facts(
+    stage: Stage,
+    search: SearchQuery,
+    encoder: Encoder,
+    passages: Sequence[Passage],
+) -> list[Fact]:
+    """Return the facts that a question means, and those that answer it in several steps."""
+    plan = stage.run.plan
+    reader = reader_of(encoder) if plan.reranker.reader else None
+    facts, hop = find_facts(stage, search, encoder, reader, plan.facts), hop_encoder(encoder)
+    if reader is None or hop is None or not plan.facts or search.vector is None:
+        return facts
+    if search.time.wants_happenings or not may_take_steps(search.text):
+        return facts
+    if stage.is_late("facts in several steps"):
+        return facts
+    notes = [one for one in passages if not one.superseded]
+    chains = find_chains(search, encoder, hop, reader, facts, notes)
+    both = [*facts, *(chain for chain in chains if chain.score >= CHANCE_AT_LEAST)]
+    return sorted(both, key=lambda fact: -fact.score)[: plan.facts]
 
 
 def make_recall(

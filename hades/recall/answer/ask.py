@@ -3,8 +3,9 @@
 A sentence is scored by the share of the question's words it has, by its cosine, by the rank of its
 passage, and by whether it has what the question word asks for: a name for who, a date for when, a
 reason for why. Many questions lead through something else, so pairs of sentences are also scored:
-the first has part of the question and names what the second is about. The answer is empty if no
-sentence scores enough, or if no passage contains what the question names.
+the first has part of the question and names what the second is about. If no sentence scores enough,
+the nearest one is given with doubt; the answer is empty only if none shares a word with the
+question.
 """
 
 from __future__ import annotations
@@ -21,9 +22,7 @@ from hades.language.english.terms import (
     QuestionTerms,
     said,
     terms_of,
-    text_around,
     topical_stems,
-    unsaid_names,
 )
 from hades.language.names import without_parenthesis
 from hades.language.sentences import plain_sentence, sentences
@@ -119,10 +118,7 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
         return from_notes(recall)
     terms = terms_of(recall.question)
     facts = sure_facts(recall)[:SENTENCES_AT_MOST]
-    told = [] if facts else [said(text_around(passage)) for passage in recall.passages]
-    unsaid = () if facts else tuple(unsaid_names(terms.names, told, recall.passages))
-    if unsaid and len(unsaid) == len(terms.names):
-        return Answer(recall.question, (), recall, unsaid)
+    unsaid = () if facts else recall.unknown
     read: dict[str, _Read] = {}
     for number, passage in enumerate(recall.passages, start=1):
         for sentence in _read(passage, number, terms):
@@ -134,9 +130,12 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
     compares = recall.intent is Intent.COMPARE
     if not compares:
         replies += _in_two_steps(ranked, terms, recall)
-    chosen = _chosen(replies, SENTENCES_AT_MOST - len(facts), one_each=compares)
+    chosen = list(_chosen(replies, SENTENCES_AT_MOST - len(facts), one_each=compares))
+    beside = not facts and not chosen
+    if beside:  # the nearest sentence that shares a word with the question
+        chosen = [(row.score, row) for row in ranked if row.coverage][:1]
     found = (Sentence(_shown(one.text), round(score, 4), one.number) for score, one in chosen)
-    return Answer(recall.question, (*facts, *found), recall, unsaid)
+    return Answer(recall.question, (*facts, *found), recall, unsaid, beside)
 
 
 def _from_paths(recall: Recall) -> Answer:

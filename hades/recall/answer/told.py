@@ -8,19 +8,29 @@ question. A list has each item once, and events are in order of time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hades.domain.answer import Answer, Fact, Intent, Passage, Recall, Sentence, TimeKind, Wants
+from hades.domain.answer import (
+    DOUBTED,
+    Answer,
+    Fact,
+    Intent,
+    Passage,
+    Recall,
+    Sentence,
+    TimeKind,
+    Wants,
+)
 from hades.domain.graph import Reason
 from hades.domain.statement import day
 from hades.language.english.intent import asks_for_list
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
-from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
-from hades.language.names import name_parts
+from hades.language.english.terms import QuestionTerms, said, terms_of, text_around
 from hades.language.sentences import sentences
 from hades.language.words import words
+from hades.recall.answer.named import missing_names, names_asked, terms_said
 
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20
@@ -30,6 +40,9 @@ FEW_WORDS = 2
 FACT_MEANT, FACT_SURE = 0.3, 0.5
 """The belief from which a question means a fact even if it names something else, and from which the
 fact is an answer among documents."""
+CHAIN_OF_FACT, CHAIN_OF_NOTE = 0.75, 0.2
+"""A chain takes the place of its first step from this share of a fact's belief, or from this belief
+if the step is a note."""
 SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.2, 0.05
 """The share of the best belief that an answer, or an item of a list, needs."""
 
@@ -45,6 +58,10 @@ class _Unit:
     topic: str
     when: datetime
     ended: bool = False
+    id: str = ""
+    """The passage, or `edge 12`."""
+    via: tuple[str, ...] = ()
+    """The ids of the steps before it, which its text contains."""
 
     @property
     def sentence(self) -> Sentence:
@@ -52,8 +69,7 @@ class _Unit:
 
 
 def from_notes(recall: Recall) -> Answer:
-    """Answer with notes and facts, best first or by time; empty if the question's names are not
-    in them."""
+    """Answer with notes and facts, best first or by time; a sure fact comes before notes."""
     terms = terms_of(recall.question)
     if not terms.weights and recall.wants is Wants.STATE:
         return Answer(recall.question, (), recall)  # a greeting asks for nothing
@@ -63,11 +79,11 @@ def from_notes(recall: Recall) -> Answer:
     units = list(_units(recall, terms, ITEM_WORDS if many else WHOLE_WORDS))
     if recall.time is not None and recall.time.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         units = [unit for unit in units if unit.ended] or units
-    units.sort(key=lambda unit: -unit.belief)
-    unsaid = tuple(_unsaid(recall, units))
-    if unsaid and not recall.is_surely_answered:
-        return Answer(recall.question, (), recall, unsaid)
-    least = units[0].belief * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST) if units else 0.0
+    units = _with_chains(units)
+    units.sort(key=lambda unit: (unit.kind != "fact" or unit.belief < FACT_SURE, -unit.belief))
+    unsaid, beside = _unsaid(recall, units), _is_beside(recall, units)
+    best = max((unit.belief for unit in units), default=0.0)
+    least = best * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST)
     chosen: list[_Unit] = []
     for unit in units:
         length = len(unit.text.split())
@@ -77,7 +93,7 @@ def from_notes(recall: Recall) -> Answer:
         room -= length
     if happened:
         chosen.sort(key=lambda unit: (unit.when, unit.topic))
-    return Answer(recall.question, tuple(unit.sentence for unit in chosen), recall, unsaid)
+    return Answer(recall.question, tuple(unit.sentence for unit in chosen), recall, unsaid, beside)
 
 
 def from_summaries(recall: Recall) -> Answer:
@@ -113,40 +129,61 @@ def sure_facts(recall: Recall) -> list[Sentence]:
     return [unit.sentence for unit in units if unit.belief >= FACT_SURE]
 
 
-def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
-    """Return the question's names that no text contains, and its numbers that the best text lacks.
+def _with_chains(units: Sequence[_Unit]) -> list[_Unit]:
+    """Put the likeliest chain, if it is likely enough, in the place of its first step, which it
+    repeats."""
+    chain = max((unit for unit in units if unit.via), key=lambda unit: unit.belief, default=None)
+    step = next((unit for unit in units if chain and unit.id == chain.via[0]), None)
+    if chain is None or step is None:
+        return list(units)
+    least = CHAIN_OF_FACT * step.belief if step.kind == "fact" else CHAIN_OF_NOTE
+    if chain.belief < least:
+        return list(units)
+    sure = replace(chain, belief=max(chain.belief, step.belief))
+    return [sure if unit is chain else unit for unit in units if unit is not step]
 
-    These are the two best simple signs that a question cannot be answered: 102 is not 103. If the
-    reader read notes, the plain words of a short question are not checked; if it is sure that a
-    note answers, numbers are not checked either.
+
+def _unsaid(recall: Recall, units: Sequence[_Unit]) -> tuple[str, ...]:
+    """Return what the question names and the memory lacks.
+
+    If a likely fact comes first, the question may use another word for its relation, so names of
+    one word are not reported; if the reader is sure of a note, numbers are not. If no reader read
+    notes and no text found has a word of a short question, these are its words.
     """
-    asked = recall.question.replace(recall.time.said, " ") if recall.time else recall.question
-    terms = terms_of(asked)
-    texts = (*map(text_around, recall.passages), *(fact.text for fact in recall.facts))
-    told = [_said(text) for text in texts]
-    missing = []
-    # If the best answer is a fact we are sure about, the question may word its relation
-    # differently; do not report that as missing.
-    if not (units and units[0].kind == "fact" and units[0].belief >= FACT_MEANT):
-        missing = unsaid_names(terms.names, told, recall.passages)
-    few = recall.wants is Wants.STATE and len(terms.weights) <= FEW_WORDS
-    if few and recall.answered is None and not any(set(terms.weights) & text for text in told):
-        # The words of the question, which has no capitalised names.
-        missing = missing or [word for word in words(asked) if stem(word) in terms.weights]
+    unknown = recall.unknown
+    if units and units[0].kind == "fact" and units[0].belief >= DOUBTED:
+        return tuple(name for name in unknown if " " in name)
     if recall.is_surely_answered:
-        return missing
-    numbers = [term for term in terms.weights if any(sign.isdigit() for sign in term)]
+        return tuple(name for name in unknown if not name[-1].isdigit())
+    if unknown or recall.answered is not None or recall.wants is not Wants.STATE:
+        return unknown
+    terms = terms_of(_without_time(recall))
+    texts = (*map(text_around, recall.passages), *(fact.text for fact in recall.facts))
+    if len(terms.weights) > FEW_WORDS or any(set(terms.weights) & terms_said(t) for t in texts):
+        return ()
+    return tuple(word for word in words(recall.question) if stem(word) in terms.weights)
+
+
+def _is_beside(recall: Recall, units: Sequence[_Unit]) -> bool:
+    """Return whether the best text is of a topic without the question's names, or lacks a number.
+
+    These are the best simple signs that a question cannot be answered: 102 is not 103. If the
+    reader is sure that a note answers, numbers are not checked.
+    """
+    if not units or (units[0].kind == "fact" and units[0].belief >= FACT_MEANT):
+        return False
+    if recall.about_another and units[0].number == 1 and units[0].kind == "passage":
+        return True
+    numbers = [name for name in names_asked(_without_time(recall)) if name.words[-1][-1].isdigit()]
+    if recall.is_surely_answered or not numbers:
+        return False
     # A note seldom has two numbered things, so db07 and db08 may be in two notes.
-    first = units[: max(1, len(numbers))]
-    best = frozenset[str]().union(*(_said(unit.text) for unit in first))
-    lacking = [term for term in numbers if units and term not in best]
-    return list(dict.fromkeys((*missing, *lacking)))
+    told = terms_said(" ".join(unit.text for unit in units[: len(numbers)]))
+    return bool(missing_names(numbers, [told]))
 
 
-def _said(text: str) -> frozenset[str]:
-    parts = name_parts(text)
-    plain = (part.lstrip("0") or part for part in parts)  # `db07` matches "db 07" and "db 7"
-    return said(" ".join((text, *parts))) | said(" ".join(plain))
+def _without_time(recall: Recall) -> str:
+    return recall.question.replace(recall.time.said, " ") if recall.time else recall.question
 
 
 def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
@@ -170,6 +207,8 @@ def _fact(fact: Fact, number: int) -> _Unit:
     return _Unit(
         *(fact.text, fact.score, number, "fact"),
         *(edge.source.name, edge.valid_from, edge.valid_to is not None),
+        id=edge.cite,
+        via=fact.via,
     )
 
 
@@ -189,6 +228,7 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
     return _Unit(
         *(f"{chunk.topic}: {text}{when}", passage.belief.mean, number, "passage"),
         *(chunk.topic, passage.valid_from, passage.valid_to is not None),
+        id=passage.id,
     )
 
 

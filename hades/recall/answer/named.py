@@ -1,0 +1,89 @@
+"""Names asked about: those that the memory lacks, and those that a topic does not speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+
+from hades.domain.answer import Passage
+from hades.language.english.terms import QuestionName, said, terms_of, text_around
+from hades.language.names import fact_words, name_parts
+from hades.recall.find.results import SearchQuery
+from hades.recall.query_context import QueryContext
+
+TEXTS_READ = 5
+"""The passages with the highest BM25 for a name, in which it is looked for."""
+
+VERSIONS_READ = 32
+"""The newest passages of a topic, in which the question's names are looked for."""
+
+
+def names_asked(question: str) -> list[QuestionName]:
+    """Return the names in a question, and its numbers and other words with a digit."""
+    terms = terms_of(question)
+    named = {word for name in terms.names for word in name.words}
+    numbers = (term for term in terms.weights if any(sign.isdigit() for sign in term))
+    return [*terms.names, *(QuestionName(one, (one,)) for one in numbers if one not in named)]
+
+
+def terms_said(text: str) -> frozenset[str]:
+    """Return the terms of a text; `db07` also counts as "db 07" and "db 7"."""
+    parts = name_parts(text)
+    plain = (part.lstrip("0") or part for part in parts)
+    return said(" ".join((text, *parts))) | said(" ".join(plain))
+
+
+def missing_names(names: Iterable[QuestionName], told: Sequence[Collection[str]]) -> list[str]:
+    """Return the names that none of some texts contains; `told` has the terms of each text."""
+    return [name.text for name in names if not any(map(name.stands_in, told))]
+
+
+def unknown_names(
+    search: SearchQuery, passages: Sequence[Passage], facts: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the names in a question that no text and no fact of the memory contains.
+
+    `passages` and `facts` were found already and are read first. Texts of any version are searched.
+    If a passage was found by an alias, and no name is in any text, the names are known.
+    """
+    asked = search.text
+    if search.time.words is not None:
+        asked = asked.replace(search.time.words.said, " ")
+    texts = (*map(text_around, passages), *facts)
+    names, told = names_asked(asked), [terms_said(text) for text in texts]
+    lost = [name for name in names if not any(map(name.stands_in, told))]
+    if len(lost) == len(names) and any("names" in passage.retrievers for passage in passages):
+        return ()
+    return tuple(name.text for name in lost if not _is_anywhere(search.query, name))
+
+
+def _is_anywhere(query: QueryContext, name: QuestionName) -> bool:
+    moment = query.indexes.moment(query.as_of)
+    best = query.indexes.words.best(name.text, *moment, TEXTS_READ, query.topics, earlier=True)
+    found = query.store.chunks.find([chunk for chunk, _ in best], query.as_of).values()
+    texts = (f"{one.chunk.text} {one.chunk.heading} {one.chunk.topic}" for one in found)
+    if any(name.stands_in(terms_said(text)) for text in texts):
+        return True
+    own = np.unique(query.edges["id"][query.edges["space"] == query.space])
+    has = query.fact_terms.having(own, query.indexes.words.terms(name.text))
+    ids = own[np.argsort(-has.sum(1), kind="stable")[:TEXTS_READ]].tolist() if has.size else []
+    edges = query.store.edges.read(query.space, ids, query.as_of).values()
+    told = (fact_words(e.source.name, e.relation, e.target.name) for e in edges)
+    return any(name.stands_in(terms_said(text)) for text in told)
+
+
+def is_about_another(query: QueryContext, question: str, best: Passage, number: int) -> bool:
+    """Return whether no version of a passage's topic contains a name of the question.
+
+    `number` is the passage's chunk number. A passage that was found by an alias of a name counts as
+    being about it.
+    """
+    names = terms_of(question).names
+    if not names or "names" in best.retrievers:
+        return False
+    topics = query.indexes.chunks["topic"]
+    versions = np.flatnonzero(query.mask & (topics == topics[number]))[-VERSIONS_READ:]
+    texts = query.store.chunks.texts(query.graph.chunks[versions].tolist(), lost_ok=True).values()
+    told = terms_said(" ".join((text_around(best), *texts)))
+    return bool(missing_names(names, [told]))
