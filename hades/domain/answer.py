@@ -148,6 +148,10 @@ class Passage:
     """The names it mentions, rarest first, without those that are everywhere."""
     strength: Strength | None = None
     """The strength of the state, from importance, uses and age."""
+    via: tuple[str, ...] = ()
+    """If it answers in several steps, the ids of those before it: a passage, or `edge 12`."""
+    chained: str = ""
+    """All these steps and this one in words."""
 
     @property
     def id(self) -> str:

@@ -13,9 +13,9 @@ from hades.domain.graph import Reason
 from hades.domain.hierarchy import Theme
 from hades.language.english.intent import may_take_steps
 from hades.models.encoder import Encoder, hop_encoder, reader_of
-from hades.recall.answer.chains import find_chains
+from hades.recall.answer.chains import Chains
 from hades.recall.answer.conveyance import conveyed
-from hades.recall.answer.fact_search import CHANCE_AT_LEAST, find_facts
+from hades.recall.answer.fact_search import find_facts
 from hades.recall.answer.history import earlier_passages
 from hades.recall.answer.named import is_about_another, unknown_names
 from hades.recall.answer.passages import choose_passages, coverage_of
@@ -26,6 +26,11 @@ from hades.recall.question.time_asked import TimeAsked
 from hades.recall.rank import belief
 from hades.recall.rank.ranking import Ranking
 from hades.recall.run import AskedQuestion, Run, Stage
+
+CHAIN_AT_LEAST = 0.2
+"""An answer in several steps that is less likely is not shown."""
+CHAINED_NOTES = 2
+"""The most notes that are shown because they answer in several steps."""
 
 
 def answer(
@@ -52,7 +57,8 @@ def answer(
         paths = find_paths(run, found, ranking, list(numbers.values()), ends)
     with run.stage("facts", plan.retriever.timeout_ms) as stage:
         if related is None:
-            facts = _facts(stage, search, encoder, offered)
+            facts, chained = _facts(stage, search, encoder, offered)
+            offered = _with_chained(offered, chained)
         else:
             facts = related_facts(related, search.query, plan.facts)
         stage.found = len(facts)
@@ -99,21 +105,32 @@ def _facts(
     search: SearchQuery,
     encoder: Encoder,
     passages: Sequence[Passage],
-) -> list[Fact]:
-    """Return the facts that a question means, and those that answer it in several steps."""
+) -> tuple[list[Fact], list[Passage]]:
+    """Return the facts that a question means or that answer it in several steps, and the notes
+    that do."""
     plan = stage.run.plan
     reader = reader_of(encoder) if plan.reranker.reader else None
     facts, hop = find_facts(stage, search, encoder, reader, plan.facts), hop_encoder(encoder)
     if reader is None or hop is None or not plan.facts or search.vector is None:
-        return facts
+        return facts, []
     if search.time.wants_happenings or not may_take_steps(search.text):
-        return facts
-    if stage.is_late("facts in several steps"):
-        return facts
+        return facts, []
+    if stage.is_late("answers in several steps"):
+        return facts, []
     notes = [one for one in passages if not one.superseded]
-    chains = find_chains(search, encoder, hop, reader, facts, notes)
-    both = [*facts, *(chain for chain in chains if chain.score >= CHANCE_AT_LEAST)]
-    return sorted(both, key=lambda fact: -fact.score)[: plan.facts]
+    chains = Chains(search, encoder, hop, reader).find(facts, notes)
+    likely = [chain for chain in chains if chain.score >= CHAIN_AT_LEAST]
+    facts += [chain for chain in likely if isinstance(chain, Fact)]
+    facts = sorted(facts, key=lambda fact: -fact.score)[: plan.facts]
+    return facts, [chain for chain in likely if isinstance(chain, Passage)][:CHAINED_NOTES]
+
+
+def _with_chained(passages: Sequence[Passage], chained: Sequence[Passage]) -> list[Passage]:
+    """Put notes that answer in several steps after the first passage."""
+    ids = {passage.id for passage in chained}
+    others = [passage for passage in passages if passage.id not in ids]
+    first = [passage for passage in passages[:1] if passage.id not in ids]
+    return [*first, *chained, *others[len(first) :]]
 
 
 def make_recall(

@@ -1,7 +1,7 @@
-"""Chains: facts that answer a question in several steps.
+"""Chains: answers in several steps, over facts and notes.
 
-"Where does the owner of Halcyon live?" takes two facts: who owns it, and where they live. The first
-step may also be a note. What a step names and the question does not is a bridge, and the facts
+"Where does the owner of Halcyon live?" takes two facts: who owns it, and where they live. Each step
+is a fact or a note. What a step names and the question does not is a bridge; the facts and notes
 about a bridge are possible next steps. The hop encoder chooses among them; the encoder and the
 reader then judge the steps together.
 """
@@ -17,27 +17,32 @@ import numpy as np
 from hades.domain.answer import Fact, Passage
 from hades.domain.graph import Edge
 from hades.domain.statement import statement
-from hades.graph.arrays import Ints
+from hades.domain.times import from_micros
+from hades.graph.arrays import Floats32, Ints
 from hades.index.vectors import product
+from hades.language.english.proper_names import NAME_PHRASE
 from hades.language.names import name_key, plain_fact, spoken
 from hades.models.encoder import Encoder
 from hades.models.reader import SentenceReader
 from hades.recall.answer.fact_search import held_facts, nearest_facts
+from hades.recall.answer.passages import unranked_passage
 from hades.recall.find.results import SearchQuery
 from hades.recall.find.scores import best
-from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
+from hades.store.records import PlacedChunk
 
 STEPS_AT_MOST = 3
-FIRST_FACTS, FIRST_NOTES = 3, 3
+FIRST_FACTS, FIRST_NOTES = 2, 3
 """The facts and the notes, best first, that are tried as first steps."""
-READ_AT_MOST = 5
+READ_AT_MOST = 6
 """The chains that the encoder and the reader judge in each step."""
 KEPT = 2
 """The best of them, which are continued."""
+NOTES_NEAR = 40
+"""The notes nearest to a chain, among which those about a bridge are looked for."""
 FACTS_OF_NOTE = 64
 """The facts that share most words with a note, whose ends are looked for in it."""
-NOTE_CHARACTERS, NOTE_TERMS = 600, 40
+NOTE_CHARACTERS, NOTE_TERMS = 400, 40
 COSINE, LOGIT, HOP, CONSTANT = 2.05, 0.32, 2.69, -3.09
 """Weights of a chain's logit: the cosine of its steps with the question, the reader's logit, and
 the cosine of the last step with the hop encoder's vector. Learnt on 40 questions over facts and
@@ -52,139 +57,177 @@ class _Chain:
     """The steps as they are shown."""
     ids: tuple[str, ...]
     """The passage or edge of each step."""
+    bridges: frozenset[str]
+    """The keys of the names that the last step may lead to."""
     nodes: frozenset[int]
-    """The bridges: nodes from which the next step may start."""
-    edges: tuple[Edge, ...] = ()
+    """The nodes of these names."""
+    last: Edge | PlacedChunk | None = None
     logit: float = -math.inf
 
 
-def find_chains(
-    search: SearchQuery,
-    encoder: Encoder,
-    hop: Encoder,
-    reader: SentenceReader,
-    facts: Sequence[Fact],
-    notes: Sequence[Passage],
-) -> list[Fact]:
-    """Return chains of two or three steps that may answer a question, as facts, likeliest first."""
-    query, asked = search.query, f" {name_key(search.text)} "
-    held = held_facts(query, search.time)
-    if not len(held):
-        return []
-    chains = [
-        *_from_facts(query, asked, facts[:FIRST_FACTS]),
-        *_from_notes(query, asked, held, notes[:FIRST_NOTES]),
-    ]
-    found: list[_Chain] = []
-    for _ in range(STEPS_AT_MOST - 1):
-        chains = _continued(search, encoder, hop, reader, held, chains)
-        found += chains
-        chains = chains[:KEPT]
-    found.sort(key=lambda chain: -chain.logit)
-    return [_as_fact(chain) for chain in found]
+class Chains:
+    """The search for chains of one question."""
 
+    def __init__(
+        self, search: SearchQuery, encoder: Encoder, hop: Encoder, reader: SentenceReader
+    ) -> None:
+        self._search, self._query = search, search.query
+        self._encoder, self._hop, self._reader = encoder, hop, reader
+        self._asked = f" {name_key(search.text)} "
+        self._held = held_facts(self._query, search.time)
+        self._notes = bool((self._query.mask & self._query.notes).any())
 
-def _as_fact(chain: _Chain) -> Fact:
-    chance, last = 1 / (1 + math.exp(-chain.logit)), chain.edges[-1]
-    sure = belief.interval(belief.of_probability(chance * last.belief.mean))
-    return Fact(last, " → ".join(chain.told), round(chance, 6), sure, chain.ids[:-1])
+    def find(self, facts: Sequence[Fact], notes: Sequence[Passage]) -> list[Fact | Passage]:
+        """Return the chains of two or three steps that may answer, likeliest first.
 
+        Each is given as its last step, a fact or a passage, with the steps before it in `via`.
+        """
+        chains = [self._from_fact(fact) for fact in facts[:FIRST_FACTS]]
+        chains += [self._from_note(note) for note in notes[:FIRST_NOTES]]
+        found: list[_Chain] = []
+        for _ in range(STEPS_AT_MOST - 1):
+            chains = self._continued([chain for chain in chains if chain.bridges])
+            found += chains
+            chains = chains[:KEPT]
+        found.sort(key=lambda chain: -chain.logit)
+        return [self._result(chain) for chain in found]
 
-def _from_facts(query: QueryContext, asked: str, facts: Sequence[Fact]) -> Iterator[_Chain]:
-    rows = query.edges
-    for fact in facts:
-        edge = fact.edge
-        own = rows["id"] == edge.id
-        ends = ((edge.source.name, rows["source"][own]), (edge.target.name, rows["target"][own]))
-        nodes = {int(node) for name, at in ends if not _is_in(asked, name) for node in at}
-        if nodes:
-            yield _Chain(_plain(edge), (fact.text,), (edge.cite,), frozenset(nodes), (edge,))
+    def _result(self, chain: _Chain) -> Fact | Passage:
+        chance, text = 1 / (1 + math.exp(-chain.logit)), " → ".join(chain.told)
+        if isinstance(chain.last, Edge):
+            sure = belief.interval(belief.of_probability(chance * chain.last.belief.mean))
+            return Fact(chain.last, text, round(chance, 6), sure, chain.ids[:-1])
+        assert chain.last is not None
+        now = from_micros(self._query.valid)
+        passage = unranked_passage(chain.last, "chain", chance, now)
+        return replace(passage, via=chain.ids[:-1], chained=text)
 
+    def _from_fact(self, fact: Fact) -> _Chain:
+        return replace(
+            self._with_edge(_Chain("", (), (), frozenset(), frozenset()), fact.edge),
+            said=_plain(fact.edge),
+        )
 
-def _from_notes(
-    query: QueryContext, asked: str, held: Ints, notes: Sequence[Passage]
-) -> Iterator[_Chain]:
-    """Yield notes that name an end of a fact, one chain for each such note."""
-    rows = query.edges
-    for note in notes:
-        chunk = note.chunk
-        text = " ".join((note.held or chunk.text)[:NOTE_CHARACTERS].split())
+    def _from_note(self, note: Passage) -> _Chain:
+        text = _short(note.held or note.chunk.text)
+        return self._with_text(note.chunk.topic, text, note.id)
+
+    def _with_text(self, topic: str, text: str, id_: str, before: _Chain | None = None) -> _Chain:
+        said, told, ids = (before.said, before.told, before.ids) if before else ("", (), ())
+        key = f" {name_key(text)} "
+        names = {name_key(found.group(0)) for found in NAME_PHRASE.finditer(text)}
+        nodes, ends = self._nodes_in(text, key)
+        keys = {name for name in (*names, *ends) if name and f" {name} " not in self._asked}
+        return _Chain(
+            f"{said}. {spoken(topic)}. {text}".removeprefix(". "),
+            (*told, f"{topic}: {text}"),
+            (*ids, id_),
+            frozenset(keys),
+            nodes,
+        )
+
+    def _with_edge(self, chain: _Chain, edge: Edge) -> _Chain:
+        """Return a chain with one more fact; its bridge is the end that is new."""
+        rows = self._query.edges
+        own, keys, nodes = rows["id"] == edge.id, set[str](), set[int]()
+        for name, end in ((edge.source.name, "source"), (edge.target.name, "target")):
+            key, at = _leaf(name), rows[end][own].tolist()
+            if f" {key} " not in self._asked and not chain.nodes.intersection(at):
+                keys.add(key)
+                nodes.update(at)
+        return _Chain(
+            f"{chain.said}. {_plain(edge)}",
+            (*chain.told, statement(edge)),
+            (*chain.ids, edge.cite),
+            frozenset(keys),
+            frozenset(nodes),
+            edge,
+        )
+
+    def _nodes_in(self, text: str, key: str) -> tuple[frozenset[int], set[str]]:
+        """Return the nodes, and their names' keys, that have facts and stand in a text."""
+        query, held, rows = self._query, self._held, self._query.edges
+        nodes, keys = set[int](), set[str]()
+        if not len(held):
+            return frozenset(), keys
         has = query.fact_terms.having(held, query.indexes.words.terms(text)[:NOTE_TERMS])
         rarity = np.log1p(len(held) / np.maximum(1, has.sum(0)))
         ids = held[best(has @ rarity, np.ones(len(held), np.bool_), FACTS_OF_NOTE)].tolist()
-        nodes, said = set[int](), f" {name_key(text)} "
         for id_, edge in query.store.edges.read(query.space, ids, query.as_of).items():
-            own = rows["id"] == id_
             for name, end in ((edge.source.name, "source"), (edge.target.name, "target")):
-                if _is_in(said, name) and not _is_in(asked, name):
-                    nodes.update(rows[end][own].tolist())
-        if nodes:
-            told = f"{chunk.topic}: {text}"
-            yield _Chain(f"{spoken(chunk.topic)}. {text}", (told,), (note.id,), frozenset(nodes))
+                leaf = _leaf(name)
+                if f" {leaf} " in key and f" {leaf} " not in self._asked:
+                    nodes.update(rows[end][rows["id"] == id_].tolist())
+                    keys.add(leaf)
+        return frozenset(nodes), keys
 
+    def _continued(self, chains: Sequence[_Chain]) -> list[_Chain]:
+        """Return chains with one more step, the READ_AT_MOST nearest, best first."""
+        if not chains:
+            return []
+        question, ways = self._search.text, list[tuple[float, _Chain]]()
+        vectors = self._hop.encode([f"{question} {chain.said}" for chain in chains])
+        for chain, vector in zip(chains, vectors, strict=True):
+            ways += self._next_facts(chain, vector)
+            ways += self._next_notes(chain, vector)
+        ways = sorted(ways, key=lambda way: -way[0])[:READ_AT_MOST]
+        if not ways:
+            return []
+        texts = [chain.said for _, chain in ways]
+        vectors = self._encoder.encode([question, *texts])
+        together = product(vectors[1:], vectors[0]).tolist()
+        judged = self._reader.speaks(question, texts).tolist()
+        done = [
+            replace(chain, logit=CONSTANT + COSINE * cosine + LOGIT * logit + HOP * near)
+            for cosine, logit, (near, chain) in zip(together, judged, ways, strict=True)
+        ]
+        return sorted(done, key=lambda chain: -chain.logit)
 
-def _continued(
-    search: SearchQuery,
-    encoder: Encoder,
-    hop: Encoder,
-    reader: SentenceReader,
-    held: Ints,
-    chains: Sequence[_Chain],
-) -> list[_Chain]:
-    """Return the chains with a next fact, the READ_AT_MOST nearest, best first."""
-    if not chains:
-        return []
-    query, question = search.query, search.text
-    ways: list[tuple[float, _Chain, int]] = []
-    vectors = hop.encode([f"{question} {chain.said}" for chain in chains])
-    for chain, vector in zip(chains, vectors, strict=True):
-        ids = _touching(query, chain.nodes, held)
-        ids = ids[~np.isin(ids, [edge.id for edge in chain.edges])]
+    def _next_facts(self, chain: _Chain, vector: Floats32) -> Iterator[tuple[float, _Chain]]:
+        query, wanted = self._query, list(chain.nodes)
+        rows = query.edges
+        at = np.isin(rows["source"], wanted) | np.isin(rows["target"], wanted)
+        ids: Ints = np.intersect1d(rows["id"][at], self._held)
         near = nearest_facts(query, vector, ids)
-        ways += [(cosine, chain, id_) for id_, cosine in near.items()]
-    ways = sorted(ways, key=lambda way: -way[0])[:READ_AT_MOST]
-    edges = query.store.edges.read(query.space, [id_ for *_, id_ in ways], query.as_of)
-    longer = [
-        (cosine, _with(query, chain, edges[id_])) for cosine, chain, id_ in ways if id_ in edges
-    ]
-    if not longer:
-        return []
-    texts = [chain.said for _, chain in longer]
-    vectors = encoder.encode([question, *texts])
-    together = product(vectors[1:], vectors[0]).tolist()
-    judged = reader.speaks(question, texts).tolist()
-    logits = (
-        CONSTANT + COSINE * cosine + LOGIT * logit + HOP * near
-        for cosine, logit, (near, _) in zip(together, judged, longer, strict=True)
-    )
-    done = [replace(chain, logit=logit) for logit, (_, chain) in zip(logits, longer, strict=True)]
-    return sorted(done, key=lambda chain: -chain.logit)
+        best_ids = sorted(near, key=lambda id_: -near[id_])[:READ_AT_MOST]
+        for id_, edge in query.store.edges.read(query.space, best_ids, query.as_of).items():
+            if edge.cite not in chain.ids:
+                yield near[id_], self._with_edge(chain, edge)
 
-
-def _touching(query: QueryContext, nodes: frozenset[int], held: Ints) -> Ints:
-    rows, wanted = query.edges, list(nodes)
-    at = np.isin(rows["source"], wanted) | np.isin(rows["target"], wanted)
-    return np.intersect1d(rows["id"][at], held)
-
-
-def _with(query: QueryContext, chain: _Chain, edge: Edge) -> _Chain:
-    """Return a chain with one more fact; its bridge is the end that the chain did not have."""
-    rows = query.edges
-    own = rows["id"] == edge.id
-    ends = {int(node) for end in ("source", "target") for node in rows[end][own]}
-    return _Chain(
-        f"{chain.said}. {_plain(edge)}",
-        (*chain.told, statement(edge)),
-        (*chain.ids, edge.cite),
-        frozenset(ends - chain.nodes),
-        (*chain.edges, edge),
-    )
+    def _next_notes(self, chain: _Chain, vector: Floats32) -> Iterator[tuple[float, _Chain]]:
+        if not self._notes:
+            return
+        query = self._query
+        near = np.where(query.mask & query.notes, query.cosine(vector), -np.inf)
+        numbers = best(near, np.isfinite(near), NOTES_NEAR)
+        ids = query.graph.chunks[numbers].tolist()
+        placed, newest = query.store.chunks.find(ids, query.as_of), dict[str, int]()
+        chosen = []
+        for number, id_ in zip(numbers.tolist(), ids, strict=True):
+            one = placed.get(id_)
+            if one is None or one.chunk.id in chain.ids:
+                continue
+            topic, text = one.chunk.topic, f" {name_key(_short(one.chunk.text))} "
+            is_about = _leaf(topic) in chain.bridges
+            if is_about or any(f" {name} " in text for name in chain.bridges):
+                chosen.append((number, one))
+                # Of a topic that only names a bridge, the newest such version counts.
+                newest[topic] = 0 if is_about else max(newest.get(topic, 0), one.chunk.version)
+        for number, one in chosen:
+            chunk = one.chunk
+            if chunk.version >= newest[chunk.topic]:
+                longer = self._with_text(chunk.topic, _short(chunk.text), chunk.id, chain)
+                yield float(near[number]), replace(longer, last=one)
 
 
 def _plain(edge: Edge) -> str:
     return plain_fact(edge.source.name, edge.relation, edge.target.name)
 
 
-def _is_in(text: str, name: str) -> bool:
-    """Return whether a text, as a name key between spaces, contains the last part of a name."""
-    return f" {name_key(spoken(name.rsplit('/', 1)[-1]))} " in text
+def _leaf(name: str) -> str:
+    """Return the key of the last part of a name: `people/ada-byron` is called Ada Byron."""
+    return name_key(spoken(name.rsplit("/", 1)[-1]))
+
+
+def _short(text: str) -> str:
+    return " ".join(text[:NOTE_CHARACTERS].split())

@@ -200,6 +200,26 @@ def state_passage(
     )
 
 
+def unranked_passage(placed: PlacedChunk, found_by: str, chance: float, now: datetime) -> Passage:
+    """Return a chunk that was not ranked as a passage; `chance` is how likely it answers."""
+    chance = round(chance, 6)
+    return Passage(
+        chunk=placed.chunk,
+        line=placed.line,
+        end_line=placed.end_line,
+        valid_from=placed.valid_from,
+        recorded_at=placed.recorded_at,
+        score=chance,
+        parts={found_by: chance},
+        retrievers=(found_by,),
+        belief=belief.interval(belief.of_probability(chance * placed.confidence)),
+        valid_to=placed.valid_to,
+        confidence=placed.confidence,
+        importance=placed.importance,
+        strength=strength_of(placed, now),
+    )
+
+
 def _retrievers(found: Found, number: int) -> tuple[str, ...]:
     """Return the names of the retrievers that found a chunk; a walk counts as `graph`."""
     seeds = found.seeds

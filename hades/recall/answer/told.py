@@ -215,6 +215,9 @@ def _fact(fact: Fact, number: int) -> _Unit:
 def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated: bool) -> _Unit:
     """Return a note with its topic in front: whole up to `whole` words, else its best sentences."""
     chunk = passage.chunk
+    if passage.via:
+        texts = (passage.chained, passage.belief.mean, number, "passage", chunk.topic)
+        return _Unit(*texts, passage.valid_from, id=passage.id, via=passage.via)
     text = passage.held or _on_one_line(chunk.text)
     if len(text.split()) > whole:
         text = _best(sentences(passage.held or chunk.text), terms, whole, passage.best)
@@ -229,6 +232,7 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
         *(f"{chunk.topic}: {text}{when}", passage.belief.mean, number, "passage"),
         *(chunk.topic, passage.valid_from, passage.valid_to is not None),
         id=passage.id,
+        via=passage.via,
     )
 
 
