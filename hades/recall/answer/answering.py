@@ -126,7 +126,9 @@ def _facts(
 
 
 def _with_chained(passages: Sequence[Passage], chained: Sequence[Passage]) -> list[Passage]:
-    """Put notes that answer in several steps after the first passage."""
+    """Put notes that answer in several steps after the first passage, but not superseded ones."""
+    gone = {passage.id for passage in passages if passage.superseded}
+    chained = [passage for passage in chained if passage.id not in gone]
     ids = {passage.id for passage in chained}
     others = [passage for passage in passages if passage.id not in ids]
     first = [passage for passage in passages[:1] if passage.id not in ids]

@@ -20,7 +20,7 @@ from hades.domain.statement import statement
 from hades.domain.times import from_micros
 from hades.graph.arrays import Floats32, Ints
 from hades.index.vectors import product
-from hades.language.english.proper_names import NAME_PHRASE
+from hades.language.english.proper_names import NAME_PHRASE, is_name
 from hades.language.names import name_key, plain_fact, spoken
 from hades.models.encoder import Encoder
 from hades.models.reader import SentenceReader
@@ -115,9 +115,10 @@ class Chains:
     def _with_text(self, topic: str, text: str, id_: str, before: _Chain | None = None) -> _Chain:
         said, told, ids = (before.said, before.told, before.ids) if before else ("", (), ())
         key = f" {name_key(text)} "
-        names = {name_key(found.group(0)) for found in NAME_PHRASE.finditer(text)}
+        found = {name_key(found.group(0)) for found in NAME_PHRASE.finditer(text)}
         nodes, ends = self._nodes_in(text, key)
-        keys = {name for name in (*names, *ends) if name and f" {name} " not in self._asked}
+        names = {*filter(is_name, found), *ends}
+        keys = {name for name in names if f" {name} " not in self._asked}
         return _Chain(
             f"{said}. {spoken(topic)}. {text}".removeprefix(". "),
             (*told, f"{topic}: {text}"),
@@ -205,9 +206,11 @@ class Chains:
         chosen = []
         for number, id_ in zip(numbers.tolist(), ids, strict=True):
             one = placed.get(id_)
-            if one is None or one.chunk.id in chain.ids:
-                continue
+            if one is None or f" {_leaf(one.chunk.topic)} " in self._asked:
+                continue  # a question that names it does not lead there in steps
             topic, text = one.chunk.topic, f" {name_key(_short(one.chunk.text))} "
+            if any(id_.startswith(f"{topic}@") for id_ in chain.ids):
+                continue
             is_about = _leaf(topic) in chain.bridges
             if is_about or any(f" {name} " in text for name in chain.bridges):
                 chosen.append((number, one))
