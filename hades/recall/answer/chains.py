@@ -47,6 +47,9 @@ COSINE, LOGIT, HOP, CONSTANT = 2.05, 0.32, 2.69, -3.09
 """Weights of a chain's logit: the cosine of its steps with the question, the reader's logit, and
 the cosine of the last step with the hop encoder's vector. Learnt on 40 questions over facts and
 notes of an invented boatyard, and on 50 of `evals/facts` that take one step."""
+SURE, MUCH_BETTER = 0.8, 3.0
+"""A chain comes before facts that are less likely than SURE if the reader's logit for it is higher
+by MUCH_BETTER."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,8 @@ class _Chain:
     """The nodes of these names."""
     last: Edge | PlacedChunk | None = None
     logit: float = -math.inf
+    judged: float = -math.inf
+    """The reader's logit."""
 
 
 class Chains:
@@ -89,8 +94,22 @@ class Chains:
             chains = self._continued([chain for chain in chains if chain.bridges])
             found += chains
             chains = chains[:KEPT]
+        found = self._before_facts(found, facts[:FIRST_FACTS])
         found.sort(key=lambda chain: -chain.logit)
         return [self._result(chain) for chain in found]
+
+    def _before_facts(self, chains: Sequence[_Chain], facts: Sequence[Fact]) -> list[_Chain]:
+        """Put chains before the facts if the reader finds them much better: Ada's birthplace is
+        near to a question for that of Ada's husband."""
+        best = max((fact.score for fact in facts), default=1.0)
+        if not chains or best >= SURE:
+            return list(chains)
+        alone = self._reader.speaks(self._search.text, [_plain(fact.edge) for fact in facts])
+        least, logit = float(alone.max()) + MUCH_BETTER, math.log(best / (1 - best)) + 0.01
+        return [
+            replace(chain, logit=max(chain.logit, logit)) if chain.judged >= least else chain
+            for chain in chains
+        ]
 
     def _result(self, chain: _Chain) -> Fact | Passage:
         chance, text = 1 / (1 + math.exp(-chain.logit)), " → ".join(chain.told)
@@ -179,7 +198,11 @@ class Chains:
         together = product(vectors[1:], vectors[0]).tolist()
         judged = self._reader.speaks(question, texts).tolist()
         done = [
-            replace(chain, logit=CONSTANT + COSINE * cosine + LOGIT * logit + HOP * near)
+            replace(
+                chain,
+                logit=CONSTANT + COSINE * cosine + LOGIT * logit + HOP * near,
+                judged=logit,
+            )
             for cosine, logit, (near, chain) in zip(together, judged, ways, strict=True)
         ]
         return sorted(done, key=lambda chain: -chain.logit)

@@ -147,13 +147,15 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> tuple[str, ...]:
     """Return what the question names and the memory lacks.
 
     If a likely fact comes first, the question may use another word for its relation, so names of
-    one word are not reported; if the reader is sure of a note, numbers are not. If no reader read
-    notes and no text found has a word of a short question, these are its words.
+    one word are not reported; if the reader is sure of a note whose topic has no number, numbers
+    are not. If no reader read notes and no text found has a word of a short question, these are
+    its words.
     """
     unknown = recall.unknown
     if units and units[0].kind == "fact" and units[0].belief >= DOUBTED:
         return tuple(name for name in unknown if " " in name)
-    if recall.is_surely_answered:
+    numbered = units and any(sign.isdigit() for sign in units[0].topic)
+    if recall.is_surely_answered and not numbered:
         return tuple(name for name in unknown if not name[-1].isdigit())
     if unknown or recall.answered is not None or recall.wants is not Wants.STATE:
         return unknown
