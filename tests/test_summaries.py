@@ -437,10 +437,10 @@ def test_what_happened_on_a_day_is_told_without_summaries(
 ) -> None:
     clock.set("2026-09-14")
     memory.remember("incidents/mast", "The Skua lost its mast. Mina was taken to hospital.")
-    for number in range(3):
+    for number in range(5):
         memory.remember(f"log/2026-09-14/{number}", f"Hanne took boat {number} out.")
     clock.set("2026-09-30")
     told = str(memory.ask("What happened on 14 September 2026?"))
     assert "lost its mast" in told
-    assert told.count("Hanne took boat") == 1  # the same with another number is told once
+    assert "5 log notes: Hanne took boat 0 out. … Hanne took boat 4 out." in told
     assert str(memory.ask("What happened last week?")) == "Nothing was noted last week."

@@ -151,7 +151,8 @@ class Consolidator:
         if self.model is None:
             wanted.pop("asked", None)  # the next run tries again
         head = summary_lines.headline(period, len(states), len({item.topic for item in states}))
-        content = summary_lines.composed(head, chosen, TOKENS[period.level])
+        every = len(lines) if by == EXTRACTIVE else 0
+        content = summary_lines.composed(head, chosen, TOKENS[period.level], every)
         made = SummaryMade(period.topic, period.level, len(states), count([content])[0], by, why)
         if self.dry_run:
             self._rows[period.topic] = -1 - len(self._rows)
