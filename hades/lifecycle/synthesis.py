@@ -5,12 +5,24 @@ Every sentence either holds, was replaced, or is repeated in a later version. No
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 
+from hades.domain.answer import TimeKind, TimeWords
 from hades.domain.promotion import Side
 from hades.domain.topics import State
-from hades.language.english.replacement import facts_of, repeats, replaces, said_words, share_words
+from hades.language.english.replacement import (
+    ends,
+    facts_of,
+    repeats,
+    replaces,
+    said_words,
+    settles,
+    share_words,
+)
+from hades.language.english.time_words import read_time
 from hades.language.names import name_key, says
 from hades.language.sentences import plain_sentence, sentences
 from hades.language.words import words
@@ -35,20 +47,22 @@ def sentences_of_state(state: State) -> list[Side]:
 
 
 def compare_versions(
-    topic: str, trace: Sequence[State], reason: Sequence[Side], over: Sequence[Side]
+    topic: str, trace: Sequence[State], reason: Sequence[Side], over: Sequence[Side], now: datetime
 ) -> tuple[list[Side], list[tuple[Side, Side]]]:
     """Return the sentences that hold, newest first, and (replaced, replacement) pairs.
 
     `trace` has the versions, oldest first. A sentence is replaced by one of a later version, by one
-    of `reason`, or by an obstacle of `over` that has gone since: "rejected due to bug Y" ends when
-    bug Y does. A sentence that a later version repeats is left out; the later one counts instead.
+    of `reason`, by a later one of its own version that says so, or by an obstacle of `over` that
+    has gone since: "rejected due to bug Y" ends when bug Y does. A replacement begins at the time
+    in its words, if any. A sentence that a later version repeats is left out; the later one counts
+    instead.
     """
     versions = [sentences_of_state(state) for state in trace]
     holds: list[Side] = []
     changed = []
     for at in reversed(range(len(versions))):
         later = [side for version in versions[at + 1 :] for side in version]
-        for sentence in versions[at]:
+        for place, sentence in enumerate(versions[at]):
             words = said_words(sentence.text)
             near = [  # the comparison below is slow, and most sentences share no word
                 side
@@ -57,15 +71,60 @@ def compare_versions(
             ]
             if any(repeats(side.text, sentence.text, topic) for side in near if side not in reason):
                 continue
-            replacing = [side for side in near if replaces(side.text, sentence.text, topic)]
+            after = versions[at][place + 1 :]
+            replacing = [
+                side
+                for side in near
+                if any(replaces(text, sentence.text, topic) for text in _wordings(side))
+            ]
+            replacing += [side for side in after if ends(side.text, sentence.text, topic)]
+            replacing += [
+                side for side in (*after, *later, *reason) if settles(side.text, sentence.text, topic)
+            ]
+            replacing = [_from_its_time(side, sentence) for side in replacing]
             replacing += [
                 side
                 for side in over
                 if sentence.since < side.since and says(sentence.text, side.text)
             ]
+            replacing += _ends_said(sentence, [*after, *near], now)
             replacing.sort(key=lambda side: (side.since, -share_words(side.text, sentence.text)))
             if replacing:  # the sentence held until the earliest of them
                 changed.append((sentence, replacing[0]))
             else:
                 holds.append(sentence)
     return holds, changed[::-1]
+
+
+def _from_its_time(side: Side, replaced: Side) -> Side:
+    """Return a sentence since the time in its words, if that is later than what it replaces."""
+    time = _time_in(side.text, side.since)
+    fits = time and time.since and time.kind in (TimeKind.DURING, TimeKind.SINCE)
+    if fits and time and time.since and time.since > replaced.since:
+        return replace(side, since=time.since)
+    return side
+
+
+def _ends_said(sentence: Side, others: Sequence[Side], now: datetime) -> Iterator[Side]:
+    """Yield the sentences that say again what one says, with the time until which it held."""
+    for side in others:
+        time = _time_in(side.text, side.since) if said_words(sentence.text) else None
+        is_end = time is not None and time.kind is TimeKind.BEFORE and time.until is not None
+        if is_end and time and time.until and sentence.since < time.until <= now:
+            if said_words(sentence.text) <= said_words(side.text):
+                yield replace(side, since=time.until)
+
+
+def _wordings(side: Side) -> list[str]:
+    """Return a sentence as it is and, if it has a time, without that."""
+    time = _time_in(side.text, side.since)
+    whole = side.text.replace(" from ", " since ")
+    bare = " ".join(whole.replace(time.said, "").split()).replace(" .", ".") if time else side.text
+    return list(dict.fromkeys((side.text, bare)))
+
+
+@lru_cache(maxsize=4_096)
+def _time_in(text: str, noted: datetime) -> TimeWords | None:
+    """Return the time in the words of a sentence, seen from when it was noted."""
+    time = read_time(text.replace(" from ", " since "), noted)
+    return None if time is None or time.event else time

@@ -7,7 +7,8 @@ from functools import lru_cache
 from itertools import product
 
 from hades.language.english.contradiction import contradiction, values
-from hades.language.english.lexicon import STOP_WORDS, changes
+from hades.language.english.intent import is_past_tense
+from hades.language.english.lexicon import STOP_WORDS, changes, word_set
 from hades.language.english.prose_facts import (
     ENDS,
     ENDS_ELSEWHERE,
@@ -15,7 +16,9 @@ from hades.language.english.prose_facts import (
     facts_in,
     names_topic,
 )
+from hades.language.english.settled import settled
 from hades.language.english.speculation import is_denial
+from hades.language.english.stems import singular
 from hades.language.names import DIGITS, name_key, numberless
 from hades.language.patterns import lazy_pattern
 
@@ -23,10 +26,11 @@ SHARED_WORDS = 0.5
 """A later sentence with this share of an earlier one's words replaces it, if it has another value
 or a word for a change. A judgement."""
 _SHARED_AT_LEAST = 2
-_SAYS_CHANGE = lazy_pattern(
-    rf"\b(?:now|again|instead|any ?more|no longer|former(?:ly)?|{changes('over')})\b",
-    re.IGNORECASE,
-)
+_OVER = rf"any ?more|no longer|{changes('over')}"
+_SAYS_CHANGE = lazy_pattern(rf"\b(?:now|again|instead|former(?:ly)?|{_OVER})\b", re.IGNORECASE)
+_SAYS_END = lazy_pattern(rf"\b(?:{_OVER})\b", re.IGNORECASE)
+_OBSTACLES = word_set("blocker bug crash defect error incident issue outage problem task ticket")
+"""Kinds of topics whose notes hold until they are settled."""
 _PRONOUN = lazy_pattern(r"^(?:She|He|It|They|(?P<whose>Her|His|Its|Their))(?= )")
 _PLACE = lazy_pattern(
     r"(?<= )(at|for|in|to|by) (?:the|an?) (?!weekend|moment)([a-z][\w-]*(?: [a-z][\w-]*){0,2}?)"
@@ -76,6 +80,31 @@ def replaces(new: str, old: str, topic: str) -> bool:
     now, before = values(new), values(old)
     another = any(now[kind] - before[kind] and before[kind] - now[kind] for kind in now)
     return another or _SAYS_CHANGE.search(new) is not None
+
+
+def ends(new: str, old: str, topic: str) -> bool:
+    """Return whether a later sentence of the same text says that what an earlier one says is over.
+
+    >>> ends("Ann left Acme in May.", "Ann works at Acme.", "people/ann")
+    True
+    """
+    pairs = product(facts_of(_named(new, topic), topic), facts_of(_named(old, topic), topic))
+    if any(_ends(*pair, topic) for pair in pairs if pair[0].negated or pair[0].relation in ENDS):
+        return True
+    own = said_words(old) - said_words(topic)
+    return bool(own) and own <= said_words(new) and _SAYS_END.search(new) is not None
+
+
+def settles(new: str, old: str, topic: str) -> bool:
+    """Return whether a later sentence settles a bug, a task or the like that an earlier describes.
+
+    >>> settles("Fixed by refactoring.", "Bug Y corrupts data.", "bugs/bug_y")
+    True
+    """
+    kinds = {singular(word) for word in name_key(topic).split()}
+    if kinds.isdisjoint(_OBSTACLES) or is_past_tense(old) or not settled(topic, new):
+        return False
+    return not settled(topic, old)
 
 
 def _named(text: str, topic: str) -> str:
