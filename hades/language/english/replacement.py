@@ -8,7 +8,7 @@ from itertools import product
 
 from hades.language.english.contradiction import contradiction, values
 from hades.language.english.intent import is_past_tense
-from hades.language.english.lexicon import STOP_WORDS, changes, word_set
+from hades.language.english.lexicon import STOP_WORDS, changes
 from hades.language.english.prose_facts import (
     ENDS,
     ENDS_ELSEWHERE,
@@ -16,9 +16,8 @@ from hades.language.english.prose_facts import (
     facts_in,
     names_topic,
 )
-from hades.language.english.settled import settled
+from hades.language.english.settled import is_obstacle, settled
 from hades.language.english.speculation import is_denial
-from hades.language.english.stems import singular
 from hades.language.names import DIGITS, name_key, numberless
 from hades.language.patterns import lazy_pattern
 
@@ -29,8 +28,6 @@ _SHARED_AT_LEAST = 2
 _OVER = rf"any ?more|no longer|{changes('over')}"
 _SAYS_CHANGE = lazy_pattern(rf"\b(?:now|again|instead|former(?:ly)?|{_OVER})\b", re.IGNORECASE)
 _SAYS_END = lazy_pattern(rf"\b(?:{_OVER})\b", re.IGNORECASE)
-_OBSTACLES = word_set("blocker bug crash defect error incident issue outage problem task ticket")
-"""Kinds of topics whose notes hold until they are settled."""
 _PRONOUN = lazy_pattern(r"^(?:She|He|It|They|(?P<whose>Her|His|Its|Their))(?= )")
 _PLACE = lazy_pattern(
     r"(?<= )(at|for|in|to|by) (?:the|an?) (?!weekend|moment)([a-z][\w-]*(?: [a-z][\w-]*){0,2}?)"
@@ -101,8 +98,7 @@ def settles(new: str, old: str, topic: str) -> bool:
     >>> settles("Fixed by refactoring.", "Bug Y corrupts data.", "bugs/bug_y")
     True
     """
-    kinds = {singular(word) for word in name_key(topic).split()}
-    if kinds.isdisjoint(_OBSTACLES) or is_past_tense(old) or not settled(topic, new):
+    if not is_obstacle(topic) or is_past_tense(old) or not settled(topic, new):
         return False
     return not settled(topic, old)
 
