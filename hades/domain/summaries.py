@@ -148,3 +148,5 @@ class Consolidation:
     dry_run: bool = False
     usage: Usage | None = None
     """The usage of the model, if one was asked; in a dry run the most it would use."""
+    why: str = ""
+    """Why none was made, in a sentence."""

@@ -72,15 +72,10 @@ def compare_versions(
             if any(repeats(side.text, sentence.text, topic) for side in near if side not in reason):
                 continue
             after = versions[at][place + 1 :]
-            replacing = [
-                side
-                for side in near
-                if any(replaces(text, sentence.text, topic) for text in _wordings(side))
-            ]
+            all_after = (*after, *later, *reason)
+            replacing = [side for side in near if _replaces(side, sentence, topic)]
             replacing += [side for side in after if ends(side.text, sentence.text, topic)]
-            replacing += [
-                side for side in (*after, *later, *reason) if settles(side.text, sentence.text, topic)
-            ]
+            replacing += [side for side in all_after if settles(side.text, sentence.text, topic)]
             replacing = [_from_its_time(side, sentence) for side in replacing]
             replacing += [
                 side
@@ -96,35 +91,40 @@ def compare_versions(
     return holds, changed[::-1]
 
 
+def _replaces(side: Side, replaced: Side, topic: str) -> bool:
+    """Return whether a sentence replaces an earlier one, as it is or without its time."""
+    time, texts = _time_in(side.text, side.since), [side.text]
+    if time is not None:
+        texts.append(_since(side.text).replace(f" {time.said}", ""))
+    return any(replaces(text, replaced.text, topic) for text in texts)
+
+
 def _from_its_time(side: Side, replaced: Side) -> Side:
     """Return a sentence since the time in its words, if that is later than what it replaces."""
     time = _time_in(side.text, side.since)
-    fits = time and time.since and time.kind in (TimeKind.DURING, TimeKind.SINCE)
-    if fits and time and time.since and time.since > replaced.since:
-        return replace(side, since=time.since)
-    return side
+    if time is None or time.since is None or time.since <= replaced.since:
+        return side
+    return replace(side, since=time.since)
 
 
 def _ends_said(sentence: Side, others: Sequence[Side], now: datetime) -> Iterator[Side]:
     """Yield the sentences that say again what one says, with the time until which it held."""
+    own = said_words(sentence.text)
     for side in others:
-        time = _time_in(side.text, side.since) if said_words(sentence.text) else None
-        is_end = time is not None and time.kind is TimeKind.BEFORE and time.until is not None
-        if is_end and time and time.until and sentence.since < time.until <= now:
-            if said_words(sentence.text) <= said_words(side.text):
-                yield replace(side, since=time.until)
+        time = _time_in(side.text, side.since) if own and own <= said_words(side.text) else None
+        if time is None or time.kind is not TimeKind.BEFORE or time.until is None:
+            continue
+        if sentence.since < time.until <= now:
+            yield replace(side, since=time.until)
 
 
-def _wordings(side: Side) -> list[str]:
-    """Return a sentence as it is and, if it has a time, without that."""
-    time = _time_in(side.text, side.since)
-    whole = side.text.replace(" from ", " since ")
-    bare = " ".join(whole.replace(time.said, "").split()).replace(" .", ".") if time else side.text
-    return list(dict.fromkeys((side.text, bare)))
+def _since(text: str) -> str:
+    """Return a text with `since` for `from`, which the reader of times takes for a range."""
+    return text.replace(" from ", " since ")
 
 
 @lru_cache(maxsize=4_096)
 def _time_in(text: str, noted: datetime) -> TimeWords | None:
     """Return the time in the words of a sentence, seen from when it was noted."""
-    time = read_time(text.replace(" from ", " since "), noted)
+    time = read_time(_since(text), noted)
     return None if time is None or time.event else time

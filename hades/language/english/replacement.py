@@ -98,9 +98,9 @@ def settles(new: str, old: str, topic: str) -> bool:
     >>> settles("Fixed by refactoring.", "Bug Y corrupts data.", "bugs/bug_y")
     True
     """
-    if not is_obstacle(topic) or is_past_tense(old) or not settled(topic, new):
+    if not _settled(topic, new) or _settled(topic, old):
         return False
-    return not settled(topic, old)
+    return is_obstacle(topic) and not is_past_tense(old)
 
 
 def _named(text: str, topic: str) -> str:
@@ -127,6 +127,7 @@ def _own_words(text: str, topic: str) -> frozenset[str]:
 
 facts_of = lru_cache(maxsize=4_096)(facts_in)
 """The facts of a sentence, cached because sentences are compared in pairs."""
+_settled = lru_cache(maxsize=4_096)(settled)
 _shape = lru_cache(maxsize=4_096)(numberless)
 
 

@@ -36,10 +36,10 @@ _SETTLED = r"""(?:^|[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b)[\s*•#>-]{
         (?:(?:now|finally|already|fully|completely|also|all|since|been)[ ]){0,2}
         (?P<done>DONE)(?=\s*(?:$|[.!\[\](),;:\n])|\s[-–—]{1,2}\s|\s(?:in|by|with|on|at|since|as|via
         |from|after|upstream|now|today|yesterday|last|again|it|this|and|so|thanks|for[ ]good)\b)
-    |(?:(?!nobody|nothing|who\b|not\b)[^\W\d_]{1,20}[ ](?:(?:have|has)[ ])?)?(?:(?:now|finally|just)[ ])?
-        (?P<did>fixed|resolved|solved|closed|finished|completed)[ ](?:TOPIC|it|this
-        |(?:the|this)[ ](?:bug|issue|problem|task|ticket))(?=\s*(?:$|[.!,;:(])|\s(?:by|with|in|on|at
-        |via|today|yesterday|last|now)\b)
+    |(?:(?!nobody|nothing|who\b|not\b)[^\W\d_]{1,20}[ ](?:(?:have|has)[ ])?)?
+        (?:(?:now|finally|just)[ ])?(?P<did>fixed|resolved|solved|closed|finished|completed)[ ]
+        (?:TOPIC|it|this|(?:the|this)[ ](?:bug|issue|problem|task|ticket))
+        (?=\s*(?:$|[.!,;:(])|\s(?:by|with|in|on|at|via|today|yesterday|last|now)\b)
     |(?P<not>does(?:[ ]not|n['’]t)[ ](?:occur|happen|exist|appear)[ ]any[ ]?more)\b
     |(?:does[ ]|is[ ])?(?P<no>no[ ]longer)[ ](?:occurs?|happens?|exists?|appears?
         |reproduc(?:es?|ible)|block(?:s|ing)|needed|required|relevant|open|an[ ]issue
@@ -77,10 +77,10 @@ def settled_elsewhere(text: str) -> Iterator[tuple[str, str]]:
     for sentence in sentences(short) if _CUE.search(short.lower()) else ():
         for found in _NUMBERED.finditer(sentence):
             kind, number = found[1].lower(), found[2]
-            names = f"{kind}/{number}", f"{kind}s/{number}", f"{kind}_{number}", f"{kind}-{number}"
-            names += tuple(f"{kind}s/{name}" for name in names[2:])
-            if word := settled(names[0], sentence):
-                yield from ((name, word) for name in (found[0], *names))
+            names = [found[0], *(f"{kind}{joint}{number}" for joint in ("/", "s/", "_", "-"))]
+            names += [f"{kind}s/{name}" for name in names[-2:]]
+            if word := settled(names[1], sentence):
+                yield from ((name, word) for name in names)
 
 
 def _named_it(topic: str, text: str) -> str:

@@ -90,8 +90,8 @@ def overview(
         return None
     with run.stage(STAGE) as stage, store.snapshot():
         since, until = (time.since, time.until) if time.kind else (-FOREVER, valid)
-        first, last = (-FOREVER, valid) if talk else (since, until)
-        began = store.summaries.states(scope.space, first, last + 1, scope.as_of)
+        within = (-FOREVER, valid + 1) if talk else (since, until + 1)
+        began = store.summaries.states(scope.space, *within, scope.as_of)
         if talk:
             began = [one for one in began if _is_talk(one) and since <= _held_at(one) <= until]
         days = {day_of(state.valid_from) for state in began}
