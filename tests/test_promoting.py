@@ -37,7 +37,7 @@ def test_the_new_state_says_what_holds_what_changed_and_why(told: hades.Memory) 
     assert done.state.content == (
         "Approach X is viable after the fix of Bug Y.\n\n"
         "Until 20 February 2024: Considered approach X but rejected due to Bug Y.\n\n"
-        f"{WHY}"
+        f"Reason: {WHY}"
     )
     assert done.sources == (f"{X}@1", f"{X}@2", "refactoring/q1@1", "edge 2", "edge 1")
     made = done.state.metadata["promotion"]
@@ -117,7 +117,7 @@ def test_what_a_later_note_does_not_say_again_still_holds(memory: hades.Memory) 
         "It has 128 GB of memory.\n\n"
         "The backup runs at night (since May) (1 January 2024).\n\n"
         "Until 1 January 2024: It has 64 GB of memory.\n\n"
-        "More memory."
+        "Reason: More memory."
     )
 
 
@@ -174,7 +174,7 @@ def test_what_the_reason_settles_does_not_hold(memory: hades.Memory, clock: Held
     assert text == (
         "Approach X needs 2 GB (1 January 2024).\n\n"
         "Until 1 February 2024: We rejected it due to bug Y.\n\n"
-        "Bug Y is fixed."
+        "Reason: Bug Y is fixed."
     )
     assert "Bug Y is fixed." in str(memory.ask("Is bug Y fixed for design x?"))
 
@@ -210,9 +210,62 @@ def test_the_last_version_stays_the_passages_it_was(memory: hades.Memory) -> Non
     before = [(one.chunk.text, one.chunk.heading) for one in memory.search("What does it cost?")]
     memory.promote("plan", reason="A look at it.")
     after = [(one.chunk.text, one.chunk.heading) for one in memory.search("What does it cost?")]
-    assert after == before
+    assert [one for one in after if one[0] != "Reason: A look at it."] == before
     memory.promote("plan", reason="It costs 6 euros.")
-    assert memory.search("What does it cost?")[0].chunk.text == "It costs 6 euros."
+    assert memory.search("What does it cost?")[0].chunk.text == "Reason: It costs 6 euros."
+
+
+def test_the_reason_is_found_and_settles_a_bug(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("project/atlas", "Working on feature X of Atlas.")
+    memory.remember(Y, "Bug Y causes data corruption.")
+    clock.set("2024-02-01")
+    memory.promote("project/atlas", reason="Feature X complete")
+    assert "Feature X complete." in str(memory.ask("Is feature X complete?"))
+    assert memory.search("Feature X complete")[0].chunk.text == "Reason: Feature X complete."
+    done = memory.promote(Y, reason="Fixed by refactoring")
+    ended = "Until 1 February 2024: Bug Y causes data corruption."
+    assert done.state.content == f"{ended}\n\nReason: Fixed by refactoring."
+    assert "Fixed by refactoring." in str(memory.ask("What is the status of bug Y?"))
+    assert ended in str(memory.ask("What does bug Y cause?"))
+
+
+@pytest.mark.parametrize(
+    ("versions", "reason", "until"),
+    [
+        (["Rent is 850."], "Rent is 910 since 1 May 2025", "1 May 2025: Rent is 850."),
+        (["Rent is 850.", "Rent went up to 910 in May 2025."], "-", "1 May 2025: Rent is 850."),
+        (["Rent is 850.", "Rent is 910 from 1 July 2025."], "-", "1 July 2025: Rent is 850."),
+        (["Rent is 850.", "Rent is 850 until 3 May 2025."], "-", "3 May 2025: Rent is 850."),
+        (["Rent is 850.", "Rent is 850 until 3 May 2025."], "Rent is 910", "3 May 2025: Rent"),
+        (["Rent is 850.", "Rent is 910."], "-", "1 June 2025: Rent is 850."),
+        (["Rent is 850. The rent of 850 ended in May 2025."], "-", "1 May 2025: Rent is 850."),
+        (["Ann works at Acme. Ann left Acme in May 2025."], "-", "1 May 2025: Ann works at Acme."),
+        (["Ann works at Acme. Bo left Acme in May 2025."], "-", ""),
+        (["Server 1 has 64 GB. Server 2 has 128 GB."], "-", ""),
+    ],
+)
+def test_a_sentence_held_until_the_time_that_the_note_says(
+    memory: hades.Memory, clock: HeldClock, versions: list[str], reason: str, until: str
+) -> None:
+    for day, text in zip(("2025-01-05", "2025-06-01"), versions, strict=False):
+        clock.set(day)
+        memory.remember("flat/rent", text)
+    clock.set("2026-10-01")
+    text = memory.promote("flat/rent", reason=f"Yearly look. {reason}").state.content
+    assert f"Until {until}" in text if until else "Until" not in text
+
+
+def test_what_another_note_ended_held_until_that_note(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    clock.set("2025-01-05")
+    memory.remember("project/atlas", "The Atlas release is due on 3 June.")
+    clock.set("2025-03-01")
+    memory.remember("plans/spring", "The Atlas release is due on 10 June.")
+    memory.relate("project/atlas", "part_of", "plans/spring")
+    clock.set("2026-10-01")
+    text = memory.promote("project/atlas", reason="A look at it.").state.content
+    assert text.startswith("Until 1 March 2025: The Atlas release is due on 3 June.")
 
 
 def test_a_promotion_is_not_made_of_promotions(told: hades.Memory) -> None:
@@ -291,7 +344,7 @@ def test_texts_that_disagree_are_named_with_confidence_source_and_time(
     (conflict,) = done.conflicts
     assert conflict.taken == (1, "the surer one")
     assert done.state.content == (
-        "Until 1 January 2024: The Atlas release is due on 3 June.\n\nA new plan."
+        "Until 1 January 2024: The Atlas release is due on 3 June.\n\nReason: A new plan."
     )
     assert str(conflict).startswith(
         "“The Atlas release is due on 3 June.” [project/atlas@1, 2024-01-01, confidence 0.6] "
@@ -440,7 +493,7 @@ def test_of_a_models_sentences_those_stay_that_their_source_supports(
         assert not story.promote(X, reason=WHY, model="default").changed
         assert len(server.requests) == 1
     assert (done.by, done.dropped, done.why) == ("model", 2, "")
-    assert done.state.content == f"Approach X is viable after the fix of Bug Y.\n\n{WHY}"
+    assert done.state.content == f"Approach X is viable after the fix of Bug Y.\n\nReason: {WHY}"
     made = done.state.metadata["promotion"]
     assert (made["by"], made["cited"]) == ("model", [f"{X}@2", "reason given"])
     assert done.usage is not None

@@ -388,3 +388,24 @@ def test_an_answer_comes_back_as_it_was(
             return  # a lone surrogate
         assert first == (answer, False)
         assert memory.once("k", "r", lambda: None) == (answer, True)
+
+
+@pytest.mark.parametrize(
+    ("obstacle", "topic", "text"),
+    [
+        ("bugs/9", "bugs/9", "Bug 9 fixed: pool enlarged"),
+        ("bugs/pool", "bugs/pool", "Bug 9 fixed: pool enlarged"),
+        ("bugs/9", "journal/today", "Bug 9 fixed: pool enlarged"),
+        ("Bug 9", "journal/today", "We fixed bug 9. Lunch was late."),
+    ],
+)
+def test_an_end_in_other_words_is_proposed(
+    memory: hades.Memory, clock: HeldClock, obstacle: str, topic: str, text: str
+) -> None:
+    memory.relate("project/a", "blocked_by", obstacle)
+    memory.relate("project/b", "blocked_by", "bugs/10")
+    clock.tick()
+    memory.remember(topic, text)
+    assert [(one.kind, one.fields["target"]) for one in memory.proposals()] == [
+        ("unrelate", obstacle)
+    ]

@@ -239,11 +239,11 @@ def summary_lines(done: Summary, *, verbose: bool = True) -> PlainText:
     yield TextLine(skipped, style="warning")
 
 
-def _counts(console: Console, counts: Mapping[str, int]) -> None:
-    """Print named counts, one in a line."""
+def _counts(console: Console, counts: Mapping[str, int | str]) -> None:
+    """Print named counts and remarks, one in a line."""
     rows = table("", "")
     for name, count in counts.items():
-        rows.add_row(name.replace("_", " "), f"{count:,}")
+        rows.add_row(name.replace("_", " "), count if isinstance(count, str) else f"{count:,}")
     console.print(rows)
 
 
@@ -266,7 +266,7 @@ def render(console: Console, value: Any, kind: Any) -> None:
     several = value if isinstance(value, list) else [value]
     if kind in WRITERS:
         show_lines(console, WRITERS[kind](value))
-    elif kind == dict[str, int]:
+    elif kind in (dict[str, int], dict[str, int | str]):
         _counts(console, value)
     elif GenericAlias(list, item) in WRITERS:
         show_lines(console, WRITERS[GenericAlias(list, item)](several))

@@ -192,7 +192,7 @@ class Sections:
         room, blocks, left_out = allowed - title_tokens, list[PackedBlock[ContextItem]](), 0
         for item in items:
             state, text = read_cite(item.cite)[:2], item.text.strip()
-            if text in self._shown.get(state, ""):
+            if item.why != "summary" and text in self._shown.get(state, ""):
                 continue  # a passage of a state that is shown, or the state of a passage
             if room < PART_TOKENS_AT_LEAST:
                 packer.record(Reason.BUDGET_EXHAUSTED, f"from {item.cite} on")

@@ -535,7 +535,9 @@ class Answer:
         if self.sentences and self.is_doubtful:
             return "Not sure: nothing found says this directly."
         if self.sentences or self.kind == "dry_run":
-            return ""
+            notes = [note for note in self.recall.reasons if note.stage == "summaries"]
+            left = (note.detail for note in notes if note.reason is Reason.EVICTED)
+            return "".join(f"Left out for want of room: {detail}." for detail in left)
         why = (Reason.NOTHING_NOTED, Reason.NOT_CONNECTED)
         notes = [note for note in self.recall.reasons if note.reason in why]
         if not notes:

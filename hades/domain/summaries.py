@@ -81,6 +81,8 @@ def day_of(micros: int) -> int:
 
 
 _PLAIN_NAME = re.compile(r'[^\s\[\]"@;]+(?: [^\s\[\]"@;]+)*')
+LEFT_OUT = "Left out for want of room: "
+"""The beginning of the last line of a summary that lacks some lines; their number follows."""
 Cited = tuple[str, int]
 """A topic and a version; for an edge, "" and its number."""
 
@@ -113,6 +115,12 @@ def read_lines(content: str) -> list[tuple[str, Cited]]:
     return lines
 
 
+def read_left_out(content: str) -> int:
+    """Return how many lines a summary says that it leaves out."""
+    number = content.rpartition("\n")[2].removeprefix(LEFT_OUT)
+    return int(number) if number.isdecimal() and len(number) < 10 else 0
+
+
 @dataclass(frozen=True, slots=True)
 class SummaryMade:
     """A summary that was made, or that a dry run would make."""
@@ -140,3 +148,5 @@ class Consolidation:
     dry_run: bool = False
     usage: Usage | None = None
     """The usage of the model, if one was asked; in a dry run the most it would use."""
+    why: str = ""
+    """Why none was made, in a sentence."""

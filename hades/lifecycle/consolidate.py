@@ -17,6 +17,7 @@ from hashlib import blake2b
 
 from hades.context.tokens import count
 from hades.domain.answer import Usage
+from hades.domain.plain import counted
 from hades.domain.summaries import (
     DAILY,
     KIND,
@@ -87,12 +88,13 @@ class Consolidator:
         self._rows = {topic: item.id for topic, item in self._there.items()}
         made: list[SummaryMade] = []
         skipped: list[tuple[str, str]] = []
-        unchanged = 0
+        unchanged = most = 0
         for level in levels:
             periods = sorted({SummaryPeriod.around(level, day) for day in self._days})
             over = [item for item in periods if first <= item.since and item.until <= last]
             for at, period in enumerate(over):
                 self.on_progress(f"{period.topic}", at, len(over))
+                most = max(most, self._states(period))
                 if not self._is_enough(period):
                     continue
                 try:
@@ -102,12 +104,28 @@ class Consolidator:
                     continue
                 unchanged += done is None
                 made += [done] if done else []
-        return Consolidation(tuple(made), unchanged, tuple(skipped), self.dry_run, self.usage)
+        why = "" if made or skipped else self._why_none(unchanged, most)
+        counts = tuple(made), unchanged, tuple(skipped)
+        return Consolidation(*counts, self.dry_run, self.usage, why)
+
+    def _why_none(self, unchanged: int, most: int) -> str:
+        """Return why no summary was made; `most` is the most states of a period that is over."""
+        if unchanged:
+            return "Every summary is up to date."
+        if not self._days:
+            return "No state began in that time."
+        if not most:
+            return "No day, week or month with states is over yet."
+        needed = f"a day or month needs {self.at_least} states, a week {DAYS} daily summaries"
+        return f"Too few states: {needed}; the fullest period has {counted(most, 'state')}."
+
+    def _states(self, period: SummaryPeriod) -> int:
+        return sum(len(self._days.get(day, ())) for day in period.days)
 
     def _is_enough(self, period: SummaryPeriod) -> bool:
         if period.topic in self._there:
             return True  # an existing summary is kept up to date
-        states = sum(len(self._days.get(day, ())) for day in period.days)
+        states = self._states(period)
         if period.level == DAILY:
             return states >= self.at_least
         below = {SummaryPeriod.around(period.level - 1, day).topic for day in period.days}
@@ -151,7 +169,8 @@ class Consolidator:
         if self.model is None:
             wanted.pop("asked", None)  # the next run tries again
         head = summary_lines.headline(period, len(states), len({item.topic for item in states}))
-        content = summary_lines.composed(head, chosen, TOKENS[period.level])
+        every = len(lines) if by == EXTRACTIVE else 0
+        content = summary_lines.composed(head, chosen, TOKENS[period.level], every)
         made = SummaryMade(period.topic, period.level, len(states), count([content])[0], by, why)
         if self.dry_run:
             self._rows[period.topic] = -1 - len(self._rows)

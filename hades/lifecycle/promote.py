@@ -83,7 +83,7 @@ class Material:
     def compared(self) -> tuple[list[Side], list[tuple[Side, Side]]]:
         """Return the sentences that hold, and the (replaced, replacement) pairs."""
         given = sentences_of(self.reason, GIVEN, 1.0, self.now)
-        return compare_versions(self.topic, self.trace, given, self.over)
+        return compare_versions(self.topic, self.trace, given, self.over, self.now)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -193,10 +193,12 @@ class Promoter:
         review.review(store, self.write, space, said_now, self.actor)
         after = gather(store, space, found.topic, found.reason)
         lost = {one.sides[0]: one.sides[1] for one in conflicts if one.taken[0] == 1}
-        changed += [(one, replace(lost[one], since=self._at)) for one in holds if one in lost]
+        for one in (one for one in holds if one in lost):
+            until = lost[one].since if lost[one].since > one.since else self._at
+            changed.append((one, replace(lost[one], since=until)))
         holds = [one for one in holds if one not in lost]
         text = by_model or _paragraphs(found.trace[-1], holds, changed)
-        text.append((_with_end(" ".join(found.reason.split())), GIVEN))
+        text.append((f"Reason: {_with_end(' '.join(found.reason.split()))}", GIVEN))
         made = {
             "by": "model" if by_model else "extractive",
             "reason": found.reason,
@@ -213,7 +215,7 @@ class Promoter:
         )
         state, _ = store.topics.add(self.write, space, found.topic, draft)
         gate.reconsider(store, self.write, space, found.topic, self.actor)
-        outline = _outline(found, text, changed, whole=bool(by_model))
+        outline = _outline(found, text, whole=bool(by_model))
         store.chunks.outline(space, found.topic, state.version, outline)
         ended = {edge.id for edge in closed}
         return Promotion(
@@ -339,17 +341,13 @@ def _with_end(sentence: str) -> str:
     return sentence if sentence[-1] in ".!?…" else f"{sentence}."
 
 
-def _outline(
-    found: Material, paragraphs: list[Paragraph], changed: Changes, *, whole: bool
-) -> bytes:
+def _outline(found: Material, paragraphs: list[Paragraph], *, whole: bool) -> bytes:
     """Return, packed, the paragraphs of the new state to index as blocks; with `whole`, all.
 
-    Otherwise these are the text of the last version, which so stays the same passage, and the
-    reason if it ended something. Text of earlier versions is still found in those versions.
+    Otherwise these are the text of the last version, which so stays the same passage, what held
+    before, and the reason. Text of earlier versions that holds is still found in those versions.
     """
-    indexed = {found.trace[-1].id}
-    if found.closing or any(new.source == GIVEN for _, new in changed):
-        indexed.add(GIVEN)
+    earlier = {state.id for state in found.trace[:-1]}
     name, note = spoken(found.topic), note_document(found.topic, found.trace[-1].content.strip())
     blocks, at = list[Block](), 0
     for text, cited in paragraphs:
@@ -360,7 +358,7 @@ def _outline(
                 )
                 for block in note.blocks or (Block(0, len(text)),)
             )
-        elif whole or cited in indexed:
+        elif whole or cited not in earlier:
             blocks.append(Block(at, at + len(text), name, whole=True))
         at += len(text) + len(BETWEEN)
     return pack_document(replace(note, blocks=tuple(blocks)))

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from hades.domain.extraction import PATTERNS, extraction_metadata
@@ -24,7 +24,7 @@ from hades.errors import InvalidInput
 from hades.language.english.contradiction import contradiction, entails
 from hades.language.english.moments import said_moment
 from hades.language.english.prose_facts import facts_in
-from hades.language.english.settled import settled
+from hades.language.english.settled import settled, settled_elsewhere
 from hades.language.names import name_key
 from hades.lifecycle import fact_changes, gate
 from hades.lifecycle.authority import ENDS_OF_EDGE, against, ends_of, may_change, said_by
@@ -42,6 +42,8 @@ ENABLING = ("enabled_by", "viable_after_fix")
 """A relation with one of these as its inverse also leads to an obstacle."""
 AFFECTED_AT_MOST = 10
 """Edges that a reason lists."""
+NAMES_AT_MOST = 70
+"""Names looked up of obstacles that the note of another topic settles."""
 FINDINGS_AT_MOST, WAITING_AT_MOST = 16, 1_000
 """Changes that one state may propose, and waiting proposals they are compared with."""
 
@@ -139,12 +141,18 @@ def _waits(
 
 
 def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
-    """Yield findings that end the edges to an obstacle, if its note says that it is settled."""
-    word = settled(state.topic, state.content)
-    if not word or (node := store.entities.node(space, state.topic)) is None:
-        return
+    """Yield findings that end the edges to an obstacle, if a note says that it is settled.
+
+    The note is its own, or one that names it by its number.
+    """
+    words = dict(islice(settled_elsewhere(state.content), NAMES_AT_MOST))
+    if word := settled(state.topic, state.content):
+        words[state.topic] = word
+    nodes = {store.entities.node(space, name): word for name, word in words.items()}
     sides: tuple[tuple[Direction, set[str]], ...] = (("in", blocking(store)), ("out", {"blocks"}))
-    for direction, relations in sides:
+    for (node, word), (direction, relations) in product(nodes.items(), sides if nodes else ()):
+        if node is None:
+            continue
         for edge in store.edges.find(space, EdgeFilter(node=node, direction=direction), NOW):
             # An edge that began after the note is not settled by it.
             if relation_key(edge) in relations and edge.valid_from < state.valid_from:

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from math import log
@@ -20,11 +20,12 @@ from hades.context.packer import key_sentences
 from hades.context.tokens import MINILM, count, cut_words
 from hades.domain.graph import Edge
 from hades.domain.statement import day, statement
-from hades.domain.summaries import Cited, SummaryPeriod, cite
+from hades.domain.summaries import LEFT_OUT, Cited, SummaryPeriod, cite
 from hades.domain.times import AsOf
 from hades.errors import NotFound
 from hades.language.english.lexicon import DECISION, NOTABLE
 from hades.language.english.replacement import said_words, share_words
+from hades.language.names import DIGITS
 from hades.language.sentences import plain_sentence, sentences
 from hades.store.archive import LOST
 from hades.store.store import Store
@@ -44,6 +45,9 @@ _USUAL, _KIND = 1.0, 1.0
 """Weights of a line's worth. Added to the importance of its state: a decision, a fact, a telling
 word. Subtracted: words that many lines have, and a kind of topic that many lines have
 (docs/lab/measurements.md)."""
+SERIES_FROM = 4
+"""Lines that differ only in numbers of their topics' names are told as one line from this many on:
+`12 tasks: Task 0 done. … Task 11 done.`"""
 USED_BY = 3
 """Lines that may share a word before it counts as usual: three notes may report one accident."""
 _KIND_OF_TOPIC = re.compile(r"[/\s:.\d_-]")
@@ -64,6 +68,8 @@ class Line:
     worth: float
     also: tuple[Cited, ...] = ()
     """Further sources of the line."""
+    of: int = 1
+    """How many lines it stands for."""
 
     def __str__(self) -> str:
         return f"- {self.text} {cite(self.cited, *self.also)}"
@@ -153,9 +159,12 @@ def _best(texts: Sequence[str]) -> str:
 
 
 def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
-    """Return the lines of most worth that fit into `room` tokens, best first."""
+    """Return the lines of most worth that fit into `room` tokens, best first.
+
+    A series of lines is told as one line, which counts them.
+    """
     said = [frozenset(w for w in said_words(one.text) if not w.isdigit()) for one in lines]
-    kind = [_KIND_OF_TOPIC.split(one.cited[0], maxsplit=1)[0] for one in lines]
+    kind = [_kind(one) for one in lines]
     uses, sizes = Counter(word for words in said for word in words), Counter(kind)
     # A line alone of its kind counts as much as one of the smallest other kind.
     alone = min((size for size in sizes.values() if size > 1), default=1)
@@ -166,28 +175,67 @@ def chosen_lines(lines: Sequence[Line], room: int) -> list[Line]:
         many = log(alone if sizes[kind[at]] == 1 else sizes[kind[at]])
         return lines[at].worth - (_USUAL * usual + _KIND * many) / log(len(lines) + 1)
 
-    tokens = count([one.text for one in lines])
-    kept: dict[frozenset[str], Line] = {}
+    series: dict[frozenset[str], list[Line]] = {}
     for at in sorted(range(len(lines)), key=worth, reverse=True):
-        # Lines that differ only in numbers are told once, except decisions.
         line = lines[at]
-        key = said[at] | {cite(line.cited)} if line.section == DECIDED else said[at]
-        if key not in kept and tokens[at] + HEAD_TOKENS <= room:
-            room -= tokens[at] + HEAD_TOKENS
-            kept[key] = line
-    return list(kept.values())
+        decided = {cite(line.cited)} if line.section == DECIDED else set()
+        series.setdefault(said[at] | _values(line) | decided, []).append(line)
+    alike = [_counted(own) if len(own) >= SERIES_FROM else own for own in series.values()]
+    each = [line for own in alike for line in own]
+    kept = []
+    for line, tokens in zip(each, count([line.text for line in each]), strict=True):
+        if tokens + HEAD_TOKENS <= room:
+            room -= tokens + HEAD_TOKENS
+            kept.append(line)
+    return kept
 
 
-def composed(head: str, lines: Iterable[Line], limit: int) -> str:
-    """Return a summary: head, then lines by section; the last are dropped to fit `limit` tokens."""
+def _kind(line: Line) -> str:
+    return _KIND_OF_TOPIC.split(line.cited[0], maxsplit=1)[0]
+
+
+def _values(line: Line) -> frozenset[str]:
+    """Return the numbers of a line that are not part of its topic's name."""
+    named = {number.lstrip("0") for number in DIGITS.findall(line.cited[0])}
+    return frozenset(
+        word for word in said_words(line.text) if word.isdigit() and word.lstrip("0") not in named
+    )
+
+
+def _counted(series: Sequence[Line]) -> list[Line]:
+    """Return one line for a series: how many there are, the first and the last."""
+    first, *_, last = sorted(series, key=lambda line: _in_order(f"{line.cited[0]} {line.text}"))
+    kind = _kind(first) or "fact"
+    what = f"{len(series)} {kind}{'' if kind.endswith('s') else ' notes'}"
+    if first.text == last.text:
+        what, texts = f"{what}, {first.cited[0]} … {last.cited[0]}", [first.text]
+    else:
+        texts = [cut_words(line.text, LINE_TOKENS // 2) for line in (first, last)]
+    text = f"{what}: {' … '.join(texts)}"
+    return [replace(first, text=text, also=(last.cited,), of=len(series))]
+
+
+def _in_order(text: str) -> list[tuple[int, str]]:
+    """Return a key that sorts 2 before 10."""
+    return [(len(part), part) for part in (one.lstrip("0") for one in DIGITS.findall(text))]
+
+
+def composed(head: str, lines: Iterable[Line], limit: int, every: int = 0) -> str:
+    """Return a summary: head, then lines by section; the last are dropped to fit `limit` tokens.
+
+    If the lines stand for fewer than `every`, its end says how many are left out.
+    """
     kept = list(lines)
     while True:
         parts = [cut_words(head, limit)]
         for section in (DECIDED, CHANGED, NEW):
             own = [str(line) for line in kept if line.section == section]
             parts += ["\n".join([f"{section}:", *own])] if own else []
-        text = "\n\n".join(parts)
-        if not kept or count([text])[0] <= limit:
+        left_out = every - sum(line.of for line in kept)
+        text = "\n\n".join([*parts, *[f"{LEFT_OUT}{left_out}"] * (left_out > 0)])
+        if not kept:
+            return parts[0]
+        if count([text])[0] <= limit:
             return text
         kept.pop()
 

@@ -137,8 +137,6 @@ def _shares(wanted: Mapping[str, Any] | None) -> dict[str, float]:
 
 def _topics(found: Recall) -> list[str]:
     """Return the topics found, best first, without summaries, which have their own section."""
-    if found.level:
-        return []  # all passages are lines of summaries
     topics = dict.fromkeys(one.chunk.topic for one in found.passages)
     return [topic for topic in topics if not topic.startswith(PREFIX)]
 
@@ -199,7 +197,7 @@ def _details(view: View, found: Recall, budget: int) -> Iterator[ContextItem]:
         yield ContextItem(fact.edge.cite, "fact", "", unlabelled(fact.text))
     for path in found.paths:
         yield ContextItem(path.start.name, "path", "", unlabelled(path.told()))
-    topics = _topics(found)
+    topics = [] if found.level else _topics(found)  # lines of summaries need no details
     for passage in found.passages:
         if passage.chunk.topic in topics:
             yield ContextItem(passage.id, "passage", held_days(passage), passage.chunk.text)

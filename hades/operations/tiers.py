@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
+from hades.domain.plain import counted
 from hades.domain.rules import clean_number
 from hades.domain.tiers import Tier
 from hades.domain.times import TimeLike, to_micros
@@ -65,14 +66,14 @@ def archive(
     ] = False,
     dry_run: Annotated[bool, Param("Only count what would move.", flag="--dry-run")] = False,
     on_progress: Progress | None = None,
-) -> dict[str, int]:
+) -> dict[str, int | str]:
     """Move texts of old versions in this space to an archive, compressed.
 
     Reading an archived version works as before. The latest and the current version of a topic
     stay, and so do versions that are not indexed yet (`not_indexed`: run `hades index`).
     `in_archive` counts all states in the archive. A stopped run can be continued. The place is
     `to` or the setting `archive`, else a folder beside the file; the memory remembers it.
-    `restore` moves the texts of this space back into the store.
+    `restore` moves the texts of this space back into the store. If nothing moves, `why` says why.
     """
     from hades.settings import load_settings
     from hades.store import archiving
@@ -82,14 +83,18 @@ def archive(
     if memory._store.in_transaction:
         raise InvalidInput("Archive before or after a batch or snapshot, not inside it.")
     if restore:
-        return _bring_home(memory, dry_run, on_progress)
+        home = _bring_home(memory, dry_run, on_progress)
+        return {**home} if home["states"] else {**home, "why": "No text of it is in the archive."}
     topics, database = memory._store.topics, memory._store.database
     before = _before(memory, older_than)
     found = archiving.old_versions(database, memory._space_id, before, keep_versions)
     pending = memory.pending
+    old = f"older than {older_than} and not among the last {keep_versions} of its topic"
+    waits = f"; {counted(pending, 'state')} must be indexed first: run `hades index`"
+    why = {} if found else {"why": f"No version is {old}{waits if pending else ''}."}
     if dry_run:
-        counted = [length for versions in found.values() for length in versions.values()]
-        return {"states": len(counted), "bytes": sum(counted), "not_indexed": pending}
+        sizes = [length for versions in found.values() for length in versions.values()]
+        return {"states": len(sizes), "bytes": sum(sizes), "not_indexed": pending, **why}
     done = {"states": 0, "bytes": 0, "objects": 0, "archived_bytes": 0, "not_indexed": pending}
     if to is not None:
         memory._finish_owed()  # remove what is left to remove at the former place
@@ -101,7 +106,7 @@ def archive(
         if on_progress is not None:
             on_progress("archiving topics", number, len(found))
         _move(memory, topic, versions, done)
-    return {**_finished(memory, done), "in_archive": topics.archive.states()}
+    return {**_finished(memory, done), "in_archive": topics.archive.states(), **why}
 
 
 @operation("GET", "/tiers", command="tiers", whole_memory=True)

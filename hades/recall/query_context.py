@@ -69,12 +69,13 @@ class QueryContext:
         """Return this context narrowed to a time; None when nothing was noted then.
 
         A time in the words of a question narrows notes only: the time at which a document was read
-        is not the time it speaks of.
+        is not the time it speaks of. What happened is told by notes and conversations of that time.
         """
         if asked.kind is None:
             return self
-        narrowed = np.flatnonzero(self.mask & self.notes if asked.words else self.mask)
-        if asked.words and not len(narrowed):
+        tells = self.notes | self.graph.spoken if asked.wants_happenings else self.notes
+        narrowed = np.flatnonzero(self.mask & tells if asked.words else self.mask)
+        if asked.words and not (self.mask & self.notes).any():
             return self
         kept = asked.candidates(self.indexes.spans(narrowed, self.as_of)[0])
         if not kept.any() and asked.words:
@@ -82,7 +83,7 @@ class QueryContext:
         mask = self.mask.copy()
         mask[narrowed[~kept]] = False
         if asked.words and asked.wants_happenings:
-            mask &= self.notes  # only notes tell what happened at a time
+            mask &= tells
         return replace(self, mask=mask)
 
     @property

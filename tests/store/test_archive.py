@@ -104,7 +104,10 @@ def test_a_dry_run_moves_nothing(grown: hades.Memory, path: Path) -> None:
 
 
 def test_only_what_is_asked_for_moves(grown: hades.Memory) -> None:
-    assert grown.archive(older_than="2y")["states"] == 0
+    done = grown.archive(older_than="2y")
+    assert done["states"] == 0
+    assert done["why"] == "No version is older than 2y and not among the last 10 of its topic."
+    assert grown.archive(restore=True)["why"] == "No text of it is in the archive."
     with grown.batch(), pytest.raises(hades.InvalidInput, match="batch"):
         grown.archive()
     for wrong in ({"older_than": "180x"}, {"older_than": ""}, {"keep_versions": 0}):

@@ -106,7 +106,8 @@ def consolidation_lines(done: Consolidation) -> PlainText:
         yield TextLine(f"{would}made {summary.topic} {said}")
     for topic, why in done.skipped:
         yield TextLine(f"skipped {topic}: {flat(why)}", style="warning")
-    yield TextLine(f"{len(done.made)} {would}made, {done.unchanged} unchanged")
+    counts = f"{len(done.made)} {would}made, {done.unchanged} unchanged"
+    yield TextLine(f"{counts}: {done.why}" if done.why else counts)
     yield from _usage(done.usage, dry_run=done.dry_run)
 
 

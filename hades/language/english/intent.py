@@ -192,6 +192,12 @@ SUMMARY_ASKED = lazy_pattern(
     re.IGNORECASE,
 )
 """The words of a question that ask for a summary, before its subject."""
+TALK_ASKED = lazy_pattern(
+    r"what (?:(?:did|have|had) (?:we|i|you|they) (?:talk(?:ed)?|spoken?|speak|chat(?:ted)?|discuss"
+    r"(?:ed)?)|(?:was|were) (?:we talking|talked|said|discussed))(?: about)?(?= )",
+    re.IGNORECASE,
+)
+"""The words of a question that ask what was talked about, before its subject or time."""
 _THEMES_ASKED = lazy_pattern(
     rf"{_THEMES}|\b(?:summar(?:y|ies|i[sz]e)|overview|outline|big picture)\b", re.IGNORECASE
 )

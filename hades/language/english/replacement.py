@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import product
 
 from hades.language.english.contradiction import contradiction, values
+from hades.language.english.intent import is_past_tense
 from hades.language.english.lexicon import STOP_WORDS, changes
 from hades.language.english.prose_facts import (
     ENDS,
@@ -15,6 +16,7 @@ from hades.language.english.prose_facts import (
     facts_in,
     names_topic,
 )
+from hades.language.english.settled import is_obstacle, settled
 from hades.language.english.speculation import is_denial
 from hades.language.names import DIGITS, name_key, numberless
 from hades.language.patterns import lazy_pattern
@@ -23,10 +25,9 @@ SHARED_WORDS = 0.5
 """A later sentence with this share of an earlier one's words replaces it, if it has another value
 or a word for a change. A judgement."""
 _SHARED_AT_LEAST = 2
-_SAYS_CHANGE = lazy_pattern(
-    rf"\b(?:now|again|instead|any ?more|no longer|former(?:ly)?|{changes('over')})\b",
-    re.IGNORECASE,
-)
+_OVER = rf"any ?more|no longer|{changes('over')}"
+_SAYS_CHANGE = lazy_pattern(rf"\b(?:now|again|instead|former(?:ly)?|{_OVER})\b", re.IGNORECASE)
+_SAYS_END = lazy_pattern(rf"\b(?:{_OVER})\b", re.IGNORECASE)
 _PRONOUN = lazy_pattern(r"^(?:She|He|It|They|(?P<whose>Her|His|Its|Their))(?= )")
 _PLACE = lazy_pattern(
     r"(?<= )(at|for|in|to|by) (?:the|an?) (?!weekend|moment)([a-z][\w-]*(?: [a-z][\w-]*){0,2}?)"
@@ -78,6 +79,30 @@ def replaces(new: str, old: str, topic: str) -> bool:
     return another or _SAYS_CHANGE.search(new) is not None
 
 
+def ends(new: str, old: str, topic: str) -> bool:
+    """Return whether a later sentence of the same text says that what an earlier one says is over.
+
+    >>> ends("Ann left Acme in May.", "Ann works at Acme.", "people/ann")
+    True
+    """
+    pairs = product(facts_of(_named(new, topic), topic), facts_of(_named(old, topic), topic))
+    if any(_ends(*pair, topic) for pair in pairs if pair[0].negated or pair[0].relation in ENDS):
+        return True
+    own = said_words(old) - said_words(topic)
+    return bool(own) and own <= said_words(new) and _SAYS_END.search(new) is not None
+
+
+def settles(new: str, old: str, topic: str) -> bool:
+    """Return whether a later sentence settles a bug, a task or the like that an earlier describes.
+
+    >>> settles("Fixed by refactoring.", "Bug Y corrupts data.", "bugs/bug_y")
+    True
+    """
+    if not _settled(topic, new) or _settled(topic, old):
+        return False
+    return is_obstacle(topic) and not is_past_tense(old)
+
+
 def _named(text: str, topic: str) -> str:
     """Return a sentence with its topic's name for a pronoun, and common nouns marked as names."""
     last = topic.rpartition("/")[2]
@@ -102,6 +127,7 @@ def _own_words(text: str, topic: str) -> frozenset[str]:
 
 facts_of = lru_cache(maxsize=4_096)(facts_in)
 """The facts of a sentence, cached because sentences are compared in pairs."""
+_settled = lru_cache(maxsize=4_096)(settled)
 _shape = lru_cache(maxsize=4_096)(numberless)
 
 

@@ -8,18 +8,26 @@ question, a condition or a partial success.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from hades.language.english.detect import is_english
 from hades.language.english.lexicon import changes
 from hades.language.english.speculation import NEGATION, SUPPOSED
+from hades.language.english.stems import singular
+from hades.language.names import DIGITS, name_key
 from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 
 NOTE_CHARACTERS_AT_MOST = 2_000
 """In a longer text, `it is fixed` may be about anything."""
 
+_OBSTACLES = "blocker bug crash defect error incident issue outage problem task ticket"
+"""Kinds of topics whose notes hold until they are settled."""
+_NUMBERED = lazy_pattern(
+    rf"\b({_OBSTACLES.replace(' ', '|')})[ _-]?#?([0-9]{{1,9}})\b", re.IGNORECASE
+)
 _DONE = changes("settles")
-_CUE = lazy_pattern(f"{_DONE}|no longer|left")
+_CUE = lazy_pattern(f"{_DONE}|no longer|any ?more|left")
 """A text without one of these words settles nothing: a fast check for most texts."""
 _SETTLED = r"""(?:^|[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b)[\s*•#>-]{0,9}
     (?:(?:(?P<topic>TOPIC)|it|this|everything|(?:the|this)[ ](?:bug|issue|problem|task|ticket
@@ -28,6 +36,11 @@ _SETTLED = r"""(?:^|[\[\](),;:\n]|\s[-–—]{1,2}\s|\b(?:and|so)\b)[\s*•#>-]{
         (?:(?:now|finally|already|fully|completely|also|all|since|been)[ ]){0,2}
         (?P<done>DONE)(?=\s*(?:$|[.!\[\](),;:\n])|\s[-–—]{1,2}\s|\s(?:in|by|with|on|at|since|as|via
         |from|after|upstream|now|today|yesterday|last|again|it|this|and|so|thanks|for[ ]good)\b)
+    |(?:(?!nobody|nothing|who\b|not\b)[^\W\d_]{1,20}[ ](?:(?:have|has)[ ])?)?
+        (?:(?:now|finally|just)[ ])?(?P<did>fixed|resolved|solved|closed|finished|completed)[ ]
+        (?:TOPIC|it|this|(?:the|this)[ ](?:bug|issue|problem|task|ticket))
+        (?=\s*(?:$|[.!,;:(])|\s(?:by|with|in|on|at|via|today|yesterday|last|now)\b)
+    |(?P<not>does(?:[ ]not|n['’]t)[ ](?:occur|happen|exist|appear)[ ]any[ ]?more)\b
     |(?:does[ ]|is[ ])?(?P<no>no[ ]longer)[ ](?:occurs?|happens?|exists?|appears?
         |reproduc(?:es?|ible)|block(?:s|ing)|needed|required|relevant|open|an[ ]issue
         |a[ ](?:problem|blocker|bug))\b
@@ -46,6 +59,42 @@ _BACK = lazy_pattern(
     r"broken again|(?:it|bug|issue|problem)(?: is|['’]s) back|still)\b",
     re.IGNORECASE,
 )
+
+
+def is_obstacle(topic: str) -> bool:
+    """Return whether the name of a topic says that it is a bug, a task or the like."""
+    named = {singular(word) for word in name_key(topic).split()}
+    return not named.isdisjoint(_OBSTACLES.split())
+
+
+def settled_elsewhere(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the topics that a note of another topic may settle by number, with the word for it.
+
+    >>> list(settled_elsewhere("Bug 9 fixed: pool enlarged"))[0]
+    ('Bug 9', 'fixed')
+    """
+    short = text[: NOTE_CHARACTERS_AT_MOST + 1]
+    for sentence in sentences(short) if _CUE.search(short.lower()) else ():
+        for found in _NUMBERED.finditer(sentence):
+            kind, number = found[1].lower(), found[2]
+            names = [found[0], *(f"{kind}{joint}{number}" for joint in ("/", "s/", "_", "-"))]
+            names += [f"{kind}s/{name}" for name in names[-2:]]
+            if word := settled(names[1], sentence):
+                yield from ((name, word) for name in names)
+
+
+def _named_it(topic: str, text: str) -> str:
+    """Return the note of a bug, a task or the like with `it` for its number.
+
+    `Bug 9` is the topic in bugs/009 and, at the beginning of a note, in bugs/pool.
+    """
+    numbers = [number.lstrip("0") for number in DIGITS.findall(topic.rpartition("/")[2])]
+
+    def it(found: re.Match[str]) -> str:
+        own = [found[2].lstrip("0")] == numbers or (not numbers and found.start() == 0)
+        return "it" if own else found[0]
+
+    return _NUMBERED.sub(it, text) if is_obstacle(topic) else text
 
 
 def clause_about(topic: str) -> re.Pattern[str]:
@@ -67,11 +116,12 @@ def settled(topic: str, text: str) -> str:
     if not is_english(text):
         return ""
     says = clause_about(topic)
-    for sentence in sentences(text):
+    for sentence in sentences(_named_it(topic, text)):
         if SUPPOSED.search(sentence):
             continue
         for found in says.finditer(sentence):
-            word = found.lastindex or 0
+            words = found.groupdict()
+            word = next(name for name in ("done", "did", "not", "no", "left") if words[name])
             before, after = sentence[: found.start(word)], sentence[found.end() :]
             if not (NEGATION.search(before) or _HALF.search(f"{before} {after}")):
                 return found[word].lower()

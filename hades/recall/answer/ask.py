@@ -112,7 +112,8 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
         return _from_paths(recall)
     if recall.themes:
         return _from_themes(recall)
-    if recall.level or recall.intent is Intent.BRIEF:
+    listed = any("summary" in passage.retrievers for passage in recall.passages)
+    if recall.level or listed or recall.intent is Intent.BRIEF:
         return from_summaries(recall)
     if recall.notes or (recall.facts and not recall.passages):
         return from_notes(recall)

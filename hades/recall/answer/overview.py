@@ -5,7 +5,8 @@ It is algorithm 6 of source document 003.
 “What happened last month?” wants the month, not the most similar passage. So the summaries of that
 time are read: monthly, weekly or daily ones by its length, finer ones where these are missing, and
 the states of days without a summary. Their lines become the passages of the answer, each citing its
-state. Other questions are left to ordinary recall.
+state. “What did we talk about in March?” is answered from the conversations and meetings of that
+time. Other questions are left to ordinary recall.
 """
 
 from __future__ import annotations
@@ -13,19 +14,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import zip_longest
 
 from hades.context.pack import pack
 from hades.context.tokens import count
-from hades.domain.answer import Fact, Intent, Passage, Recall
+from hades.domain.answer import Diagnostic, Fact, Intent, Passage, Recall
 from hades.domain.graph import Reason
+from hades.domain.plain import counted
 from hades.domain.statement import day
-from hades.domain.summaries import LEAST_DAYS, MONTHLY, Cited, answer_tokens, day_of, read_lines
+from hades.domain.summaries import (
+    LEAST_DAYS,
+    MONTHLY,
+    Cited,
+    answer_tokens,
+    day_of,
+    read_left_out,
+    read_lines,
+)
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
-from hades.language.english.intent import SUMMARY_ASKED
+from hades.language.english.intent import SUMMARY_ASKED, TALK_ASKED
+from hades.language.english.lexicon import word_set
+from hades.language.english.stems import singular
 from hades.language.english.terms import said, topical_stems
+from hades.language.names import DATE, spoken
+from hades.language.words import words
 from hades.lifecycle.summary_lines import chosen_lines, lines_of
 from hades.recall.answer.answering import make_recall
 from hades.recall.answer.conveyance import conveyed
@@ -43,6 +58,8 @@ STAGE = "summaries"
 STATES_READ = 1_000
 """The most states read, the last ones, of days that are in no summary."""
 LIKELY = 0.9
+TALKS = word_set("call chat conversation discussion interview meeting session")
+"""Words in the name of a note about something that was talked about."""
 
 
 def overview(
@@ -51,14 +68,16 @@ def overview(
     """Return a recall made of summaries; None if the question wants none or none fits."""
     wanted, question = run.plan.level, asked.text
     narrowed = scope.tag or scope.kind or scope.glob  # a summary is of all topics
-    asks_for_it = wanted or (wanted is None and asked.intent in (Intent.RECENT, Intent.OVERVIEW))
-    if narrowed or not asks_for_it:
+    general, talk = SUMMARY_ASKED.match(question), TALK_ASKED.match(question)
+    kind_fits = talk or asked.intent in (Intent.RECENT, Intent.OVERVIEW)
+    if narrowed or not (wanted or (wanted is None and kind_fits)):
         return None
-    saved = store.summaries.there(scope.space, scope.as_of)
+    saved = [] if talk else store.summaries.there(scope.space, scope.as_of)
     valid = store.moment(scope.as_of)[0]
-    general = SUMMARY_ASKED.match(question)
-    # "Summarise March" has no preposition before the time; the time reader needs one.
-    read_as = f"What happened in{question[general.end() :]}" if general else question
+    read_as = f"What happened{question[talk.end() :]}" if talk else question
+    if general:
+        # "Summarise March" has no preposition before the time; the time reader needs one.
+        read_as = f"What happened in{question[general.end() :]}"
     read = run.plan.retriever.time_words and scope.as_of.valid is None
     time = time_asked(read_as, store.now(), valid, since=scope.since, until=scope.until, read=read)
     # The subject of the question besides the time; empty for all that happened.
@@ -71,13 +90,17 @@ def overview(
         return None
     with run.stage(STAGE) as stage, store.snapshot():
         since, until = (time.since, time.until) if time.kind else (-FOREVER, valid)
-        began = store.summaries.states(scope.space, since, until + 1, scope.as_of)
+        within = (-FOREVER, valid + 1) if talk else (since, until + 1)
+        began = store.summaries.states(scope.space, *within, scope.as_of)
+        if talk:
+            began = [one for one in began if _is_talk(one) and since <= _held_at(one) <= until]
         days = {day_of(state.valid_from) for state in began}
         if not days:
             return None  # ordinary recall reports that
         covering = list(_covering(saved, level, range(since, until + 1), days, every=bool(topical)))
         texts = store.topics.contents([summary.id for summary in covering], lost_ok=True)
         lines = [read_lines(texts[row.id]) for row in covering if row.id in texts]
+        left_out = 0 if topical else sum(map(read_left_out, texts.values()))
         missing = days.difference(*(row.period.days for row in covering if row.id in texts))
         # Without summaries, only a question for everything that happened is answered from states.
         if missing and (covering or (wanted is None and not general)):
@@ -86,8 +109,11 @@ def overview(
                 told = f"{len(missing)} days with states are in no summary, the first {first}"
                 stage.note(Reason.NO_HIERARCHY, told)
             states = [row for row in began if day_of(row.valid_from) in missing][-STATES_READ:]
-            lines.append(_unsummarised(store, scope, states, 0 if topical else level))
-        chosen = _about(topical, lines, must=wanted is None)[: run.plan.budget.docs_max]
+            own, more = _unsummarised(store, scope, states, 0 if topical else level, bool(talk))
+            lines.append(own)
+            left_out += more
+        about = _about(topical, lines, must=wanted is None)
+        chosen = about[: run.plan.budget.docs_max]
         if not chosen:
             why = "no summary mentions it" if covering else "there are no summaries of that time"
             stage.note(Reason.NO_HIERARCHY, f"{why}: `hades consolidate` makes them")
@@ -96,7 +122,26 @@ def overview(
         stage.found, stage.coverage = len(chosen), 1.0
     level = level if covering else 0
     run.plan = run.plan.model_copy(update={"level": level})
-    return replace(recall_of_lines(run, asked, time, passages, facts, usual), level=level)
+    recall = recall_of_lines(run, asked, time, passages, facts, usual)
+    left_out += len(about) - len(chosen)
+    left_out += len(passages) + len(facts) - len(recall.passages) - len(recall.facts)
+    note = Diagnostic(Reason.EVICTED, STAGE, f"{counted(left_out, 'line')} of that time")
+    reasons = (*recall.reasons, *[note] * (left_out > 0))
+    return replace(recall, level=level, reasons=reasons)
+
+
+def _is_talk(state: StateOfPeriod) -> bool:
+    named = {singular(word.casefold()) for word in words(spoken(state.topic))}
+    return state.kind == "conversation" or not TALKS.isdisjoint(named)
+
+
+def _held_at(state: StateOfPeriod) -> int:
+    """Return when a talk was held: the day in its topic's name, else when its state began."""
+    if named := DATE.search(state.topic):
+        with suppress(ValueError):
+            year, month, day_named = (int(part or 1) for part in named.groups())
+            return to_micros(datetime(year, month, day_named, tzinfo=UTC))
+    return state.valid_from
 
 
 def recall_of_lines(
@@ -154,18 +199,23 @@ def _covering(
 
 
 def _unsummarised(
-    store: Store, scope: Scope, states: Sequence[StateOfPeriod], level: int
-) -> list[tuple[str, Cited]]:
-    """Return lines of states that no summary covers: at level 0 all, else as many as one has."""
+    store: Store, scope: Scope, states: Sequence[StateOfPeriod], level: int, talk: bool
+) -> tuple[list[tuple[str, Cited]], int]:
+    """Return lines of states that no summary covers, and how many more there are.
+
+    At level 0 these are all lines, else as many as a summary has. `talk` wants no told facts.
+    """
     since, last = (from_micros(states[at].valid_from) for at in (0, -1))
     until = last.replace(hour=23, minute=59, second=59, microsecond=999_999)
     by_day = store.summaries.told_by_day(scope.space, scope.as_of)
-    told = {edge[0] for state in states for edge in by_day[day_of(state.valid_from)]}
+    days = set() if talk else {day_of(state.valid_from) for state in states}
+    told = {edge[0] for day in days for edge in by_day[day]}
     edges = store.edges.read(scope.space, sorted(told), scope.as_of).values()
     what = (store, scope.space, since, until, states, edges)
     lines, tokens = lines_of(*what, known=scope.as_of.known, lost_ok=not scope.archived)
     chosen = chosen_lines(lines, answer_tokens(level, tokens) if level else FOREVER)
-    return [(line.text, line.cited) for line in chosen]
+    left_out = len(lines) - sum(line.of for line in chosen)
+    return [(line.text, line.cited) for line in chosen], left_out
 
 
 def _about(
