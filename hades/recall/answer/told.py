@@ -19,7 +19,7 @@ from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
 from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
 from hades.language.names import name_parts
-from hades.language.sentences import sentences
+from hades.language.sentences import has_layout, on_one_line, quotes
 from hades.language.words import words
 
 WORDS, LIST_WORDS = 60, 150
@@ -138,7 +138,9 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
     numbers = [term for term in terms.weights if any(sign.isdigit() for sign in term)]
     # A note seldom has two numbered things, so db07 and db08 may be in two notes.
     first = units[: max(1, len(numbers))]
-    best = frozenset[str]().union(*(_said(unit.text) for unit in first))
+    headings = {n: one.chunk.heading for n, one in enumerate(recall.passages, start=1)}
+    around = (headings.get(unit.number, "") if unit.kind == "passage" else "" for unit in first)
+    best = frozenset[str]().union(*map(_said, (*(unit.text for unit in first), *around)))
     lacking = [term for term in numbers if units and term not in best]
     return list(dict.fromkeys((*missing, *lacking)))
 
@@ -176,9 +178,9 @@ def _fact(fact: Fact, number: int) -> _Unit:
 def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated: bool) -> _Unit:
     """Return a note with its topic in front: whole up to `whole` words, else its best sentences."""
     chunk = passage.chunk
-    text = passage.held or _on_one_line(chunk.text)
+    text = passage.held or on_one_line(chunk.text)
     if len(text.split()) > whole:
-        text = _best(sentences(passage.held or chunk.text), terms, whole, passage.best)
+        text = _best(quotes(passage.held or chunk.text), terms, whole, passage.best)
     when = ""
     if passage.held:
         when = f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
@@ -190,13 +192,6 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
         *(f"{chunk.topic}: {text}{when}", passage.belief.mean, number, "passage"),
         *(chunk.topic, passage.valid_from, passage.valid_to is not None),
     )
-
-
-def _on_one_line(text: str) -> str:
-    """Return a text without line breaks, unless it has code."""
-    if "```" in text or any(line.startswith(("    ", "\t")) for line in text.splitlines()):
-        return text.strip()
-    return " ".join(text.split())
 
 
 def _best(parts: Sequence[str], terms: QuestionTerms, most: int, first: str) -> str:
@@ -220,4 +215,5 @@ def _best(parts: Sequence[str], terms: QuestionTerms, most: int, first: str) -> 
         if not kept or words + length <= most:
             kept.add(at)
             words += length
-    return " ".join(" ".join(parts[at].split()) for at in sorted(kept))
+    joint = "\n" if any(has_layout(parts[at]) for at in kept) else " "
+    return joint.join(on_one_line(parts[at]) for at in sorted(kept))
