@@ -182,7 +182,7 @@ def _read(passage: Passage, number: int, terms: QuestionTerms, question: str) ->
     around = said(f"{passage.chunk.heading} {passage.chunk.topic}")
     if is_quoted_whole(passage.chunk, question):
         text, told = passage.chunk.text, said(read_as(passage.chunk)) | around
-        cue = terms.is_answered_in_kind(text) + is_commit_asked_for(passage.chunk, question)
+        cue = float(terms.is_answered_in_kind(text) + is_commit_asked_for(passage.chunk, question))
         yield _Read(text, number, told, around, _coverage(terms, told, around), cue, whole=True)
         return
     for text in quotes(passage.chunk.text):
