@@ -472,9 +472,8 @@ class Sentence:
         """The text after the sentence: its labels, or `[unsupported]`."""
         return "".join(self.labels) or "[unsupported]"
 
-    @property
     def marked(self) -> str:
-        """The text with its mark after it, on a line of its own if the text has several lines."""
+        """Return the text with its mark, which has a line of its own if the text has several."""
         joint = "\n" if "\n" in self.text else " "
         return f"{unlabelled(self.text)}{joint}{self.mark}"
 
@@ -535,7 +534,7 @@ class Answer:
         return f"{notes[0].detail[:1].upper()}{notes[0].detail[1:]}."
 
     def __str__(self) -> str:
-        texts = [sentence.marked for sentence in self.sentences]
+        texts = [sentence.marked() for sentence in self.sentences]
         listed = {sentence.kind for sentence in self.sentences} & {"path", "theme"}
         in_lines = listed or self.recall.intent is Intent.RELATION or self.recall.level
         in_lines = in_lines or any("\n" in text for text in texts)

@@ -122,7 +122,7 @@ def answer_lines(answer: Answer) -> PlainText:
     """Write the sentences of an answer, what is not answered, and the source of each sentence."""
     found = answer.recall
     for sentence in answer.sentences:
-        yield TextBody(replace(sentence, text=on_one_line(sentence.text)).marked)
+        yield TextBody(replace(sentence, text=on_one_line(sentence.text)).marked())
     if answer.shortfall:
         yield TextLine(answer.shortfall)
     yield from _time(found)

@@ -118,10 +118,10 @@ def read_commits(raw: bytes, topic: str) -> Document:
     texts, contents, blocks, start = raw.split(b"\x00"), list[str](), list[Block](), 0
     for commit, when, author, message in zip(*(texts[at::4] for at in range(4)), strict=False):
         subject, _, body = _TRAILER.sub("", _words(message)).strip().partition("\n")
-        day, subject = f"{_time(when):%Y-%m-%d}", one_line(subject)
+        day, subject = f"{_time(when):%Y-%m-%d}", " ".join(subject.split())
         head = f"{day}, {one_line(_words(author))} ({_words(commit)[:10]}): {subject}"
         text = f"{head}\n\n{body.strip()}".strip()[:MESSAGE_CHARACTERS_AT_MOST]
-        heading = f"{topic} > {day} {subject}"
+        heading = f"{topic} > {day} {one_line(subject)}"
         blocks.append(Block(start, start + len(text), heading, whole=True))
         contents.append(f"{text}\n\n")
         start += len(text) + 2

@@ -58,7 +58,8 @@ def meant_topic(store: Store, scope: Scope, name: str) -> str:
     files = {edge.provenance.chunk.rpartition("@")[0] for edge in stated if edge.provenance}
     if len(files) == 1:
         return files.pop()
-    raise NotFound(f"There is no topic {name!r}, only texts about it: `mentions` lists them.")
+    near = did_you_mean(store, scope.space, name)
+    raise NotFound(f"There is no topic {name!r}, only texts about it (see `mentions`).{near}")
 
 
 def did_you_mean(store: Store, space: int, name: str) -> str:
