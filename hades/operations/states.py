@@ -66,8 +66,12 @@ def get(view: View, topic: TopicName, version: Version = None) -> State:
         if version is not None:
             return topics.version(space, topic, version, view.as_of)
         return topics.state(space, topic, view.as_of)
-    except NotFound:
-        if (meant := view._meant_topic(topic)) == topic:
+    except NotFound as missing:
+        try:
+            meant = view._meant_topic(topic)
+        except InvalidInput:
+            raise missing from None
+        if meant == topic:
             raise
     return get(view, meant, version)
 

@@ -21,17 +21,18 @@ NEAR_AT_LEAST = 0.4
 NAMED_AT_MOST = 3
 
 
-def meant_node(store: Store, scope: Scope, name: str) -> int:
+def meant_node(store: Store, scope: Scope, name: str, what: str = "topic or entity") -> int:
     """Return the node that a user means by a name; raise NotFound if none or several fit.
 
-    The name may also be the end of a symbol's name or of a file's path, or an arXiv id.
+    The name may also be the end of a symbol's name or of a file's path, or an arXiv id. `what` is
+    the thing that an error says is missing.
     """
     space, as_of = scope.space, scope.as_of
     known = store.entities.node(space, name, as_of)
     if known is None:
         paper = paper_id(name)
         known = store.entities.node(space, paper, as_of) if paper else None
-        return _called(store, scope, name) if known is None else known
+        return _called(store, scope, name, what) if known is None else known
     if not NodeKind.ENTITY.has(known) or store.edges.find(
         space, EdgeFilter(node=known, limit=1), as_of
     ):
@@ -49,7 +50,7 @@ def meant_topic(store: Store, scope: Scope, name: str) -> str:
     """
     if store.topics.exists(scope.space, name):
         return name
-    node = meant_node(store, scope, name)
+    node = meant_node(store, scope, name, "topic")
     if NodeKind.TOPIC.has(node):
         return store.entities.describe(node).name
     wanted = EdgeFilter(node=node, direction="in", relation="contains")
@@ -75,12 +76,12 @@ def did_you_mean(store: Store, space: int, name: str) -> str:
     return f" Did you mean {names}?" if names else ""
 
 
-def _called(store: Store, scope: Scope, name: str) -> int:
+def _called(store: Store, scope: Scope, name: str, what: str) -> int:
     """Return the only symbol or document whose name ends with `name`."""
     called = store.derived_edges.called(scope.space, name, ("code", "document"))
     if not called:
         raise NotFound(
-            f"There is no topic or entity {name!r} in the space {scope.space_name!r}."
+            f"There is no {what} {name!r} in the space {scope.space_name!r}."
             + did_you_mean(store, scope.space, name)
         )
     if len(called) > 1:
