@@ -202,6 +202,14 @@ class View:
         self._require_space()
         return meant_node(self._store, self._scope(), name)
 
+    def _meant_topic(self, name: str) -> str:
+        """Return the topic that a user means by a name; raise NotFound if none or several fit."""
+        from hades.recall.find.meant import meant_topic
+
+        clean_name(name)
+        self._require_space()
+        return meant_topic(self._store, self._scope(), name)
+
     @property
     def _engine(self) -> RecallEngine:
         if self._encoder not in self._engines:

@@ -140,6 +140,13 @@ class Settings(BaseModel):
     ingest_text_mb: int = Field(
         64, ge=1, le=256, description="How many million characters (2^20) one document may have."
     )
+    ingest_commits: int = Field(
+        1000,
+        ge=0,
+        le=100_000,
+        description="How many commit messages of a git repository are ingested, the newest first; "
+        "0: none.",
+    )
     memory_mb: int = Field(
         4096,
         ge=1,

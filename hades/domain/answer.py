@@ -483,6 +483,11 @@ class Sentence:
         """The text after the sentence: its labels, or `[unsupported]`."""
         return "".join(self.labels) or "[unsupported]"
 
+    def marked(self) -> str:
+        """Return the text with its mark, which has a line of its own if the text has several."""
+        joint = "\n" if "\n" in self.text else " "
+        return f"{unlabelled(self.text)}{joint}{self.mark}"
+
 
 def unlabelled(text: str) -> str:
     """Put labels in a quoted text into round brackets, so that they do not pass for citations.
@@ -545,10 +550,11 @@ class Answer:
         return f"{notes[0].detail[:1].upper()}{notes[0].detail[1:]}."
 
     def __str__(self) -> str:
-        texts = [f"{unlabelled(sentence.text)} {sentence.mark}" for sentence in self.sentences]
+        texts = [sentence.marked() for sentence in self.sentences]
         if texts and self.shortfall:
             texts = [f"{self.shortfall} Closest:", *texts]
         listed = {sentence.kind for sentence in self.sentences} & {"path", "theme"}
         in_lines = listed or self.recall.intent is Intent.RELATION or self.recall.level
+        in_lines = in_lines or any("\n" in text for text in texts)
         joint = "\n" if in_lines else " "
         return joint.join(texts or [self.shortfall])

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 
 DEFAULT_IMPORTANCE = 0.5
+COMMITS = "git-commits"
+"""The commit messages of a repository are the topic `PREFIX/git-commits`."""
 TOPIC_KINDS = ("note", "document", "code", "conversation", "record", "paper")
 """The kinds of topics: `remember` writes notes, readers of files set the others."""
 PROMOTION = "promotion"

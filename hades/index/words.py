@@ -25,12 +25,14 @@ from tantivy import FieldType, Filter, Occur, Query, TextAnalyzerBuilder, Tokeni
 
 from hades.language.english.lexicon import STOP_WORDS
 from hades.language.names import name_parts, spoken
-from hades.language.words import words
+from hades.language.words import ids, words
 from hades.store.store import Store
 
 _HEAP_BYTES = 64_000_000
 _TERMS_AT_MOST = 64
 """The most distinct words of a question that are searched, the rarest first."""
+IDS_AT_MOST = 8
+"""The most distinct versions and ids of a question that are searched as phrases."""
 _WORD_CHARACTERS_AT_MOST = 60
 _NAMES_KEPT = 16_384
 """Names whose stems and weights are cached, because titles of candidates recur."""
@@ -157,9 +159,10 @@ class Words:
     ) -> list[tuple[int, float]]:
         """Return the best chunks for a question at a moment, best first, as (chunk id, score).
 
-        With `topics`, only their chunks are found; with `earlier`, old versions of notes too.
+        With `topics`, only their chunks are found; with `earlier`, old versions of notes too. A
+        version or id of the question (8.2.0) also counts as a phrase.
         """
-        terms = self.terms(question)
+        terms, phrases = self.terms(question), list(dict.fromkeys(ids(question)))[:IDS_AT_MOST]
         if len(terms) > _TERMS_AT_MOST:
             terms = sorted(terms, key=lambda term: -self.rarity(term))[:_TERMS_AT_MOST]
         if not terms or limit <= 0:
@@ -167,7 +170,7 @@ class Words:
         # Recent presences are scored as if they were in the index.
         taken, tokens = self.lengths if self.lengths[0] else self._own_lengths
         scored = []
-        for presence, _, counts, length, _ in self.recent.values():
+        for presence, text, counts, length, _ in self.recent.values():
             if (
                 presence.valid_from <= valid
                 and (presence.valid_to > valid or (earlier and presence.note))
@@ -176,10 +179,15 @@ class Words:
                 and not counts.keys().isdisjoint(terms)
             ):
                 norm = _K1 * (1 - _B + _B * length * taken / tokens)
-                parts = ((self.rarity(term), counts[term]) for term in terms)
+                parts = [(self.rarity(term), counts[term]) for term in terms]
+                parts += [
+                    (sum(map(self.rarity, name.split())), f" {text} ".count(f" {name} "))
+                    for name in phrases
+                ]
                 score = sum(w * (_K1 + 1) * tf / (tf + norm) for w, tf in parts)
                 scored.append((score, presence.chunk))
-        any_term = Query.boolean_query([(Occur.Should, self._term(term)) for term in terms])
+        wanted = [*map(self._term, terms), *map(self._phrase, phrases)]
+        any_term = Query.boolean_query([(Occur.Should, part) for part in wanted])
         is_valid = self._range("valid_to", valid + 1, None)
         if earlier:
             either = [(Occur.Should, is_valid), (Occur.Should, self._is("note", 1))]
@@ -252,14 +260,8 @@ class Words:
 
     def saying(self, name: str) -> list[int]:
         """Return the ids of the chunks, of any time, that contain a folded name as a phrase."""
-        parts = name.split(" ")
-        said = (
-            Query.term_query(self._schema, "exact", parts[0])
-            if len(parts) == 1
-            else Query.phrase_query(self._schema, "exact", list(parts))
-        )
         every = max(1, self._searcher.num_docs)
-        hits = self._searcher.search(said, every, count=False).hits
+        hits = self._searcher.search(self._phrase(name), every, count=False).hits
         recent = [row for row in self.recent.values() if f" {name} " in f" {row.text} "]
         chunks = self._chunks([at for _, at in hits])
         return sorted({*chunks, *(row.presence.chunk for row in recent)})
@@ -270,6 +272,13 @@ class Words:
             column = self._searcher.fast_field_values("chunk", hits)
             return [int(chunk) for chunk in column if chunk is not None]
         return [int(self._searcher.doc(at)["chunk"][0]) for at in hits]
+
+    def _phrase(self, name: str) -> Query:
+        """Return the query of a folded name: its words next to each other, unstemmed."""
+        parts = name.split(" ")
+        if len(parts) == 1:
+            return self._is("exact", parts[0])
+        return Query.phrase_query(self._schema, "exact", list(parts))
 
     def _is(self, field: str, value: int | str) -> Query:
         return Query.term_query(self._schema, field, value)

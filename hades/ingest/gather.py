@@ -11,14 +11,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hades.domain.rules import clean_name
+from hades.domain.topics import COMMITS
 from hades.errors import InvalidInput
 from hades.ingest.document import Bad, Document, Unreadable
-from hades.ingest.readers import reader_for
+from hades.ingest.readers import COMMITS_SUFFIX, reader_for
 from hades.ingest.readers.code.roots import Roots
+from hades.ingest.readers.git_history import read_messages
 from hades.ingest.readers.records import FieldMapping
 from hades.ingest.readers.text import check_size
 from hades.ingest.reading import Task, fingerprint, holds_many
 from hades.ingest.walk import NO_FILE, walk
+from hades.settings import load_settings
 
 Read = Callable[[Iterable[Task]], Iterator[tuple[Task, Document | Bad]]]
 """Reads sources in worker processes. Yields each answer with its task."""
@@ -91,6 +94,27 @@ def gather(root: Root, read: Read) -> Iterator[Item | Bad]:
                 yield Bad(topic.encode("utf-8", "replace").decode(), why_not)
             else:
                 yield from _file(root, path, topic, read)
+        yield from gather_commits(root)
+
+
+def gather_commits(root: Root) -> Iterator[Item | Bad]:
+    """Yield the commit messages of a folder that is a git repository, as one document.
+
+    A folder that was sent to a server is left out: its `.git` may point to another repository.
+    """
+    at_most, topic = load_settings().ingest_commits, f"{root.prefix}/{COMMITS}".lstrip("/")
+    is_sent = root.name != str(root.path)
+    if not at_most or is_sent or not (root.path / ".git").exists():
+        return
+    try:
+        data = read_messages(root.path, at_most)
+    except Unreadable as error:
+        yield Bad(topic, str(error))
+        return
+    if data:
+        # The reader is found by the suffix; nothing is read from this path.
+        task = Task(f"{COMMITS}{COMMITS_SUFFIX}", topic, data=data)
+        yield Item(topic, fingerprint([data]), task)
 
 
 def _file(root: Root, path: Path, topic: str, read: Read) -> Iterator[Item | Bad]:

@@ -8,9 +8,10 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 
 from hades.domain.rules import clean_name
+from hades.domain.topics import COMMITS
 from hades.errors import HadesError, InvalidInput
 from hades.ingest.document import Bad, Document
-from hades.ingest.gather import Item, Read, Root, gather, root_of
+from hades.ingest.gather import Item, Read, Root, gather, gather_commits, root_of
 from hades.ingest.history import BATCH_DOCUMENTS, History, batches, store_document
 from hades.ingest.phases import Phases, Saying
 from hades.ingest.spread import RayWorkers, Spread, reading_spread
@@ -97,6 +98,7 @@ class Pipeline:
                     for root in roots:
                         if history:
                             past.take(root.path, prefix, summary)
+                            self._take_commits(root, summary, read)
                         else:
                             self._take_root(root, summary, dry_run, read)
             if not dry_run:
@@ -143,6 +145,15 @@ class Pipeline:
                     self._store.topics.add(write, self._space, topic, Draft(content=None))
             summary.removed += 1
 
+    def _take_commits(self, root: Root, summary: Summary, read: Read) -> None:
+        """Write the commit messages of a repository whose files were taken from its history."""
+        known = self._store.sources.of_root(self._space, root.name)
+        items = [item for item in gather_commits(root) if isinstance(item, Item)]
+        fresh = [item for item in items if known.get(item.topic) != item.fingerprint]
+        with self._store.transaction():
+            for document in _read_items(fresh, read):
+                self._take(root, document, known, {}, summary, dry_run=False)
+
     def _look(
         self, root: Root, known: Mapping[str, bytes], summary: Summary, read: Read
     ) -> tuple[list[Item], dict[str, bytes]]:
@@ -159,8 +170,8 @@ class Pipeline:
                 summary.skipped.append((item.where, item.why))
                 # An unreadable file keeps its last state. If a folder or a record is
                 # unreadable, we cannot tell what is gone, so nothing is removed.
-                is_link = item.why == LEADS_OUT
-                seen_all = (gone.pop(item.where, None) is not None or is_link) and seen_all
+                no_file = item.why == LEADS_OUT or item.where == f"{root.prefix}/{COMMITS}"
+                seen_all = (gone.pop(item.where, None) is not None or no_file) and seen_all
                 continue
             if item.topic in topics:
                 why = "Another source here gives the same topic: give it another id or prefix."

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, zip_longest
 
 from hades.language.english.lexicon import ABBREVIATIONS, ENDING_ABBREVIATIONS, STOP_WORDS
 from hades.language.patterns import lazy_pattern
@@ -29,6 +29,9 @@ _END = lazy_pattern(
 _LAST_WORD = lazy_pattern(r"(?<![^\s(\[\"“'‘«])[^\s(\[\"“'‘«]++$")
 _INITIALS = lazy_pattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
 """Letters with a point each: `J.`, `U.S.`, `z.B.`."""
+_FENCE = lazy_pattern(r"(?m)^[ \t]*(?:```|~~~)[^\n]*$")
+_LAYOUT = lazy_pattern(r"(?m)^(?: {4}|\t|[ \t]*(?:```|~~~|[-*+•] |\d{1,4}[.)] |\||#{1,6} |> ))")
+"""The beginning of a line of code, or of a Markdown list, table, heading or quotation."""
 _LIST_NUMBER = lazy_pattern(r"(?:^|\n)[^\S\n]*\d{1,4}$")
 _MARKS = lazy_pattern(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 _NEXT = lazy_pattern(r"\s*[\"“'‘«(\[]*((?:[^\W\d_]+|\S))")
@@ -48,6 +51,36 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
 def sentences(text: str, at_most: int | None = None) -> list[str]:
     """Return the sentences of a text in order; with `at_most`, only this many from its start."""
     return [text[start:end] for start, end in islice(spans(text), at_most)]
+
+
+def quotes(text: str) -> list[str]:
+    """Return the sentences of a text, as `sentences` does, but each fenced block of code whole.
+
+    A sentence that ends with a colon stays with the code after it.
+    """
+    found, end = list[str](), 0
+    fences = list(_FENCE.finditer(text))
+    for opening, closing in zip_longest(fences[::2], fences[1::2]):
+        found += sentences(text[end : opening.start()])
+        end = closing.end() if closing else len(text)
+        lead = f"{found.pop()}\n\n" if found and found[-1].endswith(":") else ""
+        found.append(lead + text[opening.start() : end])
+    return found + sentences(text[end:])
+
+
+def has_fence(text: str) -> bool:
+    """Return whether a text has a fenced block of code."""
+    return _FENCE.search(text) is not None
+
+
+def has_layout(text: str) -> bool:
+    """Return whether the lines of a text mean something: code, or Markdown other than prose."""
+    return _LAYOUT.search(text) is not None
+
+
+def on_one_line(text: str) -> str:
+    """Return a text without line breaks, unless it has a layout."""
+    return text.strip() if has_layout(text) else " ".join(text.split())
 
 
 def plain_sentence(text: str) -> str:

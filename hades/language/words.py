@@ -6,6 +6,7 @@ A word is a run of letters and digits, without accents. In a script without spac
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -26,6 +27,13 @@ _ASCII_WORDS = lazy_pattern(r"[A-Za-z0-9]+(?:(?:\+{1,2}|#)(?![A-Za-z0-9_]))?")
 """The same for plain ASCII, in a third of the time."""
 _ACCENTS_BELOW = 0x0530
 """Marks on Latin, Greek and Cyrillic letters are accents; on others they make the letter."""
+ID = lazy_pattern(
+    r"(?<![\w.])(?!\d{1,2}\.\d{1,2}\.(?:19|20)\d\d(?!\w))(?![a-z]{1,20}-(?:19|20)\d\d(?!\w|-\d))"
+    r"(?:v?\d{1,9}(?:\.\d{1,9}){2,9}(?:[a-z]{1,9}\d{0,9})?|[a-z]{1,20}-\d{1,20}(?:-\d{1,20}){0,9})"
+    r"(?!\w|\.\w|-\d)",
+    re.IGNORECASE,
+)
+"""A version (8.2.0, v8.2.0rc1) or an id (OPS-4711), but not a date (3.5.2024, mid-2024)."""
 # A character with the marks that are written after it.
 _CLUSTER = lazy_pattern(rf"(?s).[{_SIGNS}]*")
 
@@ -33,6 +41,21 @@ _CLUSTER = lazy_pattern(rf"(?s).[{_SIGNS}]*")
 def words(text: str) -> list[str]:
     """Return the words of a text, in their own case, without accents."""
     return _ASCII_WORDS.findall(text) if text.isascii() else _WORDS.findall(_without_accents(text))
+
+
+def ids(text: str) -> list[str]:
+    """Return the versions and ids of a text, each as its words in lower case.
+
+    >>> ids("v8.2.0 fixes OPS-4711, not 8.20.1.")
+    ['8 2 0', 'ops 4711', '8 20 1']
+    """
+    return [plain_id(found.group()) for found in ID.finditer(text)]
+
+
+def plain_id(written: str) -> str:
+    """Return a version or id as its words in lower case, without the v of a version."""
+    plain = " ".join(words(written.lower()))
+    return plain[1:] if "." in written and plain[0] == "v" else plain
 
 
 def _without_accents(text: str) -> str:

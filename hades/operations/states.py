@@ -53,13 +53,27 @@ AfterVersion = Annotated[
 
 @operation("GET", "/states/{topic}", timed=True, own_route=True)
 def get(view: View, topic: TopicName, version: Version = None) -> State:
-    """Return the state of a topic: now, as of a time, or one version."""
+    """Return the state of a topic: now, as of a time, or one version.
+
+    The end of a file's path, or a symbol of code, is enough if unambiguous.
+    """
     if version is not None:
         clean_number(version, "version", least=1)
-        return view._store.topics.version(view._space_id, topic, version, view.as_of)
     if not isinstance(topic, str):
         clean_name(topic)
-    return view._store.topics.state(view._space_id, topic, view.as_of)
+    topics, space = view._store.topics, view._space_id
+    try:
+        if version is not None:
+            return topics.version(space, topic, version, view.as_of)
+        return topics.state(space, topic, view.as_of)
+    except NotFound as missing:
+        try:
+            meant = view._meant_topic(topic)
+        except InvalidInput:
+            raise missing from None
+        if meant == topic:
+            raise
+    return get(view, meant, version)
 
 
 @operation(
@@ -74,12 +88,14 @@ def history(
 ) -> list[State]:
     """List every version of a topic, in order of writing.
 
-    `limit` and `after` (the version of the last one seen) page through a long history.
+    The topic is found as by `get`. `limit` and `after` (the version of the last one seen) page
+    through a long history.
     """
     clean_name(topic)
     clean_number(after, "version")
     clean_number(limit, "limit")
     with view._store.snapshot():
+        topic = view._meant_topic(topic)
         states = list(view._store.topics.history(view._space_id, topic, view.as_of))
     if not states:
         raise NotFound(f"There is no topic {topic!r} at that time.")
@@ -143,8 +159,8 @@ def topics(
 @operation("GET", "/chunks/{topic}", command="chunks", timed=True)
 def chunks(view: View, topic: TopicName, version: Version = None) -> list[Chunk]:
     """List the passages of a topic; none until it is indexed."""
-    version = get(view, topic).version if version is None else version
-    return view._store.chunks.chunks(view._space_id, topic, version)
+    state = get(view, topic, version)
+    return view._store.chunks.chunks(view._space_id, state.topic, state.version)
 
 
 REMEMBERED_KINDS = ("note", "document", "conversation")

@@ -54,7 +54,8 @@ class Repository:
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Repository:
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
+    monkeypatch.setenv("HADES_INGEST_COMMITS", "0")  # the messages are in test_git_commits.py
     return Repository(tmp_path / "repository")
 
 

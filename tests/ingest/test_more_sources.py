@@ -57,7 +57,8 @@ def test_history_answers_from_the_code_of_that_day(repo: Path, path: Path) -> No
     memory = hades.open(path)
     summary = memory.ingest(repo, history=True)
     assert summary.skipped == []
-    assert (summary.added, summary.changed, summary.renamed, summary.removed) == (2, 2, 1, 1)
+    # Two files and the commit messages.
+    assert (summary.added, summary.changed, summary.renamed, summary.removed) == (3, 2, 1, 1)
     assert "LRU" in memory.at("2024-02").get("proj/cache.py").content
     state = memory.at("2024-04-01").get("proj/cache.py")
     assert "LFU" in state.content

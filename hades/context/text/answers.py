@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from hades.context.text.evidence import (
     fact_line,
@@ -33,13 +34,13 @@ from hades.domain.answer import (
     Recall,
     StageReport,
     WorkingMemory,
-    unlabelled,
 )
 from hades.domain.context import BudgetedContext
 from hades.domain.graph import Reason
 from hades.domain.plain import counted, one_line
 from hades.domain.strength import Strength
 from hades.domain.topics import Chunk, Hit
+from hades.language.sentences import on_one_line
 
 BAR_CHARACTERS = 32
 AFFECTS_SENTENCES = {
@@ -123,7 +124,7 @@ def answer_lines(answer: Answer) -> PlainText:
     if answer.shortfall:
         yield TextLine(f"{answer.shortfall} Closest:" if answer.sentences else answer.shortfall)
     for sentence in answer.sentences:
-        yield TextBody(f"{flat(unlabelled(sentence.text))} {sentence.mark}")
+        yield TextBody(replace(sentence, text=on_one_line(sentence.text)).marked())
     yield from _time(found)
     affects = set(AFFECTS_SENTENCES)
     if found.level or any(note.stage == "themes" for note in found.reasons):

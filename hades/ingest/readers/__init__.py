@@ -29,6 +29,9 @@ class ReaderEntry(NamedTuple):
     extra: str = ""
 
 
+COMMITS_SUFFIX = ".git-commits"
+"""Of the output of `git_history.read_messages`; no such file is written."""
+
 PLAIN_TEXT = ReaderEntry("text:read_text", ".txt .text .rst .log .adoc .org .tex")
 
 CODE = ReaderEntry("code.reader:read_code", " ".join(CODE_SUFFIXES), "code")
@@ -49,6 +52,7 @@ READERS = (
     ReaderEntry("office:read_pptx", ".pptx", "documents"),
     ReaderEntry("pdf:read_pdf", ".pdf", "documents"),
     CODE,
+    ReaderEntry("git_history:read_commits", COMMITS_SUFFIX),
 )
 
 _BY_SUFFIX = {suffix: entry for entry in READERS for suffix in entry.suffixes.split()}

@@ -1,4 +1,4 @@
-"""Git history: every state a file was in, in the order of the commits.
+"""Git history: every state a file was in, in the order of the commits, and the commit messages.
 
 `git` itself does the work: one process lists the changes and one returns the contents, both as
 streams. Merges follow the first parent, so the states of a file form one line, as the states of a
@@ -8,6 +8,7 @@ topic do.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -16,15 +17,25 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Timer
 from typing import IO
 
-from hades.ingest.document import Unreadable
+from hades.ingest.document import Block, Document, Unreadable
+from hades.ingest.readers.text import one_line, plain
 
 FILE_BYTES_AT_MOST = 16 * 1024 * 1024
+MESSAGES_BYTES_AT_MOST = 16 * 1024 * 1024
+MESSAGES_SECONDS = 60
+MESSAGE_CHARACTERS_AT_MOST = 4_000
+"""The rest of a longer commit message is left out."""
+_TRAILER = re.compile(r"^[A-Z][A-Za-z-]{1,40}-(?:by|Id): [^\n]*\n?", re.MULTILINE)
+"""A line such as `Signed-off-by: …`, which says nothing about the change."""
 _READ_BYTES = 64 * 1024
 _BINARY_SNIFF_BYTES = 8000
 """Git treats a file as binary if there is a NUL in this many first bytes."""
 _CONTENTS = ("cat-file", "--batch")
+_NO_GIT = "git is not installed: reading a history needs it."
+_LOG = ("-c", "log.showRoot=true", "-c", "log.follow=false", "-c", "log.showSignature=false")
 _HIDDEN = (":(top,exclude,glob)**/.*", ":(top,exclude,glob)**/.*/**")
 """Hidden files and folders are not read, as when a folder is ingested."""
 _REGULAR_FILES = frozenset({b"100644", b"100755", b"100664"})
@@ -72,6 +83,49 @@ def read_history(repo: Path, since: str | None = None) -> Iterator[FileAtCommit]
             # A deleted file has the mode 0.
             is_text = mode in _REGULAR_FILES
             yield replace(file, data=_text(contents, file.path, blob)) if is_text else file
+
+
+def read_messages(repo: Path, at_most: int) -> bytes:
+    """Return the last `at_most` commits up to HEAD, newest first, for `read_commits`.
+
+    Each is four texts that end with NUL: id, time, author, message. Merges are left out. Return
+    b"" if there are no commits. A repository around the folder is not read.
+    """
+    command: tuple[str, ...] = (
+        "--no-merges",
+        f"--max-count={at_most}",
+        "-z",
+        "--no-color",
+        "--encoding=UTF-8",
+    )
+    form = "--format=tformat:%H%x00%ct%x00%an%x00%B"
+    # A repository without commits has no HEAD.
+    command = (*_LOG, "log", *command, form, "--ignore-missing", "HEAD", "--")
+    with _running(repo, command, GIT_CEILING_DIRECTORIES=str(repo.parent)) as log:
+        timer = Timer(MESSAGES_SECONDS, log.kill)
+        timer.start()
+        try:
+            data = _pipe(log.stdout).read(MESSAGES_BYTES_AT_MOST + 1)
+        finally:
+            timer.cancel()
+        if len(data) > MESSAGES_BYTES_AT_MOST:
+            raise Unreadable("Its commit messages have more than 16 MB.")
+    return data
+
+
+def read_commits(raw: bytes, topic: str) -> Document:
+    """Read what `read_messages` returned: a passage for each commit, with its day and author."""
+    texts, contents, blocks, start = raw.split(b"\x00"), list[str](), list[Block](), 0
+    for commit, when, author, message in zip(*(texts[at::4] for at in range(4)), strict=False):
+        subject, _, body = _TRAILER.sub("", _words(message)).strip().partition("\n")
+        day, subject = f"{_time(when):%Y-%m-%d}", " ".join(subject.split())
+        head = f"{day}, {one_line(_words(author))} ({_words(commit)[:10]}): {subject}"
+        text = f"{head}\n\n{body.strip()}".strip()[:MESSAGE_CHARACTERS_AT_MOST]
+        heading = f"{topic} > {day} {one_line(subject)}"
+        blocks.append(Block(start, start + len(text), heading, whole=True))
+        contents.append(f"{text}\n\n")
+        start += len(text) + 2
+    return Document(topic, plain("".join(contents)), title=topic, blocks=tuple(blocks))
 
 
 def _text(contents: subprocess.Popen[bytes], path: str, blob: bytes) -> bytes | None:
@@ -145,7 +199,7 @@ def _log_command(since: str | None) -> tuple[str, ...]:
     # --raw is --name-status with the ids of the contents. Contents are fetched by id and not by
     # path, so names with line breaks are safe. The options override the user's configuration.
     return (
-        *("-c", "log.showRoot=true", "-c", "log.follow=false", "-c", "log.showSignature=false"),
+        *_LOG,
         *("log", "--reverse", "--first-parent", "--diff-merges=first-parent", "-M"),
         *("--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"),
         *("--no-relative", "--encoding=UTF-8", "--format=tformat:%H%x00%ct%x00%an%x00%B"),
@@ -167,20 +221,25 @@ def _ask(repo: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
             ("git", "-C", str(repo), *command), capture_output=True, env=_environment(), check=False
         )
     except FileNotFoundError as error:
-        raise Unreadable("git is not installed: reading a history needs it.") from error
+        raise Unreadable(_NO_GIT) from error
 
 
 @contextmanager
-def _running(repo: Path, command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+def _running(
+    repo: Path, command: Sequence[str], **environment: str
+) -> Iterator[subprocess.Popen[bytes]]:
     """Yield a running git process; end it afterwards, and raise Unreadable if it failed."""
     with tempfile.TemporaryFile() as complaints:
-        process = subprocess.Popen(
-            ("git", "-C", str(repo), *command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-            env=_environment(),
-        )
+        try:
+            process = subprocess.Popen(
+                ("git", "-C", str(repo), *command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                env=_environment() | environment,
+            )
+        except FileNotFoundError as error:
+            raise Unreadable(_NO_GIT) from error
         finished = False
         try:
             yield process
@@ -200,7 +259,9 @@ def _running(repo: Path, command: Sequence[str]) -> Iterator[subprocess.Popen[by
 def _environment() -> dict[str, str]:
     """Return our environment without GIT_ variables; git must neither prompt nor fetch."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return kept | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+    # An empty list of protocols: a repository's configuration may name a command for a fetch.
+    fixed = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": ""}
+    return kept | fixed | {"GIT_NO_LAZY_FETCH": "1"}
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

@@ -117,6 +117,11 @@ ASKS_FOR_CHANGES = lazy_pattern(
     r"^(?:since )?when\b|\b(?:change[ds]?|changelog|releases?|versions?|deprecated|added)\b",
     re.IGNORECASE,
 )
+ASKS_WHY_OR_WHEN = lazy_pattern(
+    r"\bwhy\b|^(?:since )?when (?:was|were|did|has|have)\b|"
+    r"^who (?:added|removed|changed|fixed|renamed|raised|wrote|introduced|deprecated|dropped)\b",
+    re.IGNORECASE,
+)
 ASKS_HOW_TO = lazy_pattern(
     r"\bhow (?:to|(?:do|can|could|should|would) (?:i|we|you))\b", re.IGNORECASE
 )

@@ -1,8 +1,9 @@
 """Terms: what a question is about, as words to search in sentences.
 
 Words count without their endings. A letter or number that distinguishes things of a kind belongs to
-the word before it: `approach Y` is neither any approach nor `Bug Y`. Words with capitals are names,
-and a question word says what kind of thing is wanted.
+the word before it: `approach Y` is neither any approach nor `Bug Y`. A version or id is one term:
+`8.2.0` is neither `8.20.0` nor `8.2.1`. Words with capitals are names, and a question word says
+what kind of thing is wanted.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from hades.language.english.lexicon import (
 )
 from hades.language.english.stems import stem
 from hades.language.patterns import any_of, lazy_pattern
-from hades.language.words import words
+from hades.language.words import ID, ids, plain_id, words
 
 NAME_WEIGHT = 2.0
 """The weight of a name or number in a question; a plain word has 1."""
@@ -79,18 +80,18 @@ KINDS_ASKED = tuple(
 
 
 def said(text: str) -> frozenset[str]:
-    """Return the terms of a text: its stems, and stems joined with their letter or number.
+    """Return the terms of a text: its stems, stems joined with their letter or number, and ids.
 
     >>> sorted(said("It fixed Bug Y."))
     ['bug', 'bug y', 'fixed', 'y']
     """
-    found = set()
+    found = set(ids(text))
     before = ""
     for word in words(text):
         plain = "" if word.casefold() in STOP_WORDS else stem(word)
         if plain:
             found.add(plain)
-            if before and _tells_apart(word):
+            if before and (_tells_apart(word) or word.isdigit()):
                 found.add(f"{before} {plain}")
         before = plain
     return frozenset(found)
@@ -181,14 +182,15 @@ def terms_of(question: str) -> QuestionTerms:
     """Return the terms of a question: its words, its names and what its question word wants."""
     weights: dict[str, float] = {}
     names: list[QuestionName] = []
-    asked = words(question)
+    asked = _words_and_ids(question)
     for kind, group in groupby(enumerate(asked), lambda row: _kind(asked, row[0])):
         parts = [word for _, word in group]
         if kind == "name":
             looked_for = _joined(parts)
             weights |= dict.fromkeys(looked_for, NAME_WEIGHT)
-            # `turned 30` is not a name, but is searched for as it is.
-            if not (parts[-1].isdigit() and all(part.islower() for part in parts[:-1])):
+            # `turned 30` and `top-10` are not names, but are searched for as they are.
+            is_number = parts[-1].isdigit() or (parts[-1].islower() and "-" in parts[-1])
+            if not (is_number and all(part.islower() for part in parts[:-1])):
                 names.append(QuestionName(" ".join(parts), looked_for))
         elif kind != "stop":
             weight = NAME_WEIGHT if kind == "number" else 1.0
@@ -198,12 +200,21 @@ def terms_of(question: str) -> QuestionTerms:
     return QuestionTerms(weights, said(question), tuple(names), wanted, whether)
 
 
+def _words_and_ids(question: str) -> list[str]:
+    """Return the words of a question; a version or an id is one word."""
+    found, end = list[str](), 0
+    for own in ID.finditer(question):
+        found += [*words(question[end : own.start()]), own.group()]
+        end = own.end()
+    return [*found, *words(question[end:])]
+
+
 def _kind(asked: Sequence[str], at: int) -> str:
     """Return whether a word of a question is a `stop` word, a `name`, a `number` or `plain`."""
     word = asked[at]
     if word.casefold() in STOP_WORDS:
         return "stop"
-    if _belongs(asked, at) or _belongs(asked, at + 1):
+    if ID.fullmatch(word) or _belongs(asked, at) or _belongs(asked, at + 1):
         return "name"
     if word.isdigit():
         return "number"
@@ -224,7 +235,7 @@ def _belongs(asked: Sequence[str], at: int) -> bool:
 
 def _joined(parts: Sequence[str]) -> tuple[str, ...]:
     """Return the words of a name to search for; a final letter or number joins the word before."""
-    stems = [stem(part) for part in parts]
+    stems = [plain_id(part) if ID.fullmatch(part) else stem(part) for part in parts]
     if len(parts) > 1 and _tells_apart(parts[-1]):
         return (*stems[:-2], " ".join(stems[-2:]))
     return tuple(stems)

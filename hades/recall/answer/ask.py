@@ -25,8 +25,14 @@ from hades.language.english.terms import (
     topical_stems,
 )
 from hades.language.names import without_parenthesis
-from hades.language.sentences import plain_sentence, sentences
+from hades.language.sentences import has_fence, plain_sentence, quotes, sentences
 from hades.language.words import words
+from hades.recall.answer.quoting import (
+    is_commit_asked_for,
+    is_quoted_whole,
+    quoted_passages,
+    read_as,
+)
 from hades.recall.answer.told import from_notes, from_summaries, sure_facts
 
 if TYPE_CHECKING:
@@ -42,15 +48,17 @@ of 218 of half 0, 12 answered four more (docs/lab/measurements.md)."""
 FIRST_STEPS = 12
 """The best sentences that are tried as the first of a pair."""
 SENTENCE_CHARACTERS_AT_MOST = 500
-"""A longer sentence is a table or a block of code: only its beginning is shown."""
+"""A longer sentence is a table: only its beginning is shown."""
+QUOTE_CHARACTERS_AT_MOST = 2_000
+"""The same for code and sections that are quoted with their lines."""
 
 COVERAGE_WEIGHT, MEANING_WEIGHT, CUE_WEIGHT, RANK_WEIGHT = 0.45, 0.3, 0.15, 0.1
 COVERAGE_AT_LEAST = 0.34
 """The share of the question's words, by weight, that a sentence and its heading must have."""
 MEANING_AT_LEAST = 0.4
 """The cosine from which a sentence may have fewer of the words."""
-SHARE_OF_BEST = 0.6
-"""A further sentence must score at least this share of the best."""
+SHARE_OF_BEST, WHOLE_SHARE_OF_BEST = 0.6, 0.85
+"""A further sentence, or further code or a section, must score at least this share of the best."""
 ALIKE = 0.7
 """The share of common words from which two sentences say the same."""
 HEADING_SHARE = 0.5
@@ -76,6 +84,8 @@ class _Read:
     coverage: float
     cue: float
     meaning: float = 0.0
+    whole: bool = False
+    """Whether it is code or a whole section, which is quoted with its lines."""
 
     @property
     def score(self) -> float:
@@ -121,8 +131,8 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
     facts = sure_facts(recall)[:SENTENCES_AT_MOST]
     unsaid = () if facts else recall.unknown
     read: dict[str, _Read] = {}
-    for number, passage in enumerate(recall.passages, start=1):
-        for sentence in _read(passage, number, terms):
+    for number, passage in quoted_passages(recall):
+        for sentence in _read(passage, number, terms, recall.question):
             read.setdefault(sentence.text, sentence)  # a repeated text counts once
     ranked = _in_order(list(read.values())[:SENTENCES_READ])
     if encoder is not None and ranked:
@@ -130,7 +140,7 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
     replies: list[_Reply] = [(row.score, (row,)) for row in ranked if row.speaks]
     compares = recall.intent is Intent.COMPARE
     if not compares:
-        replies += _in_two_steps(ranked, terms, recall)
+        replies += _in_two_steps([row for row in ranked if not row.whole], terms, recall)
     chosen = list(_chosen(replies, SENTENCES_AT_MOST - len(facts), one_each=compares))
     beside = not facts and not chosen
     if beside:  # the nearest sentence that shares a word with the question
@@ -168,9 +178,18 @@ def _from_themes(recall: Recall) -> Answer:
     return Answer(recall.question, tuple(told), recall)
 
 
-def _read(passage: Passage, number: int, terms: QuestionTerms) -> Iterator[_Read]:
+def _read(passage: Passage, number: int, terms: QuestionTerms, question: str) -> Iterator[_Read]:
     around = said(f"{passage.chunk.heading} {passage.chunk.topic}")
-    for text in sentences(passage.chunk.text):
+    if is_quoted_whole(passage.chunk, question):
+        text, told = passage.chunk.text, said(read_as(passage.chunk)) | around
+        cue = float(terms.is_answered_in_kind(text) + is_commit_asked_for(passage.chunk, question))
+        yield _Read(text, number, told, around, _coverage(terms, told, around), cue, whole=True)
+        return
+    for text in quotes(passage.chunk.text):
+        if has_fence(text):
+            told = said(text)
+            yield _Read(text, number, told, around, _coverage(terms, told, around), 0, whole=True)
+            continue
         plain = plain_sentence(text).removesuffix(" |")
         told = said(plain)
         # Skip titles, questions, and sentences that only repeat the question.
@@ -192,7 +211,9 @@ def _coverage(terms: QuestionTerms, told: frozenset[str], around: frozenset[str]
 
 
 def _shown(text: str) -> str:
-    if len(text) <= SENTENCE_CHARACTERS_AT_MOST:
+    if "\n" in text and len(text) > QUOTE_CHARACTERS_AT_MOST:
+        return text[:QUOTE_CHARACTERS_AT_MOST].rsplit("\n", 1)[0] + "\n…"
+    if "\n" in text or len(text) <= SENTENCE_CHARACTERS_AT_MOST:
         return text
     return text[:SENTENCE_CHARACTERS_AT_MOST].rsplit(" ", 1)[0] + " …"
 
@@ -275,6 +296,8 @@ def _chosen(
     for score, steps in ranked:
         if score < SHARE_OF_BEST * ranked[0][0]:
             return
+        if steps[-1].whole and score < WHOLE_SHARE_OF_BEST * ranked[0][0]:
+            continue
         for sentence in steps:
             if len(chosen) == at_most:
                 return

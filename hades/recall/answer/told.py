@@ -28,7 +28,7 @@ from hades.language.english.intent import asks_for_list
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
 from hades.language.english.terms import QuestionTerms, said, terms_of, text_around
-from hades.language.sentences import sentences
+from hades.language.sentences import has_layout, on_one_line, quotes
 from hades.language.words import words
 from hades.recall.answer.named import missing_names, names_asked, terms_said
 
@@ -180,7 +180,10 @@ def _is_beside(recall: Recall, units: Sequence[_Unit]) -> bool:
     if recall.is_surely_answered or not numbers:
         return False
     # A note seldom has two numbered things, so db07 and db08 may be in two notes.
-    told = terms_said(" ".join(unit.text for unit in units[: len(numbers)]))
+    first = units[: len(numbers)]
+    headings = {n: one.chunk.heading for n, one in enumerate(recall.passages, start=1)}
+    around = (headings.get(unit.number, "") if unit.kind == "passage" else "" for unit in first)
+    told = terms_said(" ".join((*(unit.text for unit in first), *around)))
     return bool(missing_names(numbers, [told]))
 
 
@@ -220,9 +223,9 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
     if passage.via:
         texts = (passage.chained, passage.belief.mean, number, "passage", chunk.topic)
         return _Unit(*texts, passage.valid_from, id=passage.id, via=passage.via)
-    text = passage.held or _on_one_line(chunk.text)
+    text = passage.held or on_one_line(chunk.text)
     if len(text.split()) > whole:
-        text = _best(sentences(passage.held or chunk.text), terms, whole, passage.best)
+        text = _best(quotes(passage.held or chunk.text), terms, whole, passage.best)
     when = ""
     if passage.held:
         when = f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
@@ -236,13 +239,6 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
         id=passage.id,
         via=passage.via,
     )
-
-
-def _on_one_line(text: str) -> str:
-    """Return a text without line breaks, unless it has code."""
-    if "```" in text or any(line.startswith(("    ", "\t")) for line in text.splitlines()):
-        return text.strip()
-    return " ".join(text.split())
 
 
 def _best(parts: Sequence[str], terms: QuestionTerms, most: int, first: str) -> str:
@@ -266,4 +262,5 @@ def _best(parts: Sequence[str], terms: QuestionTerms, most: int, first: str) -> 
         if not kept or words + length <= most:
             kept.add(at)
             words += length
-    return " ".join(" ".join(parts[at].split()) for at in sorted(kept))
+    joint = "\n" if any(has_layout(parts[at]) for at in kept) else " "
+    return joint.join(on_one_line(parts[at]) for at in sorted(kept))

@@ -7,23 +7,32 @@ from contextlib import suppress
 from hades.domain.graph import NodeKind
 from hades.errors import NotFound
 from hades.language.english.connections import connection_asked, spellings
-from hades.language.names import paper_id
+from hades.language.likeness import jaccard
+from hades.language.names import name_key, paper_id
+from hades.language.words import words
 from hades.recall.find.finder import Scope
 from hades.store.records import EdgeFilter
 from hades.store.store import Store
 
+NAMES_READ = 1_000
+"""The most topics that are compared with an unknown name."""
+NEAR_AT_LEAST = 0.4
+"""The share of common trigrams from which another name is offered."""
+NAMED_AT_MOST = 3
 
-def meant_node(store: Store, scope: Scope, name: str) -> int:
+
+def meant_node(store: Store, scope: Scope, name: str, what: str = "topic or entity") -> int:
     """Return the node that a user means by a name; raise NotFound if none or several fit.
 
-    The name may also be the end of a symbol's name or of a file's path, or an arXiv id.
+    The name may also be the end of a symbol's name or of a file's path, or an arXiv id. `what` is
+    the thing that an error says is missing.
     """
     space, as_of = scope.space, scope.as_of
     known = store.entities.node(space, name, as_of)
     if known is None:
         paper = paper_id(name)
         known = store.entities.node(space, paper, as_of) if paper else None
-        return _called(store, scope, name) if known is None else known
+        return _called(store, scope, name, what) if known is None else known
     if not NodeKind.ENTITY.has(known) or store.edges.find(
         space, EdgeFilter(node=known, limit=1), as_of
     ):
@@ -34,11 +43,47 @@ def meant_node(store: Store, scope: Scope, name: str) -> int:
     return full.pop() or known if len(full) == 1 else known
 
 
-def _called(store: Store, scope: Scope, name: str) -> int:
+def meant_topic(store: Store, scope: Scope, name: str) -> str:
+    """Return the topic that a user means by a name; raise NotFound if none or several fit.
+
+    As in `meant_node`, the end of a file's path is enough. A symbol means the file that has it.
+    """
+    if store.topics.exists(scope.space, name):
+        return name
+    node = meant_node(store, scope, name, "topic")
+    if NodeKind.TOPIC.has(node):
+        return store.entities.describe(node).name
+    wanted = EdgeFilter(node=node, direction="in", relation="contains")
+    stated = store.derived_edges.find(scope.space, wanted, scope.as_of)
+    # A chunk is cited as `topic@version#number`.
+    files = {edge.provenance.chunk.rpartition("@")[0] for edge in stated if edge.provenance}
+    if len(files) == 1:
+        return files.pop()
+    near = did_you_mean(store, scope.space, name)
+    raise NotFound(f"There is no topic {name!r}, only texts about it (see `mentions`).{near}")
+
+
+def did_you_mean(store: Store, space: int, name: str) -> str:
+    """Return a question that names the topics spelled most like a name; "" if none is near."""
+    longest = max(words(name), key=len, default="")
+    near = dict[str, float]()
+    for part in {longest[:3].lower(), longest[-3:].lower()} - {""}:
+        for other in store.topics.named(space, part, NAMES_READ):
+            ends = (other, other.rpartition("/")[2])
+            near[other] = max(jaccard(name_key(name), name_key(end)) for end in ends)
+    best = sorted((-share, other) for other, share in near.items() if share >= NEAR_AT_LEAST)
+    names = " or ".join(repr(other) for _, other in best[:NAMED_AT_MOST])
+    return f" Did you mean {names}?" if names else ""
+
+
+def _called(store: Store, scope: Scope, name: str, what: str) -> int:
     """Return the only symbol or document whose name ends with `name`."""
     called = store.derived_edges.called(scope.space, name, ("code", "document"))
     if not called:
-        raise NotFound(f"There is no topic or entity {name!r} in the space {scope.space_name!r}.")
+        raise NotFound(
+            f"There is no {what} {name!r} in the space {scope.space_name!r}."
+            + did_you_mean(store, scope.space, name)
+        )
     if len(called) > 1:
         names = ", ".join(sorted(called.values())[:5])
         raise NotFound(f"{name!r} may mean {len(called)} things: {names} … Write more of the name.")

@@ -1,7 +1,8 @@
-"""Code signs: corrections of the ranking for passages of a repository.
+"""Code signs: corrections of the ranking for passages of a repository, and for versions and ids.
 
 The ranker learnt from prose. It does not know that a test contains the words of a question more
-often than the function it tests, nor that the name of a function is made of words.
+often than the function it tests, that the name of a function is made of words, nor that 8.2.0 is
+one name.
 """
 
 from __future__ import annotations
@@ -10,21 +11,29 @@ import re
 
 import numpy as np
 
+from hades.domain.topics import COMMITS
 from hades.graph.arrays import Floats, Ints
-from hades.index.words import stems
+from hades.index.words import IDS_AT_MOST, stems
 from hades.language.english.code_questions import (
     ASKS_FOR_CHANGES,
     ASKS_FOR_CODE,
     ASKS_FOR_TESTS,
     ASKS_HOW_TO,
+    ASKS_WHY_OR_WHEN,
 )
 from hades.language.names import name_parts
+from hades.language.words import ids
 from hades.recall.query_context import QueryContext
 
 NAME, TEST, LOG, PROSE = 3.0, 2.0, 2.0, 2.0
 """In points of the ranker: the gain of a symbol whose whole name is in the question, and the loss
 of a test, a change log, and prose that the question does not ask for. Chosen on 28 questions about
 two repositories, httpx and click."""
+ID, ID_IN_HEADING, COMMIT = 3.0, 2.0, 2.0
+"""The gain of a passage with a version or id of the question, more if its heading has it, and of a
+commit when the question asks why or when something changed."""
+FUSED = 1 / 3
+"""The share of these points that counts in a fusion, whose scores spread over one point."""
 _TEST = re.compile(
     r"(?:^|[/.])(?:tests?|__tests__|spec)[/.]|(?:^|/)(?:test_[^/]*|conftest\.py)$|"
     r"[._-](?:tests?|spec)\.\w+$|Tests?\.(?:java|kt|cs)$"
@@ -49,24 +58,38 @@ def is_log_of_changes(topic: str) -> bool:
     return _LOG.search(topic) is not None
 
 
-def code_signs(query: QueryContext, question: str, numbers: Ints) -> Floats | None:
-    """Return what to add to the score of each candidate; None if none of them is code."""
-    sources = query.store.chunks.sources(query.graph.chunks[numbers].tolist())
+def is_commits(topic: str) -> bool:
+    """Return whether a topic has the commit messages of a repository."""
+    return topic.rpartition("/")[2] == COMMITS
+
+
+def code_signs(query: QueryContext, question: str, numbers: Ints) -> Floats:
+    """Return what to add to the score of each candidate."""
+    chunks = query.graph.chunks[numbers].tolist()
+    sources = query.store.chunks.sources(chunks)
+    signs = np.zeros(len(numbers))
+    for name in dict.fromkeys(ids(question)[:IDS_AT_MOST]):
+        having = set(query.indexes.words.saying(name))
+        headed = {chunk for chunk in having & sources.keys() if name in ids(sources[chunk][2])}
+        signs += [ID * (one in having) + ID_IN_HEADING * (one in headed) for one in chunks]
     if not any(kind == "code" for _, kind, _ in sources.values()):
-        return None
+        return signs
     said = {*stems(question), *stems(" ".join(name_parts(question)))}
     tests = not ASKS_FOR_TESTS.search(question)
     log = not ASKS_FOR_CHANGES.search(question)
     code = ASKS_FOR_CODE.search(question) is not None
-    name = 0.0 if ASKS_HOW_TO.search(question) else NAME  # prose answers a how-to question
-    signs = np.zeros(len(numbers))
-    for at, chunk in enumerate(query.graph.chunks[numbers].tolist()):
+    past = ASKS_WHY_OR_WHEN.search(question) is not None
+    named = 0.0 if ASKS_HOW_TO.search(question) else NAME  # prose answers a how-to question
+    for at, chunk in enumerate(chunks):
         topic, kind, heading = sources[chunk]
         if kind == "code":
-            signs[at] += name * _said(query, heading.removeprefix(f"{topic} > "), said)
+            signs[at] += named * _said(query, heading.removeprefix(f"{topic} > "), said)
         signs[at] -= TEST * (tests and is_test(topic))
-        signs[at] -= LOG * (log and is_log_of_changes(topic))
         signs[at] -= PROSE * (code and kind != "code")
+        if is_commits(topic):
+            signs[at] += COMMIT if past else -LOG
+        elif log and is_log_of_changes(topic):
+            signs[at] -= LOG
     return signs
 
 

@@ -20,7 +20,7 @@ from hades.recall.find.candidates import choose_candidates
 from hades.recall.find.results import Candidates, Found
 from hades.recall.plan import Reranker
 from hades.recall.query_context import QueryContext
-from hades.recall.rank.code_signs import code_signs
+from hades.recall.rank.code_signs import FUSED, code_signs
 from hades.recall.rank.features import passage_features
 from hades.recall.rank.notes import rank_notes
 from hades.recall.rank.ranker import Ranker
@@ -86,16 +86,16 @@ def _rank_passages(
     plan, query, seeds = stage.run.plan.reranker, found.search.query, found.seeds
     numbers, features, recency = candidates.numbers, None, None
     few = len(numbers) < RANKED_FROM_CANDIDATES
+    signs = code_signs(query, found.search.text, numbers) if plan.on else 0.0
     if plan.on and not few and not stage.is_late("the ranker"):
         features = passage_features(found, candidates)
         ranked = ranker.rank(features)
-        signs = code_signs(query, found.search.text, numbers)
-        scores = ranked.scores if signs is None else ranked.scores + signs
+        scores = ranked.scores + signs
     else:
         if plan.on and few:
             stage.note(Reason.FALLBACK, f"{len(numbers)} candidates are too few to compare")
         ranked = ranker.rank_by_fusion(found, numbers, plan.fusion)
-        scores = ranked.scores
+        scores = ranked.scores + FUSED * signs
     scores = _with_gains(query, plan, numbers, scores)
     if recent:
         recency = recency_of(query, numbers)

@@ -122,9 +122,10 @@ async def forget(writes: Writes, topic: TopicName, if_match: IfMatch = None) -> 
 
 def _current(memory: Memory, topic: str) -> State | None:
     try:
-        return memory.get(topic)
+        state = memory.get(topic)
     except NotFound:
         return None
+    return state if state.topic == topic else None  # `get` also finds a file by its name's end
 
 
 def _etag_of(state: State, shown: bytes | None = None) -> str:

@@ -1,0 +1,61 @@
+"""Quoting: which passages an answer quotes, and which of them whole.
+
+The lines of code, of a commit and of a list of steps belong together: half a function or one step
+of three does not answer. Tests repeat the words of a question but seldom answer it.
+"""
+
+from __future__ import annotations
+
+from hades.domain.answer import Passage, Recall
+from hades.domain.topics import Chunk
+from hades.language.english.code_questions import (
+    ASKS_FOR_TESTS,
+    ASKS_HOW_TO,
+    ASKS_WHY_OR_WHEN,
+)
+from hades.language.names import spoken
+from hades.language.sentences import has_layout
+from hades.language.words import ids, words
+from hades.recall.rank.code_signs import is_commits, is_test
+
+
+def quoted_passages(recall: Recall) -> list[tuple[int, Passage]]:
+    """Return the passages with their numbers, without tests unless the question asks for them.
+
+    If there are only tests, they are returned.
+    """
+    numbered = list(enumerate(recall.passages, start=1))
+    if ASKS_FOR_TESTS.search(recall.question):
+        return numbered
+    wanted = [
+        row for row in numbered if not (_is_code(row[1].chunk) and is_test(row[1].chunk.topic))
+    ]
+    return wanted or numbered
+
+
+def is_quoted_whole(chunk: Chunk, question: str) -> bool:
+    """Return whether a passage is quoted whole: code, a commit, or a section that is asked for.
+
+    A section is asked for by a how-to question, or by the version in its heading.
+    """
+    if _is_code(chunk):
+        return True
+    asked = ASKS_HOW_TO.search(question) or set(ids(question)) & set(ids(chunk.heading))
+    return bool(asked) and has_layout(chunk.text)
+
+
+def is_commit_asked_for(chunk: Chunk, question: str) -> bool:
+    """Return whether a passage is a commit and the question asks why or when something changed."""
+    return is_commits(chunk.topic) and ASKS_WHY_OR_WHEN.search(question) is not None
+
+
+def read_as(chunk: Chunk) -> str:
+    """Return the text of a passage; of a commit also its verb as asked for: `Add`, added."""
+    said = words(chunk.heading.rpartition(" > ")[2]) if is_commits(chunk.topic) else []
+    return f"{chunk.text} {said[3]}ed" if len(said) > 3 else chunk.text  # after the day
+
+
+def _is_code(chunk: Chunk) -> bool:
+    """Return whether a passage is of code, settings or commits: its heading begins with its topic,
+    as that of a note does only if the name is a plain word."""
+    return chunk.heading.startswith(chunk.topic) and spoken(chunk.topic) != chunk.topic
