@@ -30,6 +30,8 @@ _LAST_WORD = lazy_pattern(r"(?<![^\s(\[\"“'‘«])[^\s(\[\"“'‘«]++$")
 _INITIALS = lazy_pattern(r"(?:[^\W\d_]\.)*[^\W\d_]")
 """Letters with a point each: `J.`, `U.S.`, `z.B.`."""
 _LIST_NUMBER = lazy_pattern(r"(?:^|\n)[^\S\n]*\d{1,4}$")
+_ORDINAL = lazy_pattern(r"(?:^|(?<!\bI)\s)(?:am|im|vom|zum|dem|den|der|ab|bis|seit) \d{1,2}$")
+"""The beginning of a German date or floor: `am 3.` before `Dezember`, but not `I am 3.`"""
 _MARKS = lazy_pattern(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 _NEXT = lazy_pattern(r"\s*[\"“'‘«(\[]*((?:[^\W\d_]+|\S))")
 
@@ -99,4 +101,4 @@ def _ends(text: str, point: int, end: int, marks: str) -> bool:
     if _INITIALS.fullmatch(word[0]) and word[0] != "I":
         # "J. R. R. Tolkien" is one name, but "Bug Y. The" ends a sentence.
         return len(after[1]) > 1 and after[1].casefold() in STOP_WORDS
-    return not _LIST_NUMBER.search(before)
+    return not _LIST_NUMBER.search(before) and not _ORDINAL.search(before)

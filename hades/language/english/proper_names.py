@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 
 from hades.language.english.lexicon import MONTHS, STOP_WORDS, word_set
+from hades.language.languages import language_of
 from hades.language.names import name_key
 from hades.language.patterns import any_of, lazy_pattern
 
@@ -124,6 +125,7 @@ def extract_names(text: str) -> dict[str, str]:
     """Return the names in a text, each once, and their kinds; phrases come before other names."""
     found: dict[str, str] = {}
     titles: list[str] = []
+    german = language_of(text) == "german"
 
     def set_aside(quoted: re.Match[str]) -> str:
         if not _is_title(quoted[1]):
@@ -141,6 +143,8 @@ def extract_names(text: str) -> dict[str, str]:
             continue
         for piece in _pieces(parts):
             name, kind = _name_of(piece)
+            if german and " " not in name and not _SHAPED.fullmatch(name):
+                continue
             if found.get(name, "concept") == "concept":
                 found[name] = kind
     ends = {name.rsplit(" ", 1)[-1] for name in found if " " in name}

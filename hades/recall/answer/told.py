@@ -18,9 +18,10 @@ from hades.language.english.intent import asks_for_list
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
 from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
+from hades.language.languages import language_of
 from hades.language.names import name_parts
 from hades.language.sentences import sentences
-from hades.language.words import words
+from hades.language.words import words, written_words
 
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20
@@ -64,6 +65,7 @@ def from_notes(recall: Recall) -> Answer:
     if recall.time is not None and recall.time.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         units = [unit for unit in units if unit.ended] or units
     units.sort(key=lambda unit: -unit.belief)
+    units = _without_chance(recall, units, terms)
     unsaid = tuple(_unsaid(recall, units))
     if unsaid and not recall.is_surely_answered:
         return Answer(recall.question, (), recall, unsaid)
@@ -121,7 +123,7 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
     note answers, numbers are not checked either.
     """
     asked = recall.question.replace(recall.time.said, " ") if recall.time else recall.question
-    terms = terms_of(asked)
+    terms = terms_of(asked, _language(recall))
     texts = (*map(text_around, recall.passages), *(fact.text for fact in recall.facts))
     told = [_said(text) for text in texts]
     missing = []
@@ -132,7 +134,8 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
     few = recall.wants is Wants.STATE and len(terms.weights) <= FEW_WORDS
     if few and recall.answered is None and not any(set(terms.weights) & text for text in told):
         # The words of the question, which has no capitalised names.
-        missing = missing or [word for word in words(asked) if stem(word) in terms.weights]
+        pairs = zip(words(asked), written_words(asked), strict=True)
+        missing = missing or [written for word, written in pairs if stem(word) in terms.weights]
     if recall.is_surely_answered:
         return missing
     numbers = [term for term in terms.weights if any(sign.isdigit() for sign in term)]
@@ -141,6 +144,36 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
     best = frozenset[str]().union(*(_said(unit.text) for unit in first))
     lacking = [term for term in numbers if units and term not in best]
     return list(dict.fromkeys((*missing, *lacking)))
+
+
+def _without_chance(recall: Recall, units: list[_Unit], terms: QuestionTerms) -> list[_Unit]:
+    """Leave out notes in another language that have no word of the question.
+
+    The built-in encoder and its reader know English, so they find such notes by chance. They stay
+    if the best note is one of them and no note in the question's language has a word of it.
+    Without the reader, another encoder runs, which may know several languages.
+    """
+    asked = language_of(recall.question)
+    if recall.answered is None or not asked:
+        return units
+    own = [unit for unit in units if _note_language(recall, unit) in (asked, "")]
+    having = [unit for unit in units if not terms.weights.keys().isdisjoint(_said(unit.text))]
+    if units[:1] == own[:1] or any(unit in having for unit in own):
+        return [unit for unit in units if unit in own or unit in having]
+    return units
+
+
+def _note_language(recall: Recall, unit: _Unit) -> str:
+    """Return the language of a note; "" for a fact, whose words are HADES' own."""
+    return (
+        language_of(recall.passages[unit.number - 1].chunk.text) if unit.kind == "passage" else ""
+    )
+
+
+def _language(recall: Recall) -> str:
+    """Return the language of the question, or else that of the first passages; "" if unknown."""
+    texts = (recall.question, *(passage.chunk.text for passage in recall.passages))
+    return next(filter(None, map(language_of, texts)), "")
 
 
 def _said(text: str) -> frozenset[str]:
