@@ -18,7 +18,7 @@ from hades.language.english.intent import asks_for_list
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
 from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
-from hades.language.languages import language_of
+from hades.language.languages import ENGLISH, language_of
 from hades.language.names import name_parts
 from hades.language.sentences import sentences
 from hades.language.words import words, written_words
@@ -123,7 +123,8 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
     note answers, numbers are not checked either.
     """
     asked = recall.question.replace(recall.time.said, " ") if recall.time else recall.question
-    terms = terms_of(asked, _language(recall))
+    language = _language(recall) or ENGLISH
+    terms = terms_of(asked, language)
     texts = (*map(text_around, recall.passages), *(fact.text for fact in recall.facts))
     told = [_said(text) for text in texts]
     missing = []
@@ -132,6 +133,7 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> list[str]:
     if not (units and units[0].kind == "fact" and units[0].belief >= FACT_MEANT):
         missing = unsaid_names(terms.names, told, recall.passages)
     few = recall.wants is Wants.STATE and len(terms.weights) <= FEW_WORDS
+    few = few and language == ENGLISH  # other languages inflect and compound their words
     if few and recall.answered is None and not any(set(terms.weights) & text for text in told):
         # The words of the question, which has no capitalised names.
         pairs = zip(words(asked), written_words(asked), strict=True)
@@ -165,9 +167,9 @@ def _without_chance(recall: Recall, units: list[_Unit], terms: QuestionTerms) ->
 
 def _note_language(recall: Recall, unit: _Unit) -> str:
     """Return the language of a note; "" for a fact, whose words are HADES' own."""
-    return (
-        language_of(recall.passages[unit.number - 1].chunk.text) if unit.kind == "passage" else ""
-    )
+    if unit.kind != "passage":
+        return ""
+    return language_of(recall.passages[unit.number - 1].chunk.text)
 
 
 def _language(recall: Recall) -> str:
