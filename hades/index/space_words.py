@@ -44,14 +44,17 @@ MERGED_FROM, MERGED_FROM_SHARE = 64, 0.01
 the index. A merge takes longer than a question. Until then the average length of a passage lags."""
 OPEN_AT_MOST = 64
 """Number of spaces whose words stay open. Opening one takes a millisecond."""
+FORMAT = 2
+"""The format of an index; one with another format is rebuilt. 2 stems by language."""
 _BATCH = 5_000
 _LOCKS = shutil.ignore_patterns("*.lock")
 _LOG = logging.getLogger(__name__)
 
 _Files = Mapping[str, Sequence[int]]
 _Revision = dict[str, Any]
-"""The `generation` and `change` of the memory, the `folder` of the index, length and checksum of
-each of its `files`, and the number of passages and words that it took in (`lengths`)."""
+"""The `generation` and `change` of the memory, the `format` and `folder` of the index, length and
+checksum of each of its `files`, and the number of passages and words that it took in
+(`lengths`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,9 @@ class SpaceWords:
         revision = self._revision(space)
         words, since = self._verified(space, revision, held), int(revision.get("change", 0))
         is_of_it = (
-            revision.get("generation") == generation and since <= change and "lengths" in revision
+            revision.get("generation") == generation
+            and since <= change
+            and revision.get("format") == FORMAT
         )
         if words is not None and is_of_it and not self._store.changefeed.since("purged", since):
             return _Open(words, revision, generation, since)
@@ -152,7 +157,11 @@ class SpaceWords:
             shutil.copytree(last, folder, ignore=_LOCKS, copy_function=_link)
         words = Words(folder, old.get("lengths", (0, 0))).put(presences)
         revision = {"generation": held.generation, "change": change, "folder": folder.name}
-        revision |= {"files": _files(folder, old.get("files", {})), "lengths": list(words.lengths)}
+        revision |= {
+            "format": FORMAT,
+            "files": _files(folder, old.get("files", {})),
+            "lengths": list(words.lengths),
+        }
         write_json(noted, revision)
         for path in {*self._folder.glob(f"{space}.*")} - {folder, noted}:
             remove_path(path)
@@ -160,7 +169,7 @@ class SpaceWords:
 
     def _merge(self, space: int, held: _Open) -> None:
         """Merge the presences beside the index into it; runs in a thread."""
-        presences = [(row.presence, row.text) for row in held.words.recent.values()]
+        presences = [(row.presence, row.said) for row in held.words.recent.values()]
         try:
             with locked(self.folder):
                 # Another process may have merged, or the memory was replaced, or texts were purged.

@@ -1,8 +1,9 @@
 """Words: search by BM25, with tantivy.
 
 A document of this index is a *presence*: a chunk for a period of valid and known time, so the
-search itself filters by moment. Words are folded as in `language.words` and stemmed. A second field
-keeps them unstemmed with their positions, to find a new name in old texts.
+search itself filters by moment. Words are folded as in `language.words` and stemmed in the language
+of their text. A second field keeps them unstemmed with their positions, to find a new name in old
+texts.
 
 Recent presences are kept in memory beside the index, because a commit takes longer than a question.
 They are scored by the same formula, and the rarity of a word counts both. The average length of a
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 import tantivy
 from tantivy import FieldType, Filter, Occur, Query, TextAnalyzerBuilder, Tokenizer
 
-from hades.language.english.lexicon import STOP_WORDS
+from hades.language.languages import ENGLISH, language_of, stop_words
 from hades.language.names import name_parts, spoken
 from hades.language.words import ids, words
 from hades.store.store import Store
@@ -59,7 +60,9 @@ class Recent(NamedTuple):
     """A presence that is not in the index yet, with the count of each stem."""
 
     presence: Presence
+    said: str
     text: str
+    """The words of `said`, folded."""
     counts: Counter[str]
     length: int
     is_new: bool
@@ -88,8 +91,9 @@ class Words:
         else:
             folder.mkdir(parents=True)
             self._index = tantivy.Index(self._schema, path=str(folder))
-        self._index.register_tokenizer("exact", TextAnalyzerBuilder(Tokenizer.whitespace()).build())
-        self._index.register_tokenizer("stems", _stemmer())
+        for field in ("stems", "exact"):
+            plain = TextAnalyzerBuilder(Tokenizer.whitespace()).build()
+            self._index.register_tokenizer(field, plain)
         self._refresh(lengths)
 
     def _refresh(self, lengths: Sequence[int]) -> None:
@@ -117,9 +121,9 @@ class Words:
         for presence, said in presences:
             if not is_empty:
                 writer.delete_documents_by_query(self._is("id", presence.id))
-            text = folded(said)
-            taken, tokens = taken + 1, tokens + text.count(" ") + 1
-            fields = {**presence._asdict(), "stems": text, "exact": text}
+            own = stems(said, language_of(said))
+            taken, tokens = taken + 1, tokens + max(1, len(own))
+            fields = {**presence._asdict(), "stems": " ".join(own), "exact": folded(said)}
             writer.add_document(tantivy.Document.from_dict(fields, self._schema))
         writer.commit()
         writer.wait_merging_threads()
@@ -134,11 +138,12 @@ class Words:
         updated._rarity, updated._weighed = {}, {}
         updated.recent, updated._new = dict(self.recent), self._new.copy()
         for presence, said in presences:
-            known, text = updated.recent.get(presence.id), folded(said)
-            counts = Counter(_stemmer().analyze(text))
+            known = updated.recent.get(presence.id)
+            counts = Counter(stems(said, language_of(said)))
             length = _LENGTHS[bisect_right(_LENGTHS, counts.total()) - 1]
             is_old = self._searcher.search(self._is("id", presence.id), 1, count=False).hits
-            updated.recent[presence.id] = Recent(presence, text, counts, length, not is_old)
+            row = Recent(presence, said, folded(said), counts, length, not is_old)
+            updated.recent[presence.id] = row
             if not is_old:
                 updated._new.subtract(known.counts.keys() if known else ())
                 updated._new.update(counts.keys())
@@ -162,7 +167,8 @@ class Words:
         With `topics`, only their chunks are found; with `earlier`, old versions of notes too. A
         version or id of the question (8.2.0) also counts as a phrase.
         """
-        terms, phrases = self.terms(question), list(dict.fromkeys(ids(question)))[:IDS_AT_MOST]
+        terms = self.terms(question, language_of(question))
+        phrases = list(dict.fromkeys(ids(question)))[:IDS_AT_MOST]
         if len(terms) > _TERMS_AT_MOST:
             terms = sorted(terms, key=lambda term: -self.rarity(term))[:_TERMS_AT_MOST]
         if not terms or limit <= 0:
@@ -170,7 +176,7 @@ class Words:
         # Recent presences are scored as if they were in the index.
         taken, tokens = self.lengths if self.lengths[0] else self._own_lengths
         scored = []
-        for presence, text, counts, length, _ in self.recent.values():
+        for presence, _, text, counts, length, _ in self.recent.values():
             if (
                 presence.valid_from <= valid
                 and (presence.valid_to > valid or (earlier and presence.note))
@@ -218,10 +224,21 @@ class Words:
         own = _idf(self._held, self._searcher.doc_freq("stems", term))
         return Query.boost_query(self._is("stems", term), self.rarity(term) / own)
 
-    def terms(self, text: str) -> list[str]:
-        """Return the distinct stems of a text; stop words only if there are no other words."""
-        content = [word for word in folded(text).split() if word not in STOP_WORDS]
-        return list(dict.fromkeys(_stemmer().analyze(" ".join(content) or folded(text))))
+    def terms(self, text: str, language: str = ENGLISH) -> list[str]:
+        """Return the distinct stems of a text; stop words only if there are no other words.
+
+        A stem of another language that no text has is replaced by the English one, because the
+        language of a short text may be unknown.
+        """
+        stop = stop_words(language_of(text))
+        content = [word for word in folded(text).split() if word not in stop]
+        said = " ".join(content) or folded(text)
+        english, own = (_stemmer(name).analyze(said) for name in (ENGLISH, language))
+        pairs = zip(own, english, strict=True)
+        return list(dict.fromkeys(stem if self._has(stem) else plain for stem, plain in pairs))
+
+    def _has(self, term: str) -> bool:
+        return self._frequency(term) + self._new[term] > 0
 
     def rarity(self, term: str) -> float:
         """Return the inverse document frequency of a stem, as BM25 defines it."""
@@ -292,8 +309,9 @@ def _idf(count: int, having: int) -> float:
 
 
 @cache
-def _stemmer() -> tantivy.TextAnalyzer:
-    return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(Filter.stemmer("english")).build()
+def _stemmer(language: str) -> tantivy.TextAnalyzer:
+    stemmer = Filter.stemmer(language or ENGLISH)
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).filter(stemmer).build()
 
 
 def searched_texts(store: Store, chunks: Sequence[int]) -> dict[int, str]:
@@ -306,9 +324,17 @@ def searched_texts(store: Store, chunks: Sequence[int]) -> dict[int, str]:
     return searched
 
 
-def stems(text: str) -> list[str]:
-    """Return the stems of a text's words, in order."""
-    return list(_stemmer().analyze(folded(text)))
+def stems(text: str, language: str = ENGLISH) -> list[str]:
+    """Return the English stems of a text's words, and those of its language that differ.
+
+    A name in a text of any language is found by questions in others.
+    """
+    words = folded(text)
+    english = _stemmer(ENGLISH).analyze(words)
+    if language in ("", ENGLISH):
+        return english
+    own = zip(_stemmer(language).analyze(words), english, strict=True)
+    return english + [stem for stem, plain in own if stem != plain]
 
 
 @lru_cache(maxsize=16_384)

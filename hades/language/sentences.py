@@ -33,6 +33,8 @@ _FENCE = lazy_pattern(r"(?m)^[ \t]*(?:```|~~~)[^\n]*$")
 _LAYOUT = lazy_pattern(r"(?m)^(?: {4}|\t|[ \t]*(?:```|~~~|[-*+•] |\d{1,4}[.)] |\||#{1,6} |> ))")
 """The beginning of a line of code, or of a Markdown list, table, heading or quotation."""
 _LIST_NUMBER = lazy_pattern(r"(?:^|\n)[^\S\n]*\d{1,4}$")
+_ORDINAL = lazy_pattern(r"(?:^|(?<!\bI)\s)(?:am|im|vom|zum|dem|den|der|ab|bis|seit) \d{1,2}$")
+"""The beginning of a German date or floor: `am 3.` before `Dezember`, but not `I am 3.`"""
 _MARKS = lazy_pattern(r"^(?:[-*+•>#|]+\s+|\d{1,4}[.)]\s+)+")
 _NEXT = lazy_pattern(r"\s*[\"“'‘«(\[]*((?:[^\W\d_]+|\S))")
 
@@ -132,4 +134,4 @@ def _ends(text: str, point: int, end: int, marks: str) -> bool:
     if _INITIALS.fullmatch(word[0]) and word[0] != "I":
         # "J. R. R. Tolkien" is one name, but "Bug Y. The" ends a sentence.
         return len(after[1]) > 1 and after[1].casefold() in STOP_WORDS
-    return not _LIST_NUMBER.search(before)
+    return not _LIST_NUMBER.search(before) and not _ORDINAL.search(before)

@@ -87,6 +87,12 @@ def word_places(text: str) -> list[tuple[int, int]]:
     ]
 
 
+def written_words(text: str) -> list[str]:
+    """Return the words that `words` returns as they are written, with accents, for messages."""
+    plain, written = words(text), [text[start:end] for start, end in word_places(text)]
+    return written if len(written) == len(plain) else plain  # rare marks split a word
+
+
 PLACE_BITS_BELOW = 5
 """A place is packed as first word, length in words (4 bits), whether a capital begins it."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hades.language.english.lexicon import STOP_WORDS, word_set
+from hades.language.english.lexicon import word_set
+from hades.language.languages import is_foreign
 from hades.language.patterns import lazy_pattern
 
 CHARACTERS_READ = 1_000
@@ -15,12 +16,6 @@ _QUESTION_WORDS = word_set(
     same not"""
 )
 """Words that are frequent in English questions."""
-_OTHERS = word_set(
-    """der die das ist und wie wer wo wann warum nicht ein eine le la les est et que qui pourquoi
-    quand comment el los las es y por como cuando quien il lo che perche chi e o os um uma het een
-    waarom wat"""
-)
-"""Small words of languages that share `was`, `in` or `status` with English."""
 _SHARE = 0.2
 """The share of a question's words, without names, that must be English."""
 _WORD = lazy_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -30,24 +25,21 @@ def is_english_question(question: str) -> bool:
     """Return whether enough words of a question are frequent in English questions."""
     plain = _plain_words(question)
     known = sum(word in _QUESTION_WORDS for word in plain)
-    others = sum(word in _OTHERS for word in plain)
-    return known > others and known / len(plain) >= _SHARE
+    return known > 0 and known / len(plain) >= _SHARE and not is_foreign(question)
 
 
 def is_english(text: str) -> bool:
     """Return whether nothing shows that a text is in another language.
 
     Notes are short and leave words out, so a text without small words counts as English if it is
-    written in Latin letters. One foreign word may be part of a name.
+    written in Latin letters.
 
     >>> is_english("Maya joined Acme"), is_english("Maya ist nicht bei Acme")
     (True, False)
     """
     plain = _plain_words(text[:CHARACTERS_READ])
-    known = sum(word in STOP_WORDS or word in _QUESTION_WORDS for word in plain)
-    others = sum(word in _OTHERS and word not in STOP_WORDS for word in plain)
     latin = sum(word.isascii() for word in plain)
-    return others <= max(1, known) and latin * 2 >= len(plain)
+    return not is_foreign(text) and latin * 2 >= len(plain)
 
 
 def _plain_words(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from itertools import groupby
 from hades.domain.answer import Intent, Mode
 from hades.language.english.connections import connection_asked
 from hades.language.english.detect import is_english_question
+from hades.language.languages import is_foreign
 from hades.language.patterns import lazy_pattern
 
 CHARACTERS_READ = 1_000
@@ -233,7 +234,7 @@ _PAST_TENSE = lazy_pattern(r"\b(?:was|were|did|had)\b", re.IGNORECASE)
 
 def is_past_tense(question: str) -> bool:
     """Return whether a question is in the past tense: `why was it rejected`."""
-    return _PAST_TENSE.search(_read(question)) is not None
+    return _PAST_TENSE.search(_read(question)) is not None and not is_foreign(question)
 
 
 _LIST = lazy_pattern(
@@ -266,6 +267,8 @@ def choose_mode(question: str) -> Mode:
     """Return how much a question wants: most for brainstorming, less for planning, else little."""
     asked = _read(question)
     asked = asked[:1].lower() + asked[1:]
+    if is_foreign(question):
+        return Mode.EXECUTION
     if _BRAINSTORM.search(asked):
         return Mode.BRAINSTORMING
     if _PLANNING.search(asked):

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 
 from hades.language.english.lexicon import MONTHS, STOP_WORDS, word_set
+from hades.language.languages import language_of, stop_words
 from hades.language.names import name_key
 from hades.language.patterns import any_of, lazy_pattern
 
@@ -124,6 +125,7 @@ def extract_names(text: str) -> dict[str, str]:
     """Return the names in a text, each once, and their kinds; phrases come before other names."""
     found: dict[str, str] = {}
     titles: list[str] = []
+    language = language_of(text)
 
     def set_aside(quoted: re.Match[str]) -> str:
         if not _is_title(quoted[1]):
@@ -135,12 +137,14 @@ def extract_names(text: str) -> dict[str, str]:
     openings: list[str] = []
     for match in _PHRASE.finditer(plain):
         before = plain[max(0, match.start() - _CHARACTERS_BEFORE) : match.start()]
-        parts, is_opening = _without_opening(match.group().split(), before)
+        parts, is_opening = _without_opening(match.group().split(), before, language)
         if is_opening and not _ACTS.match(plain, match.end()):
             openings.append(_POSSESSIVE.sub("", parts[0]))
             continue
         for piece in _pieces(parts):
             name, kind = _name_of(piece)
+            if language == "german" and " " not in name and not _SHAPED.fullmatch(name):
+                continue  # every noun has a capital
             if found.get(name, "concept") == "concept":
                 found[name] = kind
     ends = {name.rsplit(" ", 1)[-1] for name in found if " " in name}
@@ -168,7 +172,7 @@ def _is_title(quoted: str) -> bool:
     return large and len(small) * 4 <= len(parts) <= WORDS_AT_MOST
 
 
-def _without_opening(parts: list[str], before: str) -> tuple[list[str], bool]:
+def _without_opening(parts: list[str], before: str, language: str) -> tuple[list[str], bool]:
     """Remove words that are capitalised only because a sentence begins, and a count before them.
 
     Also return whether a single word at the beginning of a sentence is left: it may be any word.
@@ -186,7 +190,8 @@ def _without_opening(parts: list[str], before: str) -> tuple[list[str], bool]:
         or (end == 2 and parts[1] == "I")
     ):
         end -= 1
-    while start < end and parts[start] != "New" and parts[start].lower() in STOP_WORDS:
+    stop = stop_words(language)
+    while start < end and parts[start] != "New" and parts[start].lower() in stop:
         start += 1
     if start:
         return parts[start:end], False

@@ -2,8 +2,8 @@
 
 Words count without their endings. A letter or number that distinguishes things of a kind belongs to
 the word before it: `approach Y` is neither any approach nor `Bug Y`. A version or id is one term:
-`8.2.0` is neither `8.20.0` nor `8.2.1`. Words with capitals are names, and a question word says
-what kind of thing is wanted.
+`8.2.0` is neither `8.20.0` nor `8.2.1`. Words with capitals are names, except in German, and an
+English question word says what kind of thing is wanted.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from hades.language.english.lexicon import (
     word_set,
 )
 from hades.language.english.stems import stem
+from hades.language.languages import ENGLISH, language_of, stop_words
 from hades.language.patterns import any_of, lazy_pattern
-from hades.language.words import ID, ids, plain_id, words
+from hades.language.words import ID, ids, plain_id, words, written_words
 
 NAME_WEIGHT = 2.0
 """The weight of a name or number in a question; a plain word has 1."""
@@ -178,58 +179,72 @@ def text_around(passage: Passage) -> str:
     return f"{passage.chunk.text} {passage.chunk.heading} {passage.chunk.topic}"
 
 
-def terms_of(question: str) -> QuestionTerms:
-    """Return the terms of a question: its words, its names and what its question word wants."""
+def terms_of(question: str, language: str = "") -> QuestionTerms:
+    """Return the terms of a question: its words, its names and what its question word wants.
+
+    The language is the question's own, or the one given if the question does not show it.
+    """
+    language = language_of(question) or language or ENGLISH
     weights: dict[str, float] = {}
     names: list[QuestionName] = []
-    asked = _words_and_ids(question)
-    for kind, group in groupby(enumerate(asked), lambda row: _kind(asked, row[0])):
-        parts = [word for _, word in group]
+    both = _words_and_ids(question)
+    asked, written = [word for word, _ in both], [word for _, word in both]
+    for kind, group in groupby(range(len(asked)), lambda at: _kind(asked, at, language)):
+        places = list(group)
+        parts = [asked[at] for at in places]
         if kind == "name":
             looked_for = _joined(parts)
             weights |= dict.fromkeys(looked_for, NAME_WEIGHT)
             # `turned 30` and `top-10` are not names, but are searched for as they are.
             is_number = parts[-1].isdigit() or (parts[-1].islower() and "-" in parts[-1])
             if not (is_number and all(part.islower() for part in parts[:-1])):
-                names.append(QuestionName(" ".join(parts), looked_for))
+                names.append(QuestionName(" ".join(written[at] for at in places), looked_for))
         elif kind != "stop":
             weight = NAME_WEIGHT if kind == "number" else 1.0
             weights |= {stem(part): weight for part in parts}
+    if language != ENGLISH:
+        return QuestionTerms(weights, said(question), tuple(names), None, False)
     wanted = next((has for asks, has, _ in KINDS_ASKED if asks.search(question)), None)
     whether = bool(asked) and asked[0].casefold() in AUXILIARIES
     return QuestionTerms(weights, said(question), tuple(names), wanted, whether)
 
 
-def _words_and_ids(question: str) -> list[str]:
-    """Return the words of a question; a version or an id is one word."""
-    found, end = list[str](), 0
+def _words_and_ids(question: str) -> list[tuple[str, str]]:
+    """Return the words of a question, plain and as written; a version or an id is one word."""
+    found, end = list[tuple[str, str]](), 0
     for own in ID.finditer(question):
-        found += [*words(question[end : own.start()]), own.group()]
+        found += _both(question[end : own.start()])
+        found.append((own.group(), own.group()))
         end = own.end()
-    return [*found, *words(question[end:])]
+    return [*found, *_both(question[end:])]
 
 
-def _kind(asked: Sequence[str], at: int) -> str:
+def _both(text: str) -> list[tuple[str, str]]:
+    return list(zip(words(text), written_words(text), strict=True))
+
+
+def _kind(asked: Sequence[str], at: int, language: str) -> str:
     """Return whether a word of a question is a `stop` word, a `name`, a `number` or `plain`."""
-    word = asked[at]
-    if word.casefold() in STOP_WORDS:
+    word, stop = asked[at], stop_words(language)
+    if word.casefold() in stop:
         return "stop"
-    if ID.fullmatch(word) or _belongs(asked, at) or _belongs(asked, at + 1):
+    if ID.fullmatch(word) or _belongs(asked, at, stop) or _belongs(asked, at + 1, stop):
         return "name"
     if word.isdigit():
         return "number"
-    # Every word has a capital at the beginning of a sentence.
-    capital = word != word.lower() and (at > 0 or not word[1:].islower())
+    # Every word has a capital at the beginning of a sentence, and every noun in German.
+    ordinary = at == 0 or language == "german"
+    capital = word != word.lower() and not (ordinary and word[1:].islower())
     return "name" if capital else "plain"
 
 
-def _belongs(asked: Sequence[str], at: int) -> bool:
+def _belongs(asked: Sequence[str], at: int, stop: frozenset[str]) -> bool:
     """Return whether a letter or number belongs to the word before: not the 3 in `won 3 cups`."""
     if not 0 < at < len(asked) or not _tells_apart(asked[at]):
         return False
-    if any(word.casefold() in STOP_WORDS for word in asked[at - 1 : at + 1]):
+    if any(word.casefold() in stop for word in asked[at - 1 : at + 1]):
         return False
-    last = at + 1 == len(asked) or asked[at + 1].casefold() in STOP_WORDS
+    last = at + 1 == len(asked) or asked[at + 1].casefold() in stop
     return last or not asked[at].isdigit() or not asked[at - 1].islower()
 
 

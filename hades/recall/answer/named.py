@@ -8,6 +8,7 @@ import numpy as np
 
 from hades.domain.answer import Passage
 from hades.language.english.terms import QuestionName, said, terms_of, text_around
+from hades.language.languages import language_of
 from hades.language.names import fact_words, name_parts
 from hades.recall.find.results import SearchQuery
 from hades.recall.query_context import QueryContext
@@ -19,9 +20,12 @@ VERSIONS_READ = 32
 """The newest passages of a topic, in which the question's names are looked for."""
 
 
-def names_asked(question: str) -> list[QuestionName]:
-    """Return the names in a question, and its numbers and other words with a digit."""
-    terms = terms_of(question)
+def names_asked(question: str, language: str = "") -> list[QuestionName]:
+    """Return the names in a question, and its numbers and other words with a digit.
+
+    `language` is used if the question does not show its own.
+    """
+    terms = terms_of(question, language)
     named = {word for name in terms.names for word in name.words}
     numbers = (term for term in terms.weights if any(sign.isdigit() for sign in term))
     return [*terms.names, *(QuestionName(one, (one,)) for one in numbers if one not in named)]
@@ -51,7 +55,8 @@ def unknown_names(
     if search.time.words is not None:
         asked = asked.replace(search.time.words.said, " ")
     texts = (*map(text_around, passages), *facts)
-    names, told = names_asked(asked), [terms_said(text) for text in texts]
+    language = next(filter(None, (language_of(one.chunk.text) for one in passages)), "")
+    names, told = names_asked(asked, language), [terms_said(text) for text in texts]
     lost = [name for name in names if not any(map(name.stands_in, told))]
     if len(lost) == len(names) and any("names" in passage.retrievers for passage in passages):
         return ()
@@ -79,7 +84,7 @@ def is_about_another(query: QueryContext, question: str, best: Passage, number: 
     `number` is the passage's chunk number. A passage that was found by an alias of a name counts as
     being about it.
     """
-    names = terms_of(question).names
+    names = terms_of(question, language_of(best.chunk.text)).names
     if not names or "names" in best.retrievers:
         return False
     topics = query.indexes.chunks["topic"]

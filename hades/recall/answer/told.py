@@ -28,8 +28,9 @@ from hades.language.english.intent import asks_for_list
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
 from hades.language.english.terms import QuestionTerms, said, terms_of, text_around
+from hades.language.languages import ENGLISH, language_of
 from hades.language.sentences import has_layout, on_one_line, quotes
-from hades.language.words import words
+from hades.language.words import words, written_words
 from hades.recall.answer.named import missing_names, names_asked, terms_said
 
 WORDS, LIST_WORDS = 60, 150
@@ -81,6 +82,7 @@ def from_notes(recall: Recall) -> Answer:
         units = [unit for unit in units if unit.ended] or units
     units = _with_chains(units)
     units.sort(key=lambda unit: (unit.kind != "fact" or unit.belief < FACT_SURE, -unit.belief))
+    units = _without_chance(recall, units, terms)
     unsaid, beside = _unsaid(recall, units), _is_beside(recall, units)
     best = max((unit.belief for unit in units), default=0.0)
     least = best * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST)
@@ -159,11 +161,15 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> tuple[str, ...]:
         return tuple(name for name in unknown if not name[-1].isdigit())
     if unknown or recall.answered is not None or recall.wants is not Wants.STATE:
         return unknown
-    terms = terms_of(_without_time(recall))
+    asked = _without_time(recall)
+    if (_language(recall) or ENGLISH) != ENGLISH:
+        return ()  # other languages inflect and compound their words
+    terms = terms_of(asked)
     texts = (*map(text_around, recall.passages), *(fact.text for fact in recall.facts))
     if len(terms.weights) > FEW_WORDS or any(set(terms.weights) & terms_said(t) for t in texts):
         return ()
-    return tuple(word for word in words(recall.question) if stem(word) in terms.weights)
+    pairs = zip(words(asked), written_words(asked), strict=True)
+    return tuple(written for word, written in pairs if stem(word) in terms.weights)
 
 
 def _is_beside(recall: Recall, units: Sequence[_Unit]) -> bool:
@@ -189,6 +195,36 @@ def _is_beside(recall: Recall, units: Sequence[_Unit]) -> bool:
 
 def _without_time(recall: Recall) -> str:
     return recall.question.replace(recall.time.said, " ") if recall.time else recall.question
+
+
+def _without_chance(recall: Recall, units: list[_Unit], terms: QuestionTerms) -> list[_Unit]:
+    """Leave out notes in another language that have no word of the question.
+
+    The built-in encoder and its reader know English, so they find such notes by chance. They stay
+    if the best note is one of them and no note in the question's language has a word of it.
+    Without the reader, another encoder runs, which may know several languages.
+    """
+    asked = language_of(recall.question)
+    if recall.answered is None or not asked:
+        return units
+    own = [unit for unit in units if _note_language(recall, unit) in (asked, "")]
+    having = [unit for unit in units if not terms.weights.keys().isdisjoint(terms_said(unit.text))]
+    if units[:1] == own[:1] or any(unit in having for unit in own):
+        return [unit for unit in units if unit in own or unit in having]
+    return units
+
+
+def _note_language(recall: Recall, unit: _Unit) -> str:
+    """Return the language of a note; "" for a fact, whose words are HADES' own."""
+    if unit.kind != "passage":
+        return ""
+    return language_of(recall.passages[unit.number - 1].chunk.text)
+
+
+def _language(recall: Recall) -> str:
+    """Return the language of the question, or else that of the first passages; "" if unknown."""
+    texts = (recall.question, *(passage.chunk.text for passage in recall.passages))
+    return next(filter(None, map(language_of, texts)), "")
 
 
 def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
