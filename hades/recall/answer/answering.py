@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from hades.context.pack import Packed, pack
-from hades.domain.answer import Conveyance, Recall, Wants
+from hades.domain.answer import Conveyance, Intent, Recall, Wants
 from hades.domain.graph import Reason
 from hades.domain.hierarchy import Theme
 from hades.models.encoder import Encoder
+from hades.recall.answer.changes import replaced_facts
 from hades.recall.answer.conveyance import conveyed
 from hades.recall.answer.fact_search import find_facts
 from hades.recall.answer.history import earlier_passages
@@ -50,11 +51,15 @@ def answer(
     with run.stage("facts", plan.retriever.timeout_ms) as stage:
         if related is None:
             facts = find_facts(stage, search, encoder, plan.facts)
+            if asked.intent is Intent.WHY and offered:
+                facts += replaced_facts(search.query, offered[0].chunk.topic, facts)
         else:
             facts = related_facts(related, search.query, plan.facts)
         stage.found = len(facts)
-    if not ranking.are_notes:  # for notes, every version was already a candidate
-        offered = offered + earlier_passages(run, search, offered, asked.intent)
+    # For notes, every version was already a candidate.
+    if not ranking.are_notes or search.time.wants.is_of_versions:
+        more = earlier_passages(run, search, offered, asked.intent, notes=ranking.are_notes)
+        offered = offered + more
     with run.stage("pack") as stage:
         packed = pack(
             search.text,

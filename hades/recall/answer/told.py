@@ -8,16 +8,24 @@ question. A list has each item once, and events are in order of time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from hades.domain.answer import Answer, Fact, Intent, Passage, Recall, Sentence, TimeKind, Wants
 from hades.domain.graph import Reason
 from hades.domain.statement import day
-from hades.language.english.intent import asks_for_list
+from hades.language.english.intent import asks_for_list, is_past_tense
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
-from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
+from hades.language.english.terms import (
+    NAME_WEIGHT,
+    QuestionTerms,
+    said,
+    terms_of,
+    text_around,
+    unsaid_names,
+)
+from hades.language.english.version_questions import SAYS_CHANGE
 from hades.language.names import name_parts
 from hades.language.sentences import sentences
 from hades.language.words import words
@@ -75,9 +83,41 @@ def from_notes(recall: Recall) -> Answer:
             continue
         chosen.append(unit)
         room -= length
-    if happened:
+    if happened or recall.wants is Wants.CHANGES:
         chosen.sort(key=lambda unit: (unit.when, unit.topic))
+    elif recall.time is None and not is_past_tense(recall.question):
+        chosen = _newest_first(chosen, terms)
     return Answer(recall.question, tuple(unit.sentence for unit in chosen), recall, unsaid)
+
+
+def tells_change(text: str, subject: frozenset[str]) -> bool:
+    """Return whether a text tells a change of a subject, which is given by its terms."""
+    return bool(subject) and subject <= said(text) and SAYS_CHANGE.search(text) is not None
+
+
+def _newest_first(units: Sequence[_Unit], terms: QuestionTerms) -> list[_Unit]:
+    """Put later notes that tell a change of the best one's topic before it, all with dates."""
+    if not units or units[0].kind != "passage":
+        return list(units)
+    best, *others = units
+    named = said(best.topic) & terms.weights.keys()
+    subject = frozenset(t for t in named if terms.weights[t] >= NAME_WEIGHT) or frozenset(named)
+    later = [
+        unit
+        for unit in others
+        if unit.kind == "passage" and unit.topic != best.topic and unit.when > best.when
+        if tells_change(unit.text, subject)
+    ]
+    if not later:
+        return list(units)
+    later.sort(key=lambda unit: unit.when, reverse=True)
+    first = [_dated(unit) for unit in (*later, best)]
+    return [*first, *(unit for unit in others if unit not in later)]
+
+
+def _dated(unit: _Unit) -> _Unit:
+    when = f"{day(unit.when)})"
+    return unit if unit.text.endswith(when) else replace(unit, text=f"{unit.text} ({when}")
 
 
 def from_summaries(recall: Recall) -> Answer:
@@ -176,9 +216,7 @@ def _fact(fact: Fact, number: int) -> _Unit:
 def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated: bool) -> _Unit:
     """Return a note with its topic in front: whole up to `whole` words, else its best sentences."""
     chunk = passage.chunk
-    text = passage.held or _on_one_line(chunk.text)
-    if len(text.split()) > whole:
-        text = _best(sentences(passage.held or chunk.text), terms, whole, passage.best)
+    text = quoted(passage.held or chunk.text, terms, whole, passage.best)
     when = ""
     if passage.held:
         when = f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
@@ -190,6 +228,13 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
         *(f"{chunk.topic}: {text}{when}", passage.belief.mean, number, "passage"),
         *(chunk.topic, passage.valid_from, passage.valid_to is not None),
     )
+
+
+def quoted(text: str, terms: QuestionTerms, whole: int, first: str = "") -> str:
+    """Return a text whole up to `whole` words, else its best sentences, with `first` among them."""
+    if len(text.split()) > whole:
+        return _best(sentences(text), terms, whole, first)
+    return _on_one_line(text)
 
 
 def _on_one_line(text: str) -> str:
