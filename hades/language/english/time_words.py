@@ -92,6 +92,8 @@ _EVENT = _whole(
 _ONE_DAY = timedelta(days=1)
 _ON_AT_MOST = timedelta(days=4)
 """The longest period after `on`: a day, a weekend or Christmas, not a month."""
+_CHANGES_FROM = timedelta(days=180)
+"""In a shorter window, a list of things done is wanted, not of versions."""
 _NO_ADVERB = word_set(
     "at the a an my our his her its their your which very came come comes go goes"
 )
@@ -134,7 +136,8 @@ def read_time(question: str, now: datetime) -> TimeWords | None:
 
 def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
     """Return whether a question asks for versions, a date, what happened in `time`, or a state."""
-    if versions := versions_asked(question[:CHARACTERS_READ]):
+    versions = versions_asked(question[:CHARACTERS_READ])
+    if versions and not (versions is Wants.CHANGES and time and _is_short(time)):
         return versions
     if time:
         question = question.replace(time.said, " ", 1)
@@ -145,6 +148,13 @@ def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
     window = time is not None and time.kind in (TimeKind.DURING, TimeKind.SINCE)
     done = _asks_what_happened(asked) or bool(time and not time.event and _OF_A_TIME.search(asked))
     return Wants.HAPPENINGS if window and done else Wants.STATE
+
+
+def _is_short(time: TimeWords) -> bool:
+    """Return whether a time is too short for changes: before an event, or less than half a year."""
+    if time.kind is not TimeKind.DURING:
+        return time.kind is not TimeKind.SINCE
+    return not (time.since and time.until) or time.until - time.since < _CHANGES_FROM
 
 
 def _asks_what_happened(asked: str) -> bool:

@@ -53,6 +53,10 @@ ENDED = lazy_pattern(
     re.IGNORECASE,
 )
 """Words by which a sentence says that something ended."""
+TO_NEW = lazy_pattern(
+    r"(?:mov(?:ed|ing)|switched|replaced)\b[^.;]{0,100}?\b(?:to|by|with)\b", re.IGNORECASE
+)
+"""The words of a change before what holds from then on."""
 UNREAL = lazy_pattern(
     r"\b(?:want(?:s|ed)?|ask(?:s|ed|ing)|offer(?:s|ed)|quoted|suggest(?:s|ed)|propos(?:es|ed)"
     r"|consider(?:s|ed)|thought|almost|nearly|instead of|refused|turned down|would|could|might|if"
@@ -63,8 +67,9 @@ UNREAL = lazy_pattern(
 END_ASKED = lazy_pattern(r"\b(?:until|till) when\b|^how long (?:did|was|were|had)\b", re.IGNORECASE)
 """A question for the time at which something ended."""
 SAYS_CHANGE = lazy_pattern(
-    rf"\b(?:now|from (?:now|this|today|tomorrow|next|\d)|instead|no longer|any ?more|put on"
-    rf"|swapped|has shut|{changes('value')}|{changes('over')})\b",
+    r"\b(?:now|from (?:now|this|today|tomorrow|next|\d)|instead|no longer|any ?more|put on"
+    r"|swapped|(?:has|have) (?:shut|closed)|moved|changed|switched|replaced|rescheduled|migrated"
+    rf"|transferred|renamed|{changes('over')})\b",
     re.IGNORECASE,
 )
 """Words by which a sentence about something else tells a change."""

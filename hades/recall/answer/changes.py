@@ -25,6 +25,7 @@ from hades.language.english.version_questions import (
     END_ASKED,
     ENDED,
     FRAME,
+    TO_NEW,
     UNREAL,
     done_in,
     plain_form,
@@ -94,18 +95,24 @@ def replaced_facts(query: QueryContext, topic: str, facts: Sequence[Fact]) -> li
 def _reasons(recall: Recall) -> list[Sentence]:
     """Return what holds of a topic whose fact was replaced, and what held before, with its time."""
     topic = recall.passages[0].chunk.topic if recall.passages else ""
-    own = [fact.edge for fact in recall.facts if fact.edge.source.name == topic]
-    if not {edge.superseded_by for edge in own} & {edge.id for edge in own}:
+    own = {fact.edge.id: fact.edge for fact in recall.facts if fact.edge.source.name == topic}
+    asked, pairs = _said(recall.question), set[int]()
+    for edge in own.values():
+        after = own.get(edge.superseded_by or 0)
+        if after and (edge.relation != after.relation or asked & _said(edge.relation)):
+            pairs |= {edge.id, after.id}
+    if not pairs:
         return []
-    terms, rows = terms_of(recall.question), []
+    terms, ended, holds = terms_of(recall.question), list[Sentence](), list[Sentence]()
     for number, passage in enumerate(recall.passages, start=1):
-        if passage.chunk.topic == topic:
-            rows.append((passage.valid_to, _quote(passage, number, terms, spans=True)))
+        rows = holds if passage.valid_to is None else ended
+        if passage.chunk.topic == topic and not rows:  # the best of each
+            rows.append(_quote(passage, number, terms, spans=True))
     for number, fact in enumerate(recall.facts, start=1):
-        if fact.edge.source.name == topic:
-            rows.append((fact.edge.valid_to, Sentence(fact.text, fact.score, number, "fact")))
-    rows.sort(key=lambda row: (row[0] is None) == is_past_tense(recall.question))
-    return [sentence for _, sentence in rows]
+        if fact.edge.id in pairs:
+            rows = holds if fact.edge.valid_to is None else ended
+            rows.append(Sentence(fact.text, fact.score, number, "fact"))
+    return [*ended, *holds] if is_past_tense(recall.question) else [*holds, *ended]
 
 
 def _quote(passage: Passage, number: int, terms: QuestionTerms, *, spans: bool) -> Sentence:
@@ -274,8 +281,10 @@ class _Versions:
         for version in reversed(self.own):
             for part in version.parts:
                 if self._says(version, part):
-                    if ENDED.search(part):
+                    if self._has_ended(part):
                         return [version.replied("No")]
+                    if version is not last and self.recall.answered is None:
+                        return []  # the reader has not compared the versions
                     held = part in version.passage.held or not version.passage.superseded
                     return [version.replied("Yes") if held else last.replied("No")]
             if (
@@ -285,6 +294,14 @@ class _Versions:
             ):
                 return [version.replied("No")]
         return []
+
+    def _has_ended(self, part: str) -> bool:
+        """Return whether a sentence ends what is asked about; `moved to` its name begins it."""
+        for found in ENDED.finditer(part):
+            new = TO_NEW.match(part, found.start())
+            if not (new and self.values & _said(part[new.end() :])):
+                return True
+        return False
 
     def count(self) -> list[Sentence]:
         time, asked = self.recall.time, self.recall.question.casefold()

@@ -91,8 +91,10 @@ def from_notes(recall: Recall) -> Answer:
 
 
 def tells_change(text: str, subject: frozenset[str]) -> bool:
-    """Return whether a text tells a change of a subject, which is given by its terms."""
-    return bool(subject) and subject <= said(text) and SAYS_CHANGE.search(text) is not None
+    """Return whether a sentence of a text tells a change of a subject, given by its terms."""
+    if not subject or not SAYS_CHANGE.search(text):
+        return False
+    return any(subject <= said(part) and SAYS_CHANGE.search(part) for part in sentences(text))
 
 
 def _newest_first(units: Sequence[_Unit], terms: QuestionTerms) -> list[_Unit]:
