@@ -55,6 +55,7 @@ def test_changes_are_a_list_with_dates_in_order_of_time(noted: hades.Memory) -> 
     [
         ("Was the rent ever 850?", "Yes: flat/rent: Rent is 850"),
         ("Was the rent ever 950?", "No: flat/rent: The landlord wanted 950"),
+        ("Was the rent ever 910?", "Yes: flat/rent: The landlord wanted 950, we settled on 910"),
         ("Was the rent ever 700?", "No: flat/rent: Rent is 850"),
         ("Is Dana still on the platform team?", "No: people/dana: Dana moved to the payments"),
         ("Is Dana still on the payments team?", "Yes: people/dana: Dana moved to the payments"),

@@ -53,6 +53,7 @@ ENDED = lazy_pattern(
     re.IGNORECASE,
 )
 """Words by which a sentence says that something ended."""
+CLAUSES = lazy_pattern(r"[,;:–—]|\b(?:but|so|and|because)\b")
 TO_NEW = lazy_pattern(
     r"(?:mov(?:ed|ing)|switched|replaced)\b[^.;]{0,100}?\b(?:to|by|with)\b", re.IGNORECASE
 )

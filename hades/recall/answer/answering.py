@@ -12,11 +12,11 @@ from hades.domain.answer import Conveyance, Intent, Recall, Wants
 from hades.domain.graph import Reason
 from hades.domain.hierarchy import Theme
 from hades.models.encoder import Encoder
-from hades.recall.answer.changes import replaced_facts
 from hades.recall.answer.conveyance import conveyed
 from hades.recall.answer.fact_search import find_facts
 from hades.recall.answer.history import earlier_passages
 from hades.recall.answer.passages import choose_passages, coverage_of
+from hades.recall.answer.reasons import replaced_facts
 from hades.recall.answer.relations import RelationAsked, related_facts, related_paths
 from hades.recall.find.results import Found
 from hades.recall.paths.pathways import find_paths

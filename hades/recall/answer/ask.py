@@ -29,6 +29,7 @@ from hades.language.names import without_parenthesis
 from hades.language.sentences import plain_sentence, sentences
 from hades.language.words import words
 from hades.recall.answer.changes import from_versions
+from hades.recall.answer.reasons import from_reasons
 from hades.recall.answer.told import from_notes, from_summaries, sure_facts
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
     if recall.level or recall.intent is Intent.BRIEF:
         return from_summaries(recall)
     if recall.notes or (recall.facts and not recall.passages):
-        return from_versions(recall) or from_notes(recall)
+        return from_reasons(recall) or from_versions(recall) or from_notes(recall)
     terms = terms_of(recall.question)
     facts = sure_facts(recall)[:SENTENCES_AT_MOST]
     told = [] if facts else [said(text_around(passage)) for passage in recall.passages]

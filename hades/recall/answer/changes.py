@@ -11,17 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-
-from hades.domain.answer import Answer, Fact, Intent, Passage, Recall, Sentence, Wants
-from hades.domain.statement import day, statement
+from hades.domain.answer import Answer, Passage, Recall, Sentence, Wants
+from hades.domain.statement import day
 from hades.language.english.contradiction import values
-from hades.language.english.intent import is_past_tense
 from hades.language.english.lexicon import WEEKDAYS
 from hades.language.english.stems import stem
 from hades.language.english.terms import NAME_WEIGHT, QuestionTerms, said, terms_of
 from hades.language.english.version_questions import (
     CHANGE_COUNTED,
+    CLAUSES,
     END_ASKED,
     ENDED,
     FRAME,
@@ -41,19 +39,12 @@ from hades.recall.answer.told import (
     quoted,
     tells_change,
 )
-from hades.recall.query_context import QueryContext
-from hades.recall.rank import belief
-
-REPLACED_READ = 16
-"""The most ended edges of a topic, the latest, that are read."""
 
 
 def from_versions(recall: Recall) -> Answer | None:
     """Answer from the versions of the best note and from facts; None if they do not decide."""
     found: Sequence[Sentence] = ()
-    if recall.intent is Intent.WHY:
-        found = _reasons(recall)
-    elif recall.wants.is_of_versions and recall.passages:
+    if recall.wants.is_of_versions and recall.passages:
         versions = _Versions(recall)
         by_wants = {
             Wants.CHANGES: versions.changes,
@@ -70,61 +61,13 @@ def from_versions(recall: Recall) -> Answer | None:
     return Answer(recall.question, tuple(found), replace(recall, answered=None))
 
 
-# Reasons
-
-
-def replaced_facts(query: QueryContext, topic: str, facts: Sequence[Fact]) -> list[Fact]:
-    """Return the facts of a topic that were replaced and those that replaced them, if not found.
-
-    They say what the reason was before, and since when another one holds.
-    """
-    rows, nodes = query.edges, query.store.entities.own_nodes(query.space, topic)
-    own = (rows["valid_to"] <= query.valid) & (rows["space"] == query.space)
-    ids = np.unique(rows["id"][own & np.isin(rows["source"], nodes)])[-REPLACED_READ:].tolist()
-    read = query.store.edges.read(query.space, ids, query.as_of)
-    after = {edge.superseded_by for edge in read.values() if edge.superseded_by is not None}
-    read |= query.store.edges.read(query.space, [*after], query.as_of)
-    found = {fact.edge.id for fact in facts}
-    return [
-        Fact(edge, statement(edge), 0.0, belief.interval(belief.of_probability(edge.belief.mean)))
-        for edge in read.values()
-        if edge.id not in found and (edge.id in after or edge.superseded_by is not None)
-    ]
-
-
-def _reasons(recall: Recall) -> list[Sentence]:
-    """Return what holds of a topic whose fact was replaced, and what held before, with its time."""
-    topic = recall.passages[0].chunk.topic if recall.passages else ""
-    own = {fact.edge.id: fact.edge for fact in recall.facts if fact.edge.source.name == topic}
-    asked, pairs = _said(recall.question), set[int]()
-    for edge in own.values():
-        after = own.get(edge.superseded_by or 0)
-        if after and (edge.relation != after.relation or asked & _said(edge.relation)):
-            pairs |= {edge.id, after.id}
-    if not pairs:
-        return []
-    terms, ended, holds = terms_of(recall.question), list[Sentence](), list[Sentence]()
-    for number, passage in enumerate(recall.passages, start=1):
-        rows = holds if passage.valid_to is None else ended
-        if passage.chunk.topic == topic and not rows:  # the best of each
-            rows.append(_quote(passage, number, terms, spans=True))
-    for number, fact in enumerate(recall.facts, start=1):
-        if fact.edge.id in pairs:
-            rows = holds if fact.edge.valid_to is None else ended
-            rows.append(Sentence(fact.text, fact.score, number, "fact"))
-    return [*ended, *holds] if is_past_tense(recall.question) else [*holds, *ended]
-
-
-def _quote(passage: Passage, number: int, terms: QuestionTerms, *, spans: bool) -> Sentence:
+def quote_version(passage: Passage, number: int, terms: QuestionTerms, *, spans: bool) -> Sentence:
     """Return a version as a sentence: its topic, its text and its date; `spans`: until when too."""
     when = day(passage.valid_from)
     if spans and passage.valid_to is not None:
         when = f"from {when} to {day(passage.valid_to)}"
     text = quoted(passage.chunk.text, terms, WHOLE_WORDS, passage.best)
     return Sentence(f"{passage.chunk.topic}: {text} ({when})", passage.belief.mean, number)
-
-
-# Versions
 
 
 @dataclass(frozen=True)
@@ -172,7 +115,7 @@ class _Versions:
         self.terms = self.values | self.plain
         spans = recall.wants in (Wants.EVER, Wants.DATE)
         self.all = [
-            _Version(passage, _quote(passage, number, terms, spans=spans))
+            _Version(passage, quote_version(passage, number, terms, spans=spans))
             for number, passage in enumerate(recall.passages, start=1)
         ]
         best, *others = self.all
@@ -249,7 +192,7 @@ class _Versions:
         for version in self.all:
             for part in version.parts:
                 if self._says(version, part):
-                    if not UNREAL.search(part) or UNREAL.search(self.recall.question):
+                    if not UNREAL.search(self._clause(part)) or UNREAL.search(self.recall.question):
                         return [version.replied("Yes")]
                     unreal = unreal or version
         if unreal is not None:
@@ -269,6 +212,11 @@ class _Versions:
             return bool(self.plain) and self.plain <= own
         return near and about <= own
 
+    def _clause(self, part: str) -> str:
+        """Return the clauses of a sentence that have a value of the question; all if none has."""
+        about = self.values - self.named
+        return ",".join(c for c in CLAUSES.split(part) if about & _said(c)) or part
+
     def still(self) -> list[Sentence]:
         for number, fact in enumerate(self.recall.facts, start=1):
             edge = fact.edge
@@ -281,7 +229,7 @@ class _Versions:
         for version in reversed(self.own):
             for part in version.parts:
                 if self._says(version, part):
-                    if self._has_ended(part):
+                    if self._has_ended(self._clause(part)):
                         return [version.replied("No")]
                     if version is not last and self.recall.answered is None:
                         return []  # the reader has not compared the versions
