@@ -137,7 +137,7 @@ def read_time(question: str, now: datetime) -> TimeWords | None:
 def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
     """Return whether a question asks for versions, a date, what happened in `time`, or a state."""
     versions = versions_asked(question[:CHARACTERS_READ])
-    if versions and not (versions is Wants.CHANGES and time and _is_short(time)):
+    if versions and (versions is not Wants.CHANGES or not time):
         return versions
     if time:
         question = question.replace(time.said, " ", 1)
@@ -147,6 +147,8 @@ def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
         return Wants.DATE
     window = time is not None and time.kind in (TimeKind.DURING, TimeKind.SINCE)
     done = _asks_what_happened(asked) or bool(time and not time.event and _OF_A_TIME.search(asked))
+    if versions and time and not _is_short(time) and (asked.startswith("how ") or not done):
+        return versions
     return Wants.HAPPENINGS if window and done else Wants.STATE
 
 

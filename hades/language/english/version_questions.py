@@ -22,7 +22,7 @@ RULES = tuple(
         (
             Wants.COUNT,
             r"^how (?:often|many times) (?:did|was|were|have|has|had)\b"
-            r"|^how many (?:[^\s?]+ ){1,4}?(?:have there been|were there|did (?:we|i) "
+            r"|^how many (?:[^\s?]+ ){1,4}?(?:have there been|did (?:we|i) "
             rf"{_DONE}|(?:were|have been|have (?:we|i)) {_DONE})\b",
             "How often did I go running in May?",
         ),

@@ -46,6 +46,8 @@ def from_versions(recall: Recall) -> Answer | None:
     found: Sequence[Sentence] = ()
     if recall.wants.is_of_versions and recall.passages:
         versions = _Versions(recall)
+        if recall.wants is not Wants.EVER and not versions.has_values:
+            return None
         by_wants = {
             Wants.CHANGES: versions.changes,
             Wants.EVER: versions.ever,
@@ -133,6 +135,14 @@ class _Versions:
         self.own.sort(key=_time)
         """Versions of the best topic, and later notes that tell a change of it, by time."""
 
+    @property
+    def has_values(self) -> bool:
+        """Whether all names and numbers of the question are in the versions and facts found."""
+        facts = (_said(fact.text) for fact in self.recall.facts)
+        return self.values <= frozenset[str]().union(
+            *(version.said | version.named for version in self.all), *facts
+        )
+
     def changes(self) -> list[Sentence]:
         facts = self.recall.facts
         if facts and facts[0].score >= FACT_SURE:
@@ -219,8 +229,10 @@ class _Versions:
 
     def still(self) -> list[Sentence]:
         for number, fact in enumerate(self.recall.facts, start=1):
-            edge = fact.edge
-            if fact.score < FACT_MEANT or not self.values or not self.values <= _said(fact.text):
+            edge, ends = fact.edge, (fact.edge.source.name, fact.edge.target.name)
+            if fact.score < FACT_MEANT or not self.values <= _said(fact.text):
+                continue
+            if not all(self.terms & _said(name) for name in ends):
                 continue
             if edge.valid_to is None or edge.valid_to <= edge.recorded_at:
                 reply = "Yes" if edge.valid_to is None else "No"
@@ -235,19 +247,14 @@ class _Versions:
                         return []  # the reader has not compared the versions
                     held = part in version.passage.held or not version.passage.superseded
                     return [version.replied("Yes") if held else last.replied("No")]
-            if (
-                version is last
-                and not self.values - version.named
-                and ENDED.search(" ".join(version.parts))
-            ):
-                return [version.replied("No")]
-        return []
+        is_over = not self.values - last.named and any(map(self._has_ended, last.parts))
+        return [last.replied("No")] if is_over else []
 
     def _has_ended(self, part: str) -> bool:
         """Return whether a sentence ends what is asked about; `moved to` its name begins it."""
         for found in ENDED.finditer(part):
             new = TO_NEW.match(part, found.start())
-            if not (new and self.values & _said(part[new.end() :])):
+            if not (new and (self.terms - self.named) & _said(part[new.end() :])):
                 return True
         return False
 

@@ -13,7 +13,7 @@ import numpy as np
 from hades.domain.answer import Answer, Fact, Intent, Recall, Sentence
 from hades.domain.statement import statement
 from hades.language.english.intent import is_past_tense
-from hades.language.english.terms import said, terms_of
+from hades.language.english.terms import said, terms_of, text_around
 from hades.recall.answer.changes import quote_version
 from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
@@ -54,9 +54,10 @@ def from_reasons(recall: Recall) -> Answer | None:
             edge.relation != after.relation or asked & said(edge.relation.replace("_", " "))
         ):
             pairs |= {edge.id, after.id}
-    if not pairs:
-        return None
     terms, ended, holds = terms_of(recall.question), list[Sentence](), list[Sentence]()
+    told = [said(text_around(row)) for row in recall.passages if row.chunk.topic == topic]
+    if not pairs or not all(any(map(name.stands_in, told)) for name in terms.names):
+        return None
     for number, passage in enumerate(recall.passages, start=1):
         rows = holds if passage.valid_to is None else ended
         if passage.chunk.topic == topic and not rows:  # the best of each
