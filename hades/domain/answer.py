@@ -100,11 +100,24 @@ class TimeWords:
 
 
 class Wants(StrEnum):
-    """The kind of answer that a question wants: a state, what happened, or a date."""
+    """The kind of answer that a question wants: a state, what happened, a date, or versions."""
 
     STATE = "state"
     HAPPENINGS = "happenings"
     DATE = "date"
+    CHANGES = "changes"
+    """All versions, in order of time."""
+    EVER = "ever"
+    """Whether some version says so."""
+    STILL = "still"
+    """Whether the latest version says so."""
+    COUNT = "count"
+    """How often something was noted."""
+
+    @property
+    def is_of_versions(self) -> bool:
+        """Whether earlier versions are part of the answer."""
+        return self in (Wants.CHANGES, Wants.EVER, Wants.STILL, Wants.COUNT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Ints
 from hades.language.english.intent import asks_for_list, choose_mode, read_intent, theme_subject
-from hades.language.english.time_words import read_time
+from hades.language.english.time_words import read_time, what_is_wanted
 from hades.models.encoder import reader_of, wait_until_loaded
 from hades.recall.answer.answering import answer
 from hades.recall.answer.brief_answer import from_brief
@@ -124,8 +124,9 @@ class RecallEngine:
         amount = choose_mode(text) if mode is None else _mode(mode)
         asked = AskedQuestion(text, intent, evidence, amount, scope.space_name, scope.as_of)
         many = mode is None and (relation is not None or asks_for_list(text))
+        wants = what_is_wanted(text, None)
         chosen, diagnostics, usual = plan_for(
-            intent, amount, plan, budget, many=many, hard=mode == Mode.EXECUTION
+            intent, amount, plan, budget, many=many, wants=wants, hard=mode == Mode.EXECUTION
         )
         run = Run(chosen, clock, self._store.within, list(diagnostics))
         for from_lines in (from_brief, overview):

@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from hades.domain.answer import Diagnostic, Intent, Mode
+from hades.domain.answer import Diagnostic, Intent, Mode, Wants
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
 
@@ -45,6 +45,8 @@ PASSAGES_AT_MOST = 400
 TOKENS_A_PASSAGE, TOKENS_A_FACT = 250, 1_000
 """Tokens of a budget for each passage, and for each fact, that it makes room for."""
 PLANNING_PASSAGES = 10
+COUNTED_PASSAGES = 60
+"""Passages of a question for a count, whose items are often one note each."""
 _AMOUNT = {
     Mode.EXECUTION: (5, 5, 5_000, (0.4, 0.6, 0.0)),
     Mode.PLANNING: (PLANNING_PASSAGES, 8, 10_000, (0.4, 0.4, 0.2)),
@@ -56,6 +58,13 @@ document 004."""
 _FACTS = {Intent.RELATION: 50}
 _HISTORY = {Intent.RECENT: 10, Intent.WHY: 3, Intent.WHEN: 10}
 """How many earlier versions are shown; 0 for other intents."""
+_OF_VERSIONS: Mapping[str, Any] = {"final_context": PLANNING_PASSAGES, "history": 20}
+_OF_COUNT: Mapping[str, Any] = {
+    "final_context": COUNTED_PASSAGES,
+    "history": 20,
+    "reranker": {"m": COUNTED_PASSAGES},
+}
+"""The plans of questions that earlier versions answer (`Wants.is_of_versions`)."""
 
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -188,19 +197,24 @@ def plan_for(
     budget: int | None,
     *,
     many: bool,
+    wants: Wants = Wants.STATE,
     hard: bool = False,
 ) -> tuple[Plan, tuple[Diagnostic, ...], int]:
     """Return the plan, its diagnostics, and how many passages such a question usually gets.
 
-    `plan` and `budget` (in tokens) are the caller's. With `many`, more passages are usual. With
-    `hard`, only the caller raises the hard caps, not the kind of the question.
+    `plan` and `budget` (in tokens) are the caller's. With `many`, more passages are usual, and for
+    what a question `wants` of earlier versions. With `hard`, only the caller raises the hard caps,
+    not the kind of the question.
     """
     chosen, diagnostics = _usual_plan(intent, mode)
     if hard and chosen.graph.hops > HARD_CAPS["graph.hops"]:
         chosen, diagnostics = make_plan(chosen, {"graph": {"hops": HARD_CAPS["graph.hops"]}})
-    if many:
+    if wants.is_of_versions and not hard:
+        of_versions = _OF_COUNT if wants is Wants.COUNT else _OF_VERSIONS
+        chosen, diagnostics = make_plan(chosen, of_versions)
+    elif many:
         chosen, diagnostics = make_plan(chosen, {"final_context": PLANNING_PASSAGES})
-    usual = chosen.final_context
+    usual = PLANNING_PASSAGES if wants is Wants.COUNT else chosen.final_context
     if plan is not None:
         chosen, diagnostics = make_plan(chosen, plan)
     if budget is not None:

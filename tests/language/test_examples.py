@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from hades.domain.answer import Wants
 from hades.language.english import (
     code_questions,
     connections,
@@ -14,6 +15,8 @@ from hades.language.english import (
     periods,
     prose_patterns,
     terms,
+    time_words,
+    version_questions,
 )
 from hades.language.english.prose_facts import facts_in
 
@@ -72,3 +75,9 @@ def test_kinds_of_answers(rule: tuple[object, object, tuple[str, str]]) -> None:
     asked = terms.terms_of(question)
     assert asked.wanted is rule[1]
     assert asked.is_answered_in_kind(sentence)
+
+
+@pytest.mark.parametrize(("wants", "pattern", "example"), version_questions.RULES)
+def test_version_questions(wants: Wants, pattern: re.Pattern[str], example: str) -> None:
+    assert pattern.search(example)
+    assert time_words.what_is_wanted(example, None) is wants

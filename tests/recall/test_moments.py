@@ -101,7 +101,7 @@ def test_why_shows_what_was_said_before(story: hades.Memory) -> None:
     (first, *_) = story.ask("Why was approach X rejected?").sentences
     assert first.text == (
         "design/approach_x: Considered approach X but rejected due to Bug Y. "
-        "(noted 10 January 2024)"
+        "(from 10 January 2024 to 20 February 2024)"
     )
     assert found.passages[first.citation - 1].id == "design/approach_x@1#0"
 

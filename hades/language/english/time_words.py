@@ -24,6 +24,7 @@ from hades.language.english.detect import is_english
 from hades.language.english.intent import CHARACTERS_READ
 from hades.language.english.lexicon import WEEKDAYS, changes, word_set
 from hades.language.english.periods import Period, QuestionWords, read_period, split_words
+from hades.language.english.version_questions import versions_asked
 from hades.language.patterns import lazy_pattern
 
 
@@ -61,6 +62,9 @@ _PAST = _whole(
     "formerly|previously|back then|in the past|in those days|in the old days|at (?:the|that) time"
     rf"|(?:old|earlier|previous|former)(?= {_VERSIONED})"
 )
+_FORMER = word_set("old earlier previous former")
+_NAMING = (("what",), ("who",), ("which",), ("whose",))
+"""`What was the old …` asks for an earlier version, whatever the noun."""
 
 _STOPS = frozenset(",;:?!.()")
 _PAST_TENSE = word_set("did didn't was wasn't were weren't had hadn't happened went used")
@@ -88,6 +92,8 @@ _EVENT = _whole(
 _ONE_DAY = timedelta(days=1)
 _ON_AT_MOST = timedelta(days=4)
 """The longest period after `on`: a day, a weekend or Christmas, not a month."""
+_CHANGES_FROM = timedelta(days=180)
+"""In a shorter window, a list of things done is wanted, not of versions."""
 _NO_ADVERB = word_set(
     "at the a an my our his her its their your which very came come comes go goes"
 )
@@ -129,7 +135,10 @@ def read_time(question: str, now: datetime) -> TimeWords | None:
 
 
 def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
-    """Return whether a question asks for a date, for what happened in `time`, or for a state."""
+    """Return whether a question asks for versions, a date, what happened in `time`, or a state."""
+    versions = versions_asked(question[:CHARACTERS_READ])
+    if versions and (versions is not Wants.CHANGES or not time):
+        return versions
     if time:
         question = question.replace(time.said, " ", 1)
     asked = " ".join(word for word, _, _ in split_words(question[:CHARACTERS_READ])).rstrip(" ?.!")
@@ -138,7 +147,16 @@ def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
         return Wants.DATE
     window = time is not None and time.kind in (TimeKind.DURING, TimeKind.SINCE)
     done = _asks_what_happened(asked) or bool(time and not time.event and _OF_A_TIME.search(asked))
+    if versions and time and not _is_short(time) and (asked.startswith("how ") or not done):
+        return versions
     return Wants.HAPPENINGS if window and done else Wants.STATE
+
+
+def _is_short(time: TimeWords) -> bool:
+    """Return whether a time is too short for changes: before an event, or less than half a year."""
+    if time.kind is not TimeKind.DURING:
+        return time.kind is not TimeKind.SINCE
+    return not (time.since and time.until) or time.until - time.since < _CHANGES_FROM
 
 
 def _asks_what_happened(asked: str) -> bool:
@@ -270,6 +288,9 @@ def _vague(words: QuestionWords, at: int, tense: _Tense) -> _Found | None:
             first_of_mine = words[at] == "first" and words[at - 1] not in ("the", "very", "our")
             return None if first_of_mine else _Found(kind, ((at, phrase[1]),))
     word, before, after, earlier = words[at], words[at - 1], words[at + 1], words.words[:at]
+    is_of_any_noun = earlier[:1] in _NAMING and not {"was", "were"}.isdisjoint(earlier[-3:])
+    if word in _FORMER and is_of_any_noun and after[:1].isalpha():
+        return _Found(TimeKind.PAST, ((at, at + 1),))
     if word == "used" and after == "to" and _USED_FOR.isdisjoint(earlier):
         return _Found(TimeKind.PAST, ((at, at + 2),))
     if word == "use" and after == "to" and "did" in earlier:

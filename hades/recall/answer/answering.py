@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hades.context.pack import Packed, pack
-from hades.domain.answer import Conveyance, Fact, Passage, Recall, Wants
+from hades.domain.answer import Conveyance, Fact, Intent, Passage, Recall, Wants
 from hades.domain.graph import Reason
 from hades.domain.hierarchy import Theme
 from hades.language.english.intent import may_take_steps
@@ -19,6 +19,7 @@ from hades.recall.answer.fact_search import find_facts
 from hades.recall.answer.history import earlier_passages
 from hades.recall.answer.named import is_about_another, unknown_names
 from hades.recall.answer.passages import choose_passages, coverage_of
+from hades.recall.answer.reasons import replaced_facts
 from hades.recall.answer.relations import RelationAsked, related_facts, related_paths
 from hades.recall.find.results import Found, SearchQuery
 from hades.recall.paths.pathways import find_paths
@@ -59,11 +60,15 @@ def answer(
         if related is None:
             facts, chained = _facts(stage, search, encoder, offered)
             offered = _with_chained(offered, chained)
+            if asked.intent is Intent.WHY and offered:
+                facts += replaced_facts(search.query, offered[0].chunk.topic, facts)
         else:
             facts = related_facts(related, search.query, plan.facts)
         stage.found = len(facts)
-    if not ranking.are_notes:  # for notes, every version was already a candidate
-        offered = offered + earlier_passages(run, search, offered, asked.intent)
+    # For notes, every version was already a candidate.
+    if not ranking.are_notes or search.time.wants.is_of_versions:
+        more = earlier_passages(run, search, offered, asked.intent, notes=ranking.are_notes)
+        offered = offered + more
     with run.stage("pack") as stage:
         packed = pack(
             search.text,

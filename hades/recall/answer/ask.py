@@ -27,12 +27,14 @@ from hades.language.english.terms import (
 from hades.language.names import without_parenthesis
 from hades.language.sentences import has_fence, plain_sentence, quotes, sentences
 from hades.language.words import words
+from hades.recall.answer.changes import from_versions
 from hades.recall.answer.quoting import (
     is_commit_asked_for,
     is_quoted_whole,
     quoted_passages,
     read_as,
 )
+from hades.recall.answer.reasons import from_reasons
 from hades.recall.answer.told import from_notes, from_summaries, sure_facts
 
 if TYPE_CHECKING:
@@ -126,7 +128,7 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
     if recall.level or listed or recall.intent is Intent.BRIEF:
         return from_summaries(recall)
     if recall.notes or (recall.facts and not recall.passages):
-        return from_notes(recall)
+        return from_reasons(recall) or from_versions(recall) or from_notes(recall)
     terms = terms_of(recall.question)
     facts = sure_facts(recall)[:SENTENCES_AT_MOST]
     unsaid = () if facts else recall.unknown

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 
 from hades.domain.answer import Intent, Passage
@@ -22,17 +22,20 @@ from hades.recall.run import Run, Stage
 
 VERSIONS_READ_AT_MOST = 50
 """The most versions read of one topic; those that say nothing new are not shown."""
+TOPICS_READ = 2
+"""The best notes whose other versions are read for a question about versions."""
 _JUST_BEFORE = timedelta(microseconds=1)
 """The smallest step of time in a store."""
 
 
 def earlier_passages(
-    run: Run, search: SearchQuery, chosen: Sequence[Passage], intent: Intent
+    run: Run, search: SearchQuery, chosen: Sequence[Passage], intent: Intent, *, notes: bool
 ) -> list[Passage]:
     """Return earlier versions of the chosen passages' topics, newest first, topics in turn.
 
     A question of status gets none, since it wants what holds. A version that says nothing beyond
-    the later ones is left out.
+    the later ones is left out. Versions of notes are candidates already, so of notes only the
+    versions of the best topics that were not chosen are returned.
     """
     if not run.plan.history:
         return []
@@ -40,18 +43,23 @@ def earlier_passages(
         if intent is Intent.STATUS:
             stage.note(Reason.SWITCHED_OFF, "a question of status wants what holds")
             return []
-        passages = list(islice(_in_turn(run, stage, search, chosen), run.plan.history))
+        passages = list(islice(_in_turn(run, stage, search, chosen, notes), run.plan.history))
         stage.found = len(passages)
         return passages
 
 
 def _in_turn(
-    run: Run, stage: Stage, search: SearchQuery, chosen: Sequence[Passage]
+    run: Run, stage: Stage, search: SearchQuery, chosen: Sequence[Passage], notes: bool
 ) -> Iterator[Passage]:
     """Yield passages of earlier versions: the latest of each topic, then the one before it, …"""
     best = {passage.chunk.topic: passage for passage in reversed(chosen)}
     leading = [passage for passage in chosen if best[passage.chunk.topic] is passage]
-    traces = [_said_before(search, passage) for passage in leading]
+    if notes:
+        known = {passage.chunk.text.strip() for passage in chosen}
+        after = from_micros(search.query.valid + 1)
+        traces = [_said_before(search, row, after, known) for row in leading[:TOPICS_READ]]
+    else:
+        traces = [_said_before(search, row, row.valid_from, _texts(search, row)) for row in leading]
     while traces:
         for trace in list(traces):
             if stage.is_over():
@@ -67,12 +75,19 @@ def _in_turn(
                 return
 
 
-def _said_before(search: SearchQuery, leading: Passage) -> Iterator[Passage]:
-    """Yield one passage of each earlier version with text that later ones lack, newest first."""
-    query, terms = search.query, set(search.terms)
-    topic, starts = leading.chunk.topic, leading.valid_from
+def _texts(search: SearchQuery, passage: Passage) -> set[str]:
+    """Return the texts of all chunks of a passage's version."""
+    query, chunk = search.query, passage.chunk
+    chunks = query.store.chunks.chunks(query.space, chunk.topic, chunk.version)
+    return {chunk.text.strip() for chunk in chunks}
+
+
+def _said_before(
+    search: SearchQuery, leading: Passage, starts: datetime, known: set[str]
+) -> Iterator[Passage]:
+    """Yield a passage of each version before `starts` with text that is not known, newest first."""
+    query, terms, topic = search.query, set(search.terms), leading.chunk.topic
     read = query.store.chunks.chunks
-    known = {chunk.text.strip() for chunk in read(query.space, topic, leading.chunk.version)}
     for _ in range(VERSIONS_READ_AT_MOST):
         try:
             as_of = AsOf(starts - _JUST_BEFORE, query.as_of.known)
@@ -82,7 +97,7 @@ def _said_before(search: SearchQuery, leading: Passage) -> Iterator[Passage]:
         starts = state.valid_from
         chunks = read(query.space, topic, state.version)
         said = [chunk for chunk in chunks if chunk.text.strip() not in known]
-        known |= {chunk.text.strip() for chunk in said}
+        known = known | {chunk.text.strip() for chunk in said}
         if said:
             # The chunk with most of the question's words; among equals, the first.
             best = max(said, key=lambda c: len(terms & {*stems(f"{c.heading} {c.text}")}))

@@ -24,12 +24,19 @@ from hades.domain.answer import (
 )
 from hades.domain.graph import Reason
 from hades.domain.statement import day
-from hades.language.english.intent import asks_for_list
+from hades.language.english.intent import asks_for_list, is_past_tense
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
-from hades.language.english.terms import QuestionTerms, said, terms_of, text_around
+from hades.language.english.terms import (
+    NAME_WEIGHT,
+    QuestionTerms,
+    said,
+    terms_of,
+    text_around,
+)
+from hades.language.english.version_questions import SAYS_CHANGE
 from hades.language.languages import ENGLISH, language_of
-from hades.language.sentences import has_layout, on_one_line, quotes
+from hades.language.sentences import has_layout, on_one_line, quotes, sentences
 from hades.language.words import words, written_words
 from hades.recall.answer.named import missing_names, names_asked, terms_said
 
@@ -93,9 +100,43 @@ def from_notes(recall: Recall) -> Answer:
             continue
         chosen.append(unit)
         room -= length
-    if happened:
+    if happened or recall.wants is Wants.CHANGES:
         chosen.sort(key=lambda unit: (unit.when, unit.topic))
+    elif recall.time is None and not is_past_tense(recall.question):
+        chosen = _newest_first(chosen, terms)
     return Answer(recall.question, tuple(unit.sentence for unit in chosen), recall, unsaid, beside)
+
+
+def tells_change(text: str, subject: frozenset[str]) -> bool:
+    """Return whether a sentence of a text tells a change of a subject, given by its terms."""
+    if not subject or not SAYS_CHANGE.search(text):
+        return False
+    return any(subject <= said(part) and SAYS_CHANGE.search(part) for part in sentences(text))
+
+
+def _newest_first(units: Sequence[_Unit], terms: QuestionTerms) -> list[_Unit]:
+    """Put later notes that tell a change of the best one's topic before it, all with dates."""
+    if not units or units[0].kind != "passage":
+        return list(units)
+    best, *others = units
+    named = said(best.topic) & terms.weights.keys()
+    subject = frozenset(t for t in named if terms.weights[t] >= NAME_WEIGHT) or frozenset(named)
+    later = [
+        unit
+        for unit in others
+        if unit.kind == "passage" and unit.topic != best.topic and unit.when > best.when
+        if tells_change(unit.text, subject)
+    ]
+    if not later:
+        return list(units)
+    later.sort(key=lambda unit: unit.when, reverse=True)
+    first = [_dated(unit) for unit in (*later, best)]
+    return [*first, *(unit for unit in others if unit not in later)]
+
+
+def _dated(unit: _Unit) -> _Unit:
+    when = f"{day(unit.when)})"
+    return unit if unit.text.endswith(when) else replace(unit, text=f"{unit.text} ({when}")
 
 
 def from_summaries(recall: Recall) -> Answer:
@@ -259,9 +300,7 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
     if passage.via:
         texts = (passage.chained, passage.belief.mean, number, "passage", chunk.topic)
         return _Unit(*texts, passage.valid_from, id=passage.id, via=passage.via)
-    text = passage.held or on_one_line(chunk.text)
-    if len(text.split()) > whole:
-        text = _best(quotes(passage.held or chunk.text), terms, whole, passage.best)
+    text = quoted(passage.held or chunk.text, terms, whole, passage.best)
     when = ""
     if passage.held:
         when = f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
@@ -275,6 +314,13 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
         id=passage.id,
         via=passage.via,
     )
+
+
+def quoted(text: str, terms: QuestionTerms, whole: int, first: str = "") -> str:
+    """Return a text whole up to `whole` words, else its best sentences, with `first` among them."""
+    if len(text.split()) > whole:
+        return _best(quotes(text), terms, whole, first)
+    return on_one_line(text)
 
 
 def _best(parts: Sequence[str], terms: QuestionTerms, most: int, first: str) -> str:

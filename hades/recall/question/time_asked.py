@@ -49,8 +49,9 @@ class TimeAsked:
 
     @property
     def is_any(self) -> bool:
-        """Whether the question asks for a date, which a version of any time may tell."""
-        return self.wants is Wants.DATE and self.kind is None
+        """Whether a version of any time may answer: a date or versions are asked for."""
+        current = (Wants.STATE, Wants.HAPPENINGS, Wants.STILL)
+        return self.kind is None and self.wants not in current
 
     @property
     def is_timed(self) -> bool:
@@ -63,7 +64,8 @@ class TimeAsked:
             began = (starts >= self.since) & (starts < self.until)
             changed: Flags = began | ((ends >= self.since) & (ends < self.until))
             return changed
-        if self.is_past or self.wants is Wants.DATE:
+        of_versions = self.kind is None and self.wants.is_of_versions
+        if self.is_past or self.wants is Wants.DATE or of_versions:
             return starts <= self.until
         return (starts <= self.until) & (ends > self.since)
 

@@ -1,0 +1,293 @@
+"""Answers from versions: how something changed, whether it ever was so or still is, how often.
+
+The versions of the best note are compared with the question by their words. A list is in order of
+time, each item with its date. A yes or no is followed by the sentence that says so. If the versions
+do not decide, the result is None, and the question is answered like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from hades.domain.answer import Answer, Passage, Recall, Sentence, Wants
+from hades.domain.statement import day
+from hades.language.english.contradiction import values
+from hades.language.english.lexicon import WEEKDAYS
+from hades.language.english.stems import stem
+from hades.language.english.terms import NAME_WEIGHT, QuestionTerms, said, terms_of
+from hades.language.english.version_questions import (
+    CHANGE_COUNTED,
+    CLAUSES,
+    END_ASKED,
+    ENDED,
+    FRAME,
+    TO_NEW,
+    UNREAL,
+    done_in,
+    plain_form,
+)
+from hades.language.names import DIGITS, name_parts, numberless
+from hades.language.sentences import sentences
+from hades.language.words import words
+from hades.recall.answer.told import (
+    FACT_MEANT,
+    FACT_SURE,
+    LIST_WORDS,
+    WHOLE_WORDS,
+    quoted,
+    tells_change,
+)
+
+
+def from_versions(recall: Recall) -> Answer | None:
+    """Answer from the versions of the best note and from facts; None if they do not decide."""
+    found: Sequence[Sentence] = ()
+    if recall.wants.is_of_versions and recall.passages:
+        versions = _Versions(recall)
+        if recall.wants is not Wants.EVER and not versions.has_values:
+            return None
+        by_wants = {
+            Wants.CHANGES: versions.changes,
+            Wants.EVER: versions.ever,
+            Wants.STILL: versions.still,
+            Wants.COUNT: versions.count,
+        }
+        found = by_wants[recall.wants]()
+    elif recall.wants is Wants.DATE and recall.passages and END_ASKED.search(recall.question):
+        found = _Versions(recall).end()
+    if not found:
+        return None
+    # The reader judged whether one sentence answers, not whether versions do.
+    return Answer(recall.question, tuple(found), replace(recall, answered=None))
+
+
+def quote_version(passage: Passage, number: int, terms: QuestionTerms, *, spans: bool) -> Sentence:
+    """Return a version as a sentence: its topic, its text and its date; `spans`: until when too."""
+    when = day(passage.valid_from)
+    if spans and passage.valid_to is not None:
+        when = f"from {when} to {day(passage.valid_to)}"
+    text = quoted(passage.chunk.text, terms, WHOLE_WORDS, passage.best)
+    return Sentence(f"{passage.chunk.topic}: {text} ({when})", passage.belief.mean, number)
+
+
+@dataclass(frozen=True)
+class _Version:
+    """A version of a note, with its sentence in the answer."""
+
+    passage: Passage
+    sentence: Sentence
+
+    @property
+    def topic(self) -> str:
+        return self.passage.chunk.topic
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """The terms of its topic's name."""
+        return _said(self.topic)
+
+    @cached_property
+    def said(self) -> frozenset[str]:
+        return _said(self.passage.chunk.text)
+
+    @cached_property
+    def parts(self) -> list[str]:
+        return sentences(self.passage.chunk.text)
+
+    def replied(self, word: str) -> Sentence:
+        return replace(self.sentence, text=f"{word}: {self.sentence.text}")
+
+
+class _Versions:
+    """The versions that a question about versions may mean."""
+
+    def __init__(self, recall: Recall) -> None:
+        self.recall = recall
+        question, time = recall.question, recall.time
+        question = question.replace(time.said, " ") if time else question
+        terms, asked = terms_of(question), words(question)
+        days = {plain_form(word) for word in asked} & {*WEEKDAYS}
+        names = {term for term, weight in terms.weights.items() if weight >= NAME_WEIGHT}
+        self.values = frozenset(names | days)
+        """The names, numbers and days of the question; `plain` has its other terms."""
+        common = (word for word in asked if stem(word) in terms.weights.keys() - names)
+        self.plain = frozenset(map(plain_form, common)) - FRAME - days
+        self.terms = self.values | self.plain
+        spans = recall.wants in (Wants.EVER, Wants.DATE)
+        self.all = [
+            _Version(passage, quote_version(passage, number, terms, spans=spans))
+            for number, passage in enumerate(recall.passages, start=1)
+        ]
+        best, *others = self.all
+        self.topic = best.topic
+        self.named = best.named & self.terms
+        self.own = [version for version in self.all if version.topic == best.topic]
+        newest = max(version.passage.valid_from for version in self.own)
+        self.own += [
+            version
+            for version in others
+            if version.topic != best.topic
+            and version.passage.valid_from > newest
+            and tells_change(version.passage.chunk.text, self.named)
+        ]
+        self.own.sort(key=_time)
+        """Versions of the best topic, and later notes that tell a change of it, by time."""
+
+    @property
+    def has_values(self) -> bool:
+        """Whether all names and numbers of the question are in the versions and facts found."""
+        facts = (_said(fact.text) for fact in self.recall.facts)
+        return self.values <= frozenset[str]().union(
+            *(version.said | version.named for version in self.all), *facts
+        )
+
+    def changes(self) -> list[Sentence]:
+        facts = self.recall.facts
+        if facts and facts[0].score >= FACT_SURE:
+            first, numbered = facts[0].edge, enumerate(facts, start=1)
+            same = [
+                (fact.edge.valid_from, Sentence(fact.text, fact.score, number, "fact"))
+                for number, fact in numbered
+                if (fact.edge.source, fact.edge.relation) == (first.source, first.relation)
+            ]
+            if len(same) > 1:
+                return [sentence for _, sentence in sorted(same, key=lambda row: row[0])]
+        series = self._series()
+        if len(series) > 1:
+            telling = [row for row in series if self.terms <= row.said | row.named]
+            return [version.sentence for version in telling or series]
+        return [version.sentence for version in self._telling()]
+
+    def end(self) -> list[Sentence]:
+        """Return the version of what ended, with its time, and the version that followed it."""
+        for number, fact in enumerate(self.recall.facts, start=1):
+            if fact.edge.valid_to and fact.score >= FACT_MEANT and self.values <= _said(fact.text):
+                return [Sentence(fact.text, fact.score, number, "fact")]
+        shares = [len(self.terms & (version.said | version.named)) for version in self.own]
+        at = max(range(len(shares)), key=lambda at: (shares[at], at))
+        return [version.sentence for version in self.own[at : at + 2]]
+
+    def _telling(self) -> list[_Version]:
+        """Return the versions that tell how the thing asked about changed; [] if there is one."""
+        about = self.terms - self.named
+        kinds = {
+            kind
+            for version in self.own
+            if about & version.said
+            for kind, found in values(version.passage.chunk.text).items()
+            if found
+        }
+        kept = [
+            version
+            for version in self.own
+            if not kinds
+            or about & version.said
+            or any(values(version.passage.chunk.text)[kind] for kind in kinds)
+        ]
+        room, first = LIST_WORDS, len(kept)
+        while first and (room := room - len(kept[first - 1].sentence.text.split())) >= 0:
+            first -= 1  # the newest fit
+        return kept[first:] if len(kept) - first > 1 else []
+
+    def _series(self) -> list[_Version]:
+        """Return the latest version of each topic that differs from the best in numbers only."""
+        shape = numberless(self.topic) if DIGITS.search(self.topic) else None
+        rows = sorted(self.all, key=_time)
+        return list({row.topic: row for row in rows if numberless(row.topic) == shape}.values())
+
+    def ever(self) -> list[Sentence]:
+        unreal: _Version | None = None
+        for version in self.all:
+            for part in version.parts:
+                if self._says(version, part):
+                    if not UNREAL.search(self._clause(part)) or UNREAL.search(self.recall.question):
+                        return [version.replied("Yes")]
+                    unreal = unreal or version
+        if unreal is not None:
+            return [unreal.replied("No")]
+        told = frozenset[str]().union(*(version.said | version.named for version in self.own))
+        missing = self.values - told
+        if not missing or not self.plain or 2 * len(self.plain & told) < len(self.plain):
+            return []
+        return [self.own[0].replied("No"), *(version.sentence for version in self.own[1:])]
+
+    def _says(self, version: _Version, part: str) -> bool:
+        """Return whether a sentence says what the question asks about."""
+        own = _said(part)
+        about = (self.values or self.plain) - version.named
+        near = version in self.own or bool(self.plain & (own | version.named))
+        if not about:
+            return bool(self.plain) and self.plain <= own
+        return near and about <= own
+
+    def _clause(self, part: str) -> str:
+        """Return the clauses of a sentence that have a value of the question; all if none has."""
+        about = self.values - self.named
+        return ",".join(c for c in CLAUSES.split(part) if about & _said(c)) or part
+
+    def still(self) -> list[Sentence]:
+        for number, fact in enumerate(self.recall.facts, start=1):
+            edge, ends = fact.edge, (fact.edge.source.name, fact.edge.target.name)
+            if fact.score < FACT_MEANT or not self.values <= _said(fact.text):
+                continue
+            if not all(self.terms & _said(name) for name in ends):
+                continue
+            if edge.valid_to is None or edge.valid_to <= edge.recorded_at:
+                reply = "Yes" if edge.valid_to is None else "No"
+                return [Sentence(f"{reply}: {fact.text}", fact.score, number, "fact")]
+        last = self.own[-1]
+        for version in reversed(self.own):
+            for part in version.parts:
+                if self._says(version, part):
+                    if self._has_ended(self._clause(part)):
+                        return [version.replied("No")]
+                    if version is not last and self.recall.answered is None:
+                        return []  # the reader has not compared the versions
+                    held = part in version.passage.held or not version.passage.superseded
+                    return [version.replied("Yes") if held else last.replied("No")]
+        is_over = not self.values - last.named and any(map(self._has_ended, last.parts))
+        return [last.replied("No")] if is_over else []
+
+    def _has_ended(self, part: str) -> bool:
+        """Return whether a sentence ends what is asked about; `moved to` its name begins it."""
+        for found in ENDED.finditer(part):
+            new = TO_NEW.match(part, found.start())
+            if not (new and (self.terms - self.named) & _said(part[new.end() :])):
+                return True
+        return False
+
+    def count(self) -> list[Sentence]:
+        time, asked = self.recall.time, self.recall.question.casefold()
+        times = "times" in asked or "often" in asked
+        rows = self.all
+        if time is not None and time.since and time.until:
+            rows = [row for row in rows if time.since <= row.passage.valid_from < time.until]
+        if CHANGE_COUNTED.search(asked):
+            items = self._telling()[1:]
+        else:
+            items = [row for row in rows if any(self._is_done(row, part) for part in row.parts)]
+            series = self._series()
+            if len(series) > 1 and not times:
+                items = [row for row in series if row in items]
+            elif not items and times and self.named:
+                items = [row for row in self.own if row in rows]
+        if not items:
+            return []
+        items.sort(key=_time)
+        many = f"{len(items)} times" if times and len(items) > 1 else f"{len(items)}"
+        return [items[0].replied(many), *(row.sentence for row in items[1:])]
+
+    def _is_done(self, row: _Version, part: str) -> bool:
+        """Return whether a sentence says that what is counted was done."""
+        own = done_in(part) | said(part) & self.values
+        return self.terms <= own | row.named and not UNREAL.search(part)
+
+
+def _time(version: _Version) -> tuple[object, int]:
+    return version.passage.valid_from, version.passage.chunk.version
+
+
+def _said(text: str) -> frozenset[str]:
+    return said(text) | {plain_form(word) for word in (*words(text), *name_parts(text))}

@@ -1,0 +1,70 @@
+"""Reasons that changed: what holds of a topic whose fact was replaced, and what held before.
+
+“Why don't we use approach X?” is asked of a reason that may have ended. The answer says what holds
+and since when, and then the reason before, with the time for which it held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hades.domain.answer import Answer, Fact, Intent, Recall, Sentence
+from hades.domain.statement import statement
+from hades.language.english.intent import is_past_tense
+from hades.language.english.terms import said, terms_of, text_around
+from hades.recall.answer.changes import quote_version
+from hades.recall.query_context import QueryContext
+from hades.recall.rank import belief
+
+REPLACED_READ = 16
+"""The most ended edges of a topic, the latest, that are read."""
+
+
+def replaced_facts(query: QueryContext, topic: str, facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts of a topic that were replaced and those that replaced them, if not found.
+
+    They say what the reason was before, and since when another one holds.
+    """
+    rows, nodes = query.edges, query.store.entities.own_nodes(query.space, topic)
+    own = (rows["valid_to"] <= query.valid) & (rows["space"] == query.space)
+    ids = np.unique(rows["id"][own & np.isin(rows["source"], nodes)])[-REPLACED_READ:].tolist()
+    read = query.store.edges.read(query.space, ids, query.as_of)
+    after = {edge.superseded_by for edge in read.values() if edge.superseded_by is not None}
+    read |= query.store.edges.read(query.space, [*after], query.as_of)
+    found = {fact.edge.id for fact in facts}
+    return [
+        Fact(edge, statement(edge), 0.0, belief.interval(belief.of_probability(edge.belief.mean)))
+        for edge in read.values()
+        if edge.id not in found and (edge.id in after or edge.superseded_by is not None)
+    ]
+
+
+def from_reasons(recall: Recall) -> Answer | None:
+    """Answer a question for a reason from a fact of the best topic that was replaced, if any."""
+    if recall.intent is not Intent.WHY:
+        return None
+    topic = recall.passages[0].chunk.topic if recall.passages else ""
+    own = {fact.edge.id: fact.edge for fact in recall.facts if fact.edge.source.name == topic}
+    asked, pairs = said(recall.question), set[int]()
+    for edge in own.values():
+        after = own.get(edge.superseded_by or 0)
+        if after and (
+            edge.relation != after.relation or asked & said(edge.relation.replace("_", " "))
+        ):
+            pairs |= {edge.id, after.id}
+    terms, ended, holds = terms_of(recall.question), list[Sentence](), list[Sentence]()
+    told = [said(text_around(row)) for row in recall.passages if row.chunk.topic == topic]
+    if not pairs or not all(any(map(name.stands_in, told)) for name in terms.names):
+        return None
+    for number, passage in enumerate(recall.passages, start=1):
+        rows = holds if passage.valid_to is None else ended
+        if passage.chunk.topic == topic and not rows:  # the best of each
+            rows.append(quote_version(passage, number, terms, spans=True))
+    for number, fact in enumerate(recall.facts, start=1):
+        if fact.edge.id in pairs:
+            rows = holds if fact.edge.valid_to is None else ended
+            rows.append(Sentence(fact.text, fact.score, number, "fact"))
+    rows = [*ended, *holds] if is_past_tense(recall.question) else [*holds, *ended]
+    return Answer(recall.question, tuple(rows), recall)
