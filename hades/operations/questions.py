@@ -122,7 +122,7 @@ def recall(
     clean_number(budget, "budget", least=50)
     scope, before = view._scope(tag, kind, glob, since, until), clean_turns(turns)
     engine, change = view._engine, view._store.change()
-    how = {"budget": budget, "mode": mode, "plan": plan, "turns": before}
+    how: dict[str, Any] = {"budget": budget, "mode": mode, "plan": plan, "turns": before}
     answered = engine.answers.answer(
         (scope, question, *how.values(), *engine.answered_by),
         lambda: engine.recall(scope, question, **how, on_progress=on_progress),
