@@ -8,7 +8,6 @@ turn.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -21,15 +20,11 @@ from hades.domain.rules import clean_name
 from hades.errors import NotFound
 from hades.hooks.redact import redact
 from hades.language.english.small_talk import is_talk
-from hades.language.english.terms import terms_of
 from hades.language.patterns import lazy_pattern
-from hades.language.words import words
 from hades.memory import Memory
 
 MESSAGES_KEPT = 200
 HINT = "Ask about what this memory knows, or tell it something: remember that …"
-SHORT_WORDS = 8
-"""A question of at most so many words without a name may be about the names before it."""
 _REMEMBER = lazy_pattern(r"^(?:please )?(?:remember|note)(?: that)?[ :,]{1,3}(?=\S)", re.I)
 
 
@@ -58,7 +53,6 @@ class Chat:
 
         clean_name(thread, "thread")
         self._memory, self._model, self._thread = memory, model, thread
-        self._query = QueryAgent(memory, model=model)
         building = StateGraph(ChatState)
         building.add_node("reply", self._reply)
         building.add_edge(START, "reply")
@@ -101,28 +95,14 @@ class Chat:
         if is_talk(text):
             result, said = MemoryDecision((), applied=False), HINT
         elif start := _REMEMBER.match(text):
-            agent = MemoryAgent(self._memory, model=self._model)
-            result = agent.decide(text[start.end() :], apply=True)
+            keeper = MemoryAgent(self._memory, model=self._model)
+            result = keeper.decide(text[start.end() :], apply=True)
             said = "\n".join(map(str, result.actions))
         else:
-            result = self._query.ask(in_context(text, before))
+            turns = [message["content"] for message in before if message["content"] != HINT]
+            agent = QueryAgent(self._memory, model=self._model, scope={"turns": turns})
+            result = agent.ask(text)
             said = result.current_answer
         self._last = ChatReply(said, result)
         messages = [*state["messages"], {"role": "assistant", "content": said}]
         return {"messages": messages[-MESSAGES_KEPT:]}
-
-
-def in_context(question: str, before: Sequence[dict[str, str]]) -> str:
-    """Return a short question without a name together with the names of the question before it.
-
-    >>> in_context("And when did she join?", [{"role": "user", "content": "Who is Maya Lind?"}])
-    'And when did she join? (Maya Lind)'
-    """
-    if terms_of(question).names or len(words(question)) > SHORT_WORDS:
-        return question
-    for message in reversed(before):
-        if message["role"] == "user":
-            names = " ".join(name.text for name in terms_of(message["content"]).names)
-            if names:
-                return f"{question} ({names})"
-    return question

@@ -56,8 +56,8 @@ class QueryAgent(QuestionAgent[AgentAnswer]):
 
     `plan` and `budget` (in tokens) are those of `recall`, for all passes together; only the reads
     are those of a recall for each pass, unless the plan sets `budget.docs_max`. `scope` has other
-    arguments of `recall`: tag, kind, glob, since, until. Without a `model`, rules decide. With a
-    `checkpointer`, each question may belong to a `thread`.
+    arguments of `recall`: tag, kind, glob, since, until, turns. Without a `model`, rules decide.
+    With a `checkpointer`, each question may belong to a `thread`.
     """
 
     _result = AgentAnswer

@@ -263,6 +263,7 @@ class Reason(StrEnum):
     NOT_INDEXED = "not_indexed"
     ENCODER_FAILED = "encoder_failed"
     CUT_QUESTION = "cut_question"
+    FOLLOW_UP = "follow_up"
     NO_HIERARCHY = "no_hierarchy"
     FOCUS = "focus"
     ARCHIVE_LOST = "archive_lost"

@@ -52,6 +52,15 @@ Question = Annotated[
         "The question.", example="Why was approach X rejected?", characters=TEXT_CHARACTERS_AT_MOST
     ),
 ]
+Turns = Annotated[
+    Iterable[str] | None,
+    Param(
+        "A question or answer before it, oldest first; may be repeated.",
+        flag="--turn",
+        example=["Where is the barn?"],
+        characters=TEXT_CHARACTERS_AT_MOST,
+    ),
+]
 Evidence = Annotated[
     str,
     Param("Why it is true, or who says so.", flag="--evidence", characters=TEXT_CHARACTERS_AT_MOST),

@@ -22,6 +22,7 @@ from hades.operations.parameters import (
     Tag,
     TopicGlob,
     TopicKind,
+    Turns,
     Until,
 )
 from hades.store.records import Progress
@@ -66,23 +67,27 @@ def search(
     glob: TopicGlob = None,
     since: Since = None,
     until: Until = None,
+    turns: Turns = None,
     on_progress: Progress | None = None,
 ) -> list[Hit]:
     """Find the passages that match a question best.
 
     `retriever` is `meaning`, `words` or `names`; the default is meaning and words together.
     `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow the
-    topics; `since` and `until` keep only what became true in that time. New notes are indexed
+    topics; `since` and `until` keep only what became true in that time; `turns` are as in
+    `recall`. New notes are indexed
     first, unless this memory is open for reading only; `pending` counts those that wait.
     """
     from hades.recall.find.finder import chosen_retrievers
+    from hades.recall.find.turns import clean_turns
 
     clean_number(limit, "limit", least=1)
-    retrievers = chosen_retrievers(retriever)
+    retrievers, before = chosen_retrievers(retriever), clean_turns(turns)
     scope = view._scope(tag, kind, glob, since, until)
     view._ready(question, on_progress)
+    gains = view._engine.gains(scope, question, before, on_progress)
     return view._finder.search(
-        scope, question, limit=limit, retrievers=retrievers, on_progress=on_progress
+        scope, question, limit=limit, retrievers=retrievers, on_progress=on_progress, gains=gains
     )
 
 
@@ -99,6 +104,7 @@ def recall(
     glob: TopicGlob = None,
     since: Since = None,
     until: Until = None,
+    turns: Turns = None,
     on_progress: Progress | None = None,
 ) -> Recall:
     """Collect the passages and paths that answer a question.
@@ -107,16 +113,19 @@ def recall(
     passages), `planning` (10) or `brainstorming` (20); by default the question decides. `plan`
     changes limits and stages: see `docs/answers.md`. A time in the words of the question narrows
     notes and facts, unless `since`, `until` or `at` is given; `time` in the result says how it
-    was understood. `reasons` lists everything that was cut or done in another way.
+    was understood. `turns` are the last questions and answers before it, the newest last: a
+    follow-up question (“When was it listed?”) is read with them. `reasons` lists everything that
+    was cut or done in another way.
     """
+    from hades.recall.find.turns import clean_turns
+
     clean_number(budget, "budget", least=50)
-    scope = view._scope(tag, kind, glob, since, until)
+    scope, before = view._scope(tag, kind, glob, since, until), clean_turns(turns)
     engine, change = view._engine, view._store.change()
+    how: dict[str, Any] = {"budget": budget, "mode": mode, "plan": plan, "turns": before}
     answered = engine.answers.answer(
-        (scope, question, budget, mode, plan, *engine.answered_by),
-        lambda: engine.recall(
-            scope, question, budget=budget, mode=mode, plan=plan, on_progress=on_progress
-        ),
+        (scope, question, *how.values(), *engine.answered_by),
+        lambda: engine.recall(scope, question, **how, on_progress=on_progress),
         ready=lambda: view._ready(question, on_progress, degrades=True),
         holds_until=lambda since: engine.holds_until(scope, since),
     )
@@ -139,6 +148,7 @@ def ask(
     glob: TopicGlob = None,
     since: Since = None,
     until: Until = None,
+    turns: Turns = None,
     model: ModelName = None,
     keep_unsupported: Annotated[
         bool,
@@ -162,7 +172,7 @@ def ask(
         raise InvalidInput("dry_run and keep_unsupported need a model: name one.")
     chat = None if model is None else open_chat_model(model)
     find = partial(recall, view, question, mode=mode, plan=plan, on_progress=on_progress)
-    find = partial(find, tag=tag, kind=kind, glob=glob, since=since, until=until)
+    find = partial(find, tag=tag, kind=kind, glob=glob, since=since, until=until, turns=turns)
     recalled = find(budget=budget)
     if chat is not None and recalled.tokens > room_for(chat):
         recalled = find(budget=max(room_for(chat), 50))

@@ -44,9 +44,11 @@ from hades.recall.find.read_on import start_reading_on
 from hades.recall.find.results import Found
 from hades.recall.find.scores import scaled
 from hades.recall.find.seeds import Encoding, find_seeds, start_encoding
+from hades.recall.find.turns import gains_of_turns
 from hades.recall.find.walks import start_walks
 from hades.recall.plan import UNHURRIED, Plan, plan_for
 from hades.recall.query_context import QueryContext
+from hades.recall.question.names import names_in
 from hades.recall.question.time_asked import TimeAsked, time_asked
 from hades.recall.rank.baselines import SYSTEMS, system_scores
 from hades.recall.rank.features import FEATURES
@@ -62,6 +64,8 @@ from hades.store.store import Store
 QUESTION_CHARACTERS_AT_MOST = 4_000
 """A longer question is cut: the encoder reads no more than that anyway."""
 _ALL_CANDIDATES = 10_000
+GAINING_AT_MOST = 200
+"""The most chunks that gain by the turns in a search."""
 
 
 class RecallEngine:
@@ -90,10 +94,11 @@ class RecallEngine:
         mode: str | None,
         plan: Plan | Mapping[str, Any] | None,
         on_progress: Progress | None,
+        turns: Sequence[str] = (),
         clock: Clock = time.perf_counter,
     ) -> Recall:
         """Return the answer to a question; if the archive lost texts, the answer without them."""
-        asked = (question, budget, mode, plan, on_progress, clock)
+        asked = (question, budget, mode, plan, on_progress, turns, clock)
         try:
             return self._recall(scope, *asked)
         except LOST as error:
@@ -109,6 +114,7 @@ class RecallEngine:
         mode: str | None,
         plan: Plan | Mapping[str, Any] | None,
         on_progress: Progress | None,
+        turns: Sequence[str],
         clock: Clock,
     ) -> Recall:
         text = question[:QUESTION_CHARACTERS_AT_MOST]
@@ -135,8 +141,8 @@ class RecallEngine:
                 return recalled
         encoding = start_encoding(run, self.finder.encoder, text)
         with ExitStack() as moment:
-            query, when = self._open(run, moment, scope, question, ends or (), on_progress)
-            found = self.find(run, query, text, when, encoding)
+            query, when = self._open(run, moment, scope, question, ends or (), on_progress, turns)
+            found = self.find(run, query, text, when, encoding, turns)
             ranking = self._rank(run, found, chosen.reranker.m, intent)
             related = None
             if relation is not None:
@@ -163,11 +169,13 @@ class RecallEngine:
         question: str,
         nodes: Sequence[int],
         on_progress: Progress | None,
+        turns: Sequence[str],
     ) -> tuple[QueryContext, TimeAsked]:
         """Open the memory at the time the question asks about; `moment` keeps it open."""
         text = question[:QUESTION_CHARACTERS_AT_MOST]
+        around = " ".join((text, *turns))
         with run.stage("open", reads_all=True) as stage:
-            query = moment.enter_context(self.query_context(scope, on_progress, text, nodes))
+            query = moment.enter_context(self.query_context(scope, on_progress, around, nodes))
             stage.found = int(query.mask.sum())
             if not query.indexes.is_whole:
                 read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
@@ -179,7 +187,7 @@ class RecallEngine:
                 wait_until_loaded(self.finder.encoder)
             when = self.time(run, scope, query, text)
             if then := _source_moment(scope, query, when):
-                query = moment.enter_context(self.query_context(then, on_progress, text, nodes))
+                query = moment.enter_context(self.query_context(then, on_progress, around, nodes))
             return query, when
 
     def rank(
@@ -199,6 +207,22 @@ class RecallEngine:
             return self.finder.hits(
                 {int(query.graph.chunks[n]): float(scores[n]) for n in order}, scope.as_of
             )
+
+    def gains(
+        self, scope: Scope, question: str, turns: Sequence[str], on_progress: Progress | None
+    ) -> dict[int, float]:
+        """Map the ids of chunks to what they gain by the turns before a question in a search."""
+        if not turns:
+            return {}
+        text = question[:QUESTION_CHARACTERS_AT_MOST]
+        with self.query_context(scope, on_progress, " ".join((text, *turns))) as query:
+            if len(names_in(text, query.graph, query.lookup)):
+                return {}
+            gains = gains_of_turns(Run(UNHURRIED), query, self.finder.encoder, turns)
+            if gains is None:
+                return {}
+            best = np.argsort(-gains, kind="stable")[:GAINING_AT_MOST].tolist()
+            return {int(query.graph.chunks[number]): float(gains[number]) for number in best}
 
     def examine(self, scope: Scope, question: str) -> tuple[list[Chunk], Table]:
         """Return the candidates for a question, and a row of features for each, for training."""
@@ -230,6 +254,7 @@ class RecallEngine:
         question: str,
         when: TimeAsked,
         encoding: Encoding | None,
+        turns: Sequence[str] = (),
     ) -> Found:
         """Find passages: seeds, then the beam, with walks and reading on in the background."""
         within = query.within(when)
@@ -240,6 +265,10 @@ class RecallEngine:
                 Diagnostic(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}")
             )
         search, seeds = find_seeds(run, within or query, encoding, question, when)
+        search = replace(search, turns=turns)
+        if not len(seeds.named):  # a question with a name of its own stands alone
+            gains = gains_of_turns(run, search.query, self.finder.encoder, turns)
+            seeds = replace(seeds, turned=gains)
         with run.stage("read_on", run.plan.retriever.timeout_ms) as reading:
             following = start_reading_on(reading, search, seeds, self.finder.encoder)
             with run.stage("walk", run.plan.graph.timeout_ms) as walking:

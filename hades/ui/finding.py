@@ -28,6 +28,7 @@ _REASONS = {
     Reason.NOT_INDEXED: "Not everything is indexed yet",
     Reason.ENCODER_FAILED: "Found by words and names only: the encoder failed",
     Reason.CUT_QUESTION: "The question was shortened",
+    Reason.FOLLOW_UP: "Read with the questions and answers before it",
     Reason.NO_HIERARCHY: "There are no clusters yet: `hades organise` makes them",
     Reason.FOCUS: "Answered from the focus",
     Reason.ARCHIVE_LOST: "Without what lies in the archive",

@@ -48,7 +48,7 @@ def test_a_chat_continues_in_the_next_run(shell: Shell) -> None:
     assert "Ask about what this memory knows" in first
     assert "(done)" in first
     second = shell("chat", "--json", stdin="And when did she join?\n")
-    assert json.loads(second)["question"] == "And when did she join? (Atlas)"
+    assert json.loads(second)["question"] == "And when did she join?"
     assert "2021" in json.loads(second)["reply"]
     messages = shell.json("chat", "--show")
     assert [message["role"] for message in messages] == ["user", "assistant"] * 4

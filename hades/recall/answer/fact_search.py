@@ -23,6 +23,7 @@ from hades.models.encoder import Encoder
 from hades.models.reader import SentenceReader
 from hades.recall.find.results import SearchQuery
 from hades.recall.find.scores import best
+from hades.recall.find.turns import with_names
 from hades.recall.query_context import QueryContext
 from hades.recall.question.time_asked import TimeAsked
 from hades.recall.rank import belief
@@ -67,6 +68,7 @@ def find_facts(
     if asked.words is not None:
         # The facts of that time are selected already; the words of the time would find dates.
         question = question.replace(asked.words.said, " ")
+    question = with_names(question, search.turns)
     read = _candidates(stage, search, encoder, question, held)
     spread = Counter(word for fact in read for word in set().union(*map(_name, fact.ends)))
     rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}
@@ -128,7 +130,8 @@ def _candidates(
     edges = _said(stage, query, question, held if vector is None else missing)
     vectors = None
     # The question has no vector if no text or fact has one, or if the encoder failed or was late.
-    if (edges or search.time.words) and (vector is not None or not query.has_vectors):
+    is_other = search.time.words is not None or question != search.text
+    if (edges or is_other) and (vector is not None or not query.has_vectors):
         told = (fact_words(e.source.name, e.relation, e.target.name) for e in edges.values())
         vectors = _encoded(stage, encoder, [question, *told])
     near = dict.fromkeys(edges, NEAR_UNKNOWN)

@@ -79,7 +79,8 @@ class _Unit:
 def from_notes(recall: Recall) -> Answer:
     """Answer with notes and facts, best first or by time; a sure fact comes before notes."""
     terms = terms_of(recall.question)
-    if not terms.weights and recall.wants is Wants.STATE:
+    follows = any(note.reason is Reason.FOLLOW_UP for note in recall.reasons)
+    if not terms.weights and recall.wants is Wants.STATE and not follows:
         return Answer(recall.question, (), recall)  # a greeting asks for nothing
     happened = recall.wants is Wants.HAPPENINGS
     many = happened or asks_for_list(recall.question)

@@ -33,7 +33,8 @@ def choose_candidates(stage: Stage, found: Found) -> Candidates:
     allowed = run.look_at(strongest(seeds, found.walks).tolist(), stage)
     strong = np.array(allowed, np.int64)
     second_hop = _second_hop(search, strong)
-    notes = best(seeds.prior, seeds.mask & query.notes, NOTES_SENT).tolist()
+    worth = seeds.prior if seeds.turned is None else seeds.prior + seeds.turned
+    notes = best(worth, seeds.mask & query.notes, NOTES_SENT).tolist()
     chosen = list(dict.fromkeys([*found.beam.numbers, *_sent(found, second_hop), *notes]))
     versions = _versions_of(query, np.array(chosen, np.int64))
     current: dict[int, int] = {}
@@ -77,6 +78,8 @@ def _sent(found: Found, second_hop: Floats) -> list[int]:
         best(seeds.cosine, mask, BY_RETRIEVER, least["meaning"]),
         best(seeds.words, mask, BY_RETRIEVER, least["words"]),
     ]
+    if seeds.turned is not None:
+        chosen.append(best(seeds.prior + seeds.turned, mask, BY_RETRIEVER))
     turns = zip_longest(*(numbers.tolist() for numbers in chosen))
     return list(dict.fromkeys(number for turn in turns for number in turn if number is not None))
 

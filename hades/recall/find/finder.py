@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from statistics import pstdev
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -200,8 +201,12 @@ class Finder:
         limit: int,
         retrievers: Sequence[RetrieverName],
         on_progress: Progress | None,
+        gains: Mapping[int, float] = MappingProxyType({}),
     ) -> list[Hit]:
-        """Return the best passages for a question at a moment, best first."""
+        """Return the best passages for a question at a moment, best first.
+
+        `gains` maps chunk ids to what they gain by the turns before the question.
+        """
         space, as_of = scope.space, scope.as_of
         with ExitStack() as moment:
             with self.around(moment, scope, question, (), on_progress) as current:
@@ -227,7 +232,13 @@ class Finder:
             if "names" in retrievers:
                 known = indexes.moment(as_of)[1]
                 found["names"] = self._by_name(space, question, indexes, mask, known)
-            return self._hits(found, as_of, limit)
+            there = indexes.among(mask, list(gains))
+            gained = {
+                chunk: gain
+                for (chunk, gain), is_there in zip(gains.items(), there, strict=True)
+                if is_there
+            }
+            return self._hits(found, gained, as_of, limit)
 
     def topics(self, scope: Scope) -> list[int] | None:
         """Return the ids of the topics that pass the filters, sorted; None without a filter."""
@@ -256,12 +267,21 @@ class Finder:
                 scores[chunk] = scores.get(chunk, 0.0) + 1 / len(mentioning)
         return scores
 
-    def _hits(self, found: dict[str, dict[int, float]], as_of: AsOf, limit: int) -> list[Hit]:
+    def _hits(
+        self,
+        found: dict[str, dict[int, float]],
+        gained: dict[int, float],
+        as_of: AsOf,
+        limit: int,
+    ) -> list[Hit]:
         scaled = [_to_one_scale(scores) for scores in found.values() if scores]
         total: dict[int, float] = {}
         for scores in scaled:
             for chunk, score in scores.items():
                 total[chunk] = total.get(chunk, 0.0) + score / max(1, len(scaled))
+        deviation = pstdev(total.values()) if gained and total else 0.0
+        for chunk, gain in gained.items():
+            total[chunk] = total.get(chunk, 0.0) + deviation * gain
         best = sorted(total, key=lambda chunk: (-total[chunk], chunk))[:limit]
         return self.hits({chunk: round(total[chunk], 6) for chunk in best}, as_of, found)
 

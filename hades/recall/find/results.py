@@ -7,7 +7,7 @@ Arrays called "by chunk number" have one entry for every chunk of the memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,6 +31,8 @@ class SearchQuery:
     """The distinct stems of the question's words."""
     vector: Floats32 | None
     """None if the plan has no meaning, or if the encoder failed or was late."""
+    turns: Sequence[str] = ()
+    """The last questions and answers before the question."""
 
     def terms_said(self, numbers: Ints) -> tuple[Floats32, Floats]:
         """Return which terms each chunk contains, and the weights of the terms, which sum to 1."""
@@ -61,6 +63,8 @@ class Seeds:
     """The chunks best by prior, as many as walks start from, best first."""
     least: Mapping[str, float]
     """Maps each retriever to the score that a chunk must reach to count as found by it."""
+    turned: Floats | None = None
+    """What each chunk gains by the turns before the question; None without turns."""
 
 
 @dataclass(frozen=True, slots=True)

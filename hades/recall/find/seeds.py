@@ -12,7 +12,7 @@ import numpy as np
 
 from hades.domain.graph import Reason
 from hades.errors import HadesError
-from hades.graph.arrays import Floats32, Ints
+from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.graph_view import GraphView
 from hades.models.encoder import Encoder
 from hades.recall.find.results import SearchQuery, Seeds
@@ -63,9 +63,7 @@ def find_seeds(
         if encoding is not None and not stage.is_late("meaning"):
             vector = _vector(stage, query, encoding)
         cosine = nothing if vector is None else query.cosine(vector, words)
-        on_one_scale = scaled(cosine, mask), scaled(words, mask)
-        # Neighbours in a conversation lend to each other.
-        prior = scaled(lent(graph, (on_one_scale[0] + on_one_scale[1]) / 2), mask)
+        on_one_scale, prior = prior_of(query, cosine, words)
         if "names" in plan.retrievers and not len(named):
             stage.note(Reason.NOTHING_NAMED)
         seeds = Seeds(
@@ -83,6 +81,16 @@ def find_seeds(
         run.look_at(seeds.top[: plan.k].tolist(), stage)  # the best seeds count as read
         terms = query.indexes.words.terms(question)
         return SearchQuery(question, query, time, terms, vector), seeds
+
+
+def prior_of(
+    query: QueryContext, cosine: Floats, words: Floats
+) -> tuple[tuple[Floats, Floats], Floats]:
+    """Return meaning and words on one scale, and their mean, each from 0 to 1."""
+    on_one_scale = scaled(cosine, query.mask), scaled(words, query.mask)
+    # Neighbours in a conversation lend to each other.
+    mean = lent(query.graph, (on_one_scale[0] + on_one_scale[1]) / 2)
+    return on_one_scale, scaled(mean, query.mask)
 
 
 def _vector(stage: Stage, query: QueryContext, encoding: Encoding) -> Floats32 | None:

@@ -17,7 +17,13 @@ from hades.recall.query_context import QueryContext
 from hades.recall.rank.note_candidates import read_notes
 from hades.recall.rank.note_features import NOTE_FEATURES, note_features
 from hades.recall.rank.ranker import Ranker
-from hades.recall.rank.ranking import RECENT_WEIGHT, Ranking, never_rising, recency_of
+from hades.recall.rank.ranking import (
+    RECENT_WEIGHT,
+    Ranking,
+    never_rising,
+    recency_of,
+    with_turns,
+)
 from hades.recall.rank.reading import NoteReading, read_notes_with
 from hades.recall.rank.succession import find_succession
 from hades.recall.rank.topic_order import (
@@ -54,7 +60,8 @@ def rank_notes(
         ranked = ranker.rank(features)
     else:
         ranked = ranker.rank_by_fusion(found, notes.numbers, plan.fusion)
-    scores = ranked.scores + np.array([_weight_of_state(placed) for placed in notes.placed])
+    scores = with_turns(found.seeds, notes.numbers, ranked.scores)
+    scores = scores + np.array([_weight_of_state(placed) for placed in notes.placed])
     scores = scores + plan.strength * _gains_of_topics(query, notes.placed)
     scores = with_numbers_apart(notes, scores, search.terms)
     scores, anew = in_topic_order(notes, scores, search.time, succession)

@@ -24,7 +24,14 @@ from hades.recall.rank.code_signs import FUSED, code_signs
 from hades.recall.rank.features import passage_features
 from hades.recall.rank.notes import rank_notes
 from hades.recall.rank.ranker import Ranker
-from hades.recall.rank.ranking import RECENT_WEIGHT, Ranking, best_of, merge, recency_of
+from hades.recall.rank.ranking import (
+    RECENT_WEIGHT,
+    Ranking,
+    best_of,
+    merge,
+    recency_of,
+    with_turns,
+)
 from hades.recall.run import Run, Stage
 
 RANKED_FROM_CANDIDATES = 20
@@ -96,6 +103,7 @@ def _rank_passages(
             stage.note(Reason.FALLBACK, f"{len(numbers)} candidates are too few to compare")
         ranked = ranker.rank_by_fusion(found, numbers, plan.fusion)
         scores = ranked.scores + FUSED * signs
+    scores = with_turns(seeds, numbers, scores)
     scores = _with_gains(query, plan, numbers, scores)
     if recent:
         recency = recency_of(query, numbers)

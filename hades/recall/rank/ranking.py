@@ -9,6 +9,7 @@ import numpy as np
 
 from hades.domain.times import DAY_MICROSECONDS
 from hades.graph.arrays import Floats, Floats32, Ints
+from hades.recall.find.results import Seeds
 from hades.recall.query_context import QueryContext
 
 RECENT_WEIGHT = 1.0
@@ -85,6 +86,11 @@ def merge(passages: Ranking, notes: Ranking) -> Ranking:
         best=notes.best,
     )
     return merged.in_order()
+
+
+def with_turns(seeds: Seeds, numbers: Ints, scores: Floats) -> Floats:
+    """Return the scores of candidates with what they gain by the turns before the question."""
+    return scores if seeds.turned is None else scores + scores.std() * seeds.turned[numbers]
 
 
 def never_rising(values: Floats) -> Floats:

@@ -8,7 +8,7 @@ asks what happened.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,6 +26,9 @@ from hades.recall.run import Stage
 WORDS_LEAST = 2
 """Questions with fewer words are not read: a single word is a lookup, not a question."""
 SENTENCES_READ = 7
+BY_TURNS, COSINE_BY_TURNS = 2, 0.1
+"""How many more are sentences of the notes nearest to the turns and the question: a note's gain by
+the turns, times COSINE_BY_TURNS, is added to its cosine."""
 BY_WORDS = 2
 """How many of these are the nearest sentences of the notes with the highest BM25."""
 PLACES_AT_MOST = 64
@@ -110,9 +113,10 @@ def read_notes_with(
         for row, vectors in enumerate(notes.vectors)
     ]
     words = seeds.words[notes.numbers]
+    turned = None if seeds.turned is None else COSINE_BY_TURNS * seeds.turned[notes.numbers]
 
     def read() -> NoteReading:
-        return _read(reader, search, notes, near, words)
+        return _read(reader, search, notes, near, words, turned)
 
     try:
         return stage.run.in_background(read, left_behind=True)(stage.seconds_left)
@@ -127,8 +131,9 @@ def _read(
     notes: NoteCandidates,
     near: Sequence[Floats32],
     words: Floats,
+    turned: Floats | None,
 ) -> NoteReading:
-    texts = _nearest(notes, near, words)
+    texts = _nearest(notes, near, words, turned)
     judged = reader.speaks(search.text, list(texts)).tolist()
     speaks, best = dict[int, float](), dict[int, int]()
     for places, logit in zip(texts.values(), judged, strict=True):
@@ -144,7 +149,7 @@ def _read(
 
 
 def _nearest(
-    notes: NoteCandidates, near: Sequence[Floats32], words: Floats
+    notes: NoteCandidates, near: Sequence[Floats32], words: Floats, turned: Floats | None
 ) -> dict[str, list[tuple[int, int]]]:
     """Map the texts to read to their places: rows, and positions in the note.
 
@@ -163,11 +168,26 @@ def _nearest(
     ]
     chosen += [(row, at) for _, row, at in places[:PLACES_AT_MOST]]
     texts: dict[str, list[tuple[int, int]]] = {}
-    for row, at in dict.fromkeys(chosen):
-        text = _text(notes, row, at)
-        if text in texts or len(texts) < SENTENCES_READ:
-            texts.setdefault(text, []).append((row, at))
+    _add(texts, notes, chosen, SENTENCES_READ)
+    if turned is not None:
+        places.sort(key=lambda place: -place[0] - turned[place[1]])
+        _add(texts, notes, [place[1:] for place in places[:PLACES_AT_MOST]], len(texts) + BY_TURNS)
     return texts
+
+
+def _add(
+    texts: dict[str, list[tuple[int, int]]],
+    notes: NoteCandidates,
+    places: Iterable[tuple[int, int]],
+    at_most: int,
+) -> None:
+    """Add the texts at these places until there are `at_most`."""
+    for row, at in dict.fromkeys(places):
+        text = _text(notes, row, at)
+        if text in texts or len(texts) < at_most:
+            own = texts.setdefault(text, [])
+            if (row, at) not in own:
+                own.append((row, at))
 
 
 def _pairs(

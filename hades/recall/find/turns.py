@@ -1,0 +1,101 @@
+"""Turns: the last questions and answers of a conversation, which a question may follow.
+
+Each turn is searched by meaning and words. The topics nearest to the turns are candidates of the
+question and gain in its ranking, unless the question names something itself.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from hades.domain.graph import Reason
+from hades.domain.plain import counted
+from hades.domain.rules import clean_content
+from hades.errors import HadesError
+from hades.graph.arrays import Floats, Floats32
+from hades.language.english.lexicon import word_set
+from hades.language.english.terms import terms_of
+from hades.language.words import words
+from hades.models.encoder import Encoder
+from hades.recall.find.seeds import prior_of
+from hades.recall.query_context import QueryContext
+from hades.recall.run import Run, Stage
+
+TURNS_AT_MOST = 6
+"""Earlier turns are ignored."""
+TURN_CHARACTERS_AT_MOST = 1_000
+EARLIER = 0.7
+"""The weight of a turn; that of the next turn is 1."""
+SPREAD = 0.2
+"""A topic whose prior for a turn is lower than the best by this much counts 1/e as much."""
+GAIN = 1.5
+"""The gain of the topic nearest to the turns, in standard deviations of the candidates' scores.
+Replayed on 520 questions of three sets of notes: after two turns of the same situation the right
+note is first for 79.6 instead of 69.8 %, after two of another situation for 69.6 %. With a gain of
+2, these are 81.0 and 69.0 %."""
+_PRONOUNS = word_set("it its he him his she her hers they them their theirs")
+
+
+def clean_turns(turns: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the last turns, each cut to its beginning; raise InvalidInput if one is no text."""
+    given = [turns] if isinstance(turns, str) else turns or ()
+    last = deque(given, TURNS_AT_MOST)
+    return tuple(text for turn in last if (text := clean_content(turn)[:TURN_CHARACTERS_AT_MOST]))
+
+
+def with_names(question: str, turns: Sequence[str]) -> str:
+    """Return a question with the names of the last question before it, if a pronoun is all it has.
+
+    >>> with_names("And when did she join?", ["Who is Maya Lind?", "Maya Lind leads sales."])
+    'And when did she join? (Maya Lind)'
+    """
+    asked = [turn for turn in turns if turn.rstrip().endswith("?")] or turns
+    said = {word.casefold() for word in words(question)}
+    if not asked or _PRONOUNS.isdisjoint(said) or terms_of(question).names:
+        return question
+    names = terms_of(asked[-1]).names
+    return f"{question} ({' '.join(name.text for name in names)})" if names else question
+
+
+def gains_of_turns(
+    run: Run, query: QueryContext, encoder: Encoder, turns: Sequence[str]
+) -> Floats | None:
+    """Return what each chunk gains by the turns, by chunk number; None without turns or chunks.
+
+    The unit is a standard deviation of the candidates' scores. All chunks of a topic gain the same.
+    """
+    if not turns or not query.mask.any():
+        return None
+    topic = query.indexes.chunks["topic"]
+    near = np.zeros(int(topic.max()) + 1)
+    with run.stage("turns", run.plan.retriever.timeout_ms) as stage:
+        stage.note(Reason.FOLLOW_UP, f"read with {counted(len(turns), 'turn')} before it")
+        for turn, vector in zip(turns, _vectors(stage, encoder, turns), strict=True):
+            said = query.words(turn)
+            cosine = np.zeros(len(said)) if vector is None else query.cosine(vector, said)
+            best = np.full(len(near), -np.inf)
+            np.maximum.at(best, topic[query.mask], prior_of(query, cosine, said)[1][query.mask])
+            share = np.exp((best - best.max()) / SPREAD)
+            near = EARLIER * near + share / share.sum()
+    gains: Floats = GAIN * near[topic] / near.max()
+    return gains
+
+
+def _vectors(
+    stage: Stage, encoder: Encoder, turns: Sequence[str]
+) -> Floats32 | Sequence[Floats32 | None]:
+    """Return the vectors of the turns; None for each if they are late, failed or not wanted."""
+    without = [None] * len(turns)
+    if "meaning" not in stage.run.plan.retriever.retrievers:
+        return without
+    try:
+        waiting = stage.run.in_background(lambda: encoder.encode(list(turns)), left_behind=True)
+        return waiting(stage.seconds_left)
+    except TimeoutError:
+        stage.stop(Reason.TIMEOUT, "turns are searched by their words")
+    except HadesError as error:
+        stage.note(Reason.ENCODER_FAILED, str(error))
+    return without
