@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -117,6 +117,22 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
+class EventTime:
+    """A time that a sentence of a note speaks of: `since` <= t < `until`."""
+
+    sentence: str
+    since: datetime
+    until: datetime
+    over: bool = False
+    """Whether a later note moved or cancelled it, as far as a question for plans looked."""
+
+    def __str__(self) -> str:
+        """Return the time in words: `on 14 March 2025`, `from 3 to 9 March 2025`."""
+        words = window_words(self.since, self.until)
+        return f"on {words}" if self.until - self.since <= timedelta(days=1) else words
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A chunk in an answer, with its score and the reasons for it."""
 
@@ -148,6 +164,8 @@ class Passage:
     """The names it mentions, rarest first, without those that are everywhere."""
     strength: Strength | None = None
     """The strength of the state, from importance, uses and age."""
+    events: tuple[EventTime, ...] = ()
+    """The times that the sentences of a note speak of, in their order."""
 
     @property
     def id(self) -> str:

@@ -8,16 +8,28 @@ question. A list has each item once, and events are in order of time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hades.domain.answer import Answer, Fact, Intent, Passage, Recall, Sentence, TimeKind, Wants
+from hades.domain.answer import (
+    Answer,
+    EventTime,
+    Fact,
+    Intent,
+    Passage,
+    Recall,
+    Sentence,
+    TimeKind,
+    TimeWords,
+    Wants,
+)
 from hades.domain.graph import Reason
 from hades.domain.statement import day
 from hades.language.english.intent import asks_for_list
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
 from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
+from hades.language.english.time_words import asks_for_everything
 from hades.language.names import name_parts
 from hades.language.sentences import sentences
 from hades.language.words import words
@@ -68,6 +80,8 @@ def from_notes(recall: Recall) -> Answer:
     if unsaid and not recall.is_surely_answered:
         return Answer(recall.question, (), recall, unsaid)
     least = units[0].belief * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST) if units else 0.0
+    if happened and recall.time and asks_for_everything(recall.question, recall.time):
+        least = 0.0  # the time alone chooses
     chosen: list[_Unit] = []
     for unit in units:
         length = len(unit.text.split())
@@ -151,16 +165,43 @@ def _said(text: str) -> frozenset[str]:
 
 def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
     dated = recall.wants is not Wants.STATE
+    window = recall.time if recall.wants is Wants.HAPPENINGS else None
     for number, fact in enumerate(recall.facts, start=1):
         yield _fact(fact, number)
     for number, passage in enumerate(recall.passages, start=1):
-        if not passage.superseded and not _is_of_another_time(recall, passage):
-            yield _note(passage, number, terms, whole, dated)
+        if passage.superseded or _is_of_another_time(recall, passage):
+            continue
+        if window is not None and passage.events:
+            passage = _narrowed(passage, window)
+            if not passage.events and not _is_in(window, passage.valid_from):
+                continue
+        yield _note(passage, number, terms, whole, dated)
+
+
+def _narrowed(passage: Passage, window: TimeWords) -> Passage:
+    """Return a note without the sentences that speak of other times than a window."""
+    events = [event for event in passage.events if not event.over and _overlaps(event, window)]
+    of_then = {event.sentence for event in events}
+    gone = {event.sentence for event in passage.events} - of_then
+    lines = (" ".join(line.split()) for line in sentences(passage.held or passage.chunk.text))
+    text = " ".join(line for line in lines if line not in gone)
+    return replace(passage, chunk=replace(passage.chunk, text=text), events=tuple(events), held="")
+
+
+def _overlaps(event: EventTime, window: TimeWords) -> bool:
+    since, until = window.since or event.since, window.until or event.until
+    return event.since < until and since < event.until
+
+
+def _is_in(window: TimeWords, moment: datetime) -> bool:
+    return (window.since or moment) <= moment and (window.until is None or moment < window.until)
 
 
 def _is_of_another_time(recall: Recall, passage: Passage) -> bool:
     """Return whether nothing was noted at the time asked about and the passage does not name it."""
     nothing = any(note.reason is Reason.NOTHING_NOTED for note in recall.reasons)
+    if nothing and recall.wants is Wants.HAPPENINGS:
+        return True
     when = said(recall.time.said) - UNITS if recall.time and nothing else None
     return when is not None and not (when and when <= said(passage.chunk.text))
 
@@ -179,17 +220,36 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
     text = passage.held or _on_one_line(chunk.text)
     if len(text.split()) > whole:
         text = _best(sentences(passage.held or chunk.text), terms, whole, passage.best)
-    when = ""
-    if passage.held:
+    told, when = _with_dates(text, passage) if dated else text, ""
+    if told != text:
+        text = told
+    elif passage.held:
         when = f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
     elif passage.valid_to is not None:
         when = f" (from {day(passage.valid_from)} to {day(passage.valid_to)})"
     elif dated:
         when = f" ({day(passage.valid_from)})"
+    begun = passage.events[0].since if dated and passage.events else passage.valid_from
     return _Unit(
         *(f"{chunk.topic}: {text}{when}", passage.belief.mean, number, "passage"),
-        *(chunk.topic, passage.valid_from, passage.valid_to is not None),
+        *(chunk.topic, begun, passage.valid_to is not None),
     )
+
+
+def _with_dates(text: str, passage: Passage) -> str:
+    """Return a text of a note with the times of its sentences in brackets after them.
+
+    If none of the sentences names a time, they go on with the one before them that tells the past.
+    """
+    times = dict[str, str]()
+    for event in passage.events:
+        before = times.get(event.sentence, "")
+        times[event.sentence] = f"{before}, {event}" if before else str(event)
+    told = text
+    for sentence, when in times.items():
+        told = told.replace(sentence, f"{sentence} ({when})", 1)
+    past = [event for event in passage.events if event.since <= passage.valid_from]
+    return f"{text} ({past[0]})" if told == text and past else told
 
 
 def _on_one_line(text: str) -> str:
