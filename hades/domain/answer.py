@@ -124,7 +124,7 @@ class EventTime:
     since: datetime
     until: datetime
     over: bool = False
-    """Whether a later note moved or cancelled it, as far as a question for plans looked."""
+    """Whether it is past, moved or cancelled, if the question asks for what is to come."""
 
     def __str__(self) -> str:
         """Return the time in words: `on 14 March 2025`, `from 3 to 9 March 2025`."""

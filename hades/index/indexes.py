@@ -248,15 +248,27 @@ class Indexes(Derived):
         return starts, ends
 
     def begun(
-        self, mask: Flags, as_of: AsOf, since: datetime | None, until: datetime | None
+        self,
+        mask: Flags,
+        as_of: AsOf,
+        since: datetime | None,
+        until: datetime | None,
+        *,
+        by_event: bool = False,
     ) -> Flags:
-        """Return the mask without chunks that began before `since`, or at `until` or later."""
+        """Return the mask without chunks that began before `since`, or at `until` or later.
+
+        With `by_event`, the times that notes speak of count.
+        """
         numbers = np.flatnonzero(mask)
         starts = self.spans(numbers, as_of)[0]
         first = -FOREVER if since is None else to_micros(since)
         last = FOREVER if until is None else to_micros(until)
+        kept = (starts >= first) & (starts < last)
+        if by_event:
+            kept = self.within(numbers, starts, Window(first, last))
         begun = np.zeros(len(mask), np.bool_)
-        begun[numbers[(starts >= first) & (starts < last)]] = True
+        begun[numbers[kept]] = True
         return begun
 
     def within(self, numbers: Ints, starts: Ints, window: Window) -> Flags:

@@ -40,9 +40,9 @@ def time_rows(texts: Mapping[int, str], starts: Mapping[int, int]) -> list[Seque
         own: list[tuple[int, int, int]] = []
         found = dated_sentences(text, from_micros(starts[chunk]))
         for sentence in found:
-            own += [(EVENT, *map(to_micros, span)) for span in sentence.times]
-            if sentence.replaced:
-                own.append((REPLACED, *map(to_micros, sentence.replaced)))
+            spans = [(EVENT, span) for span in sentence.times]
+            spans += [(REPLACED, sentence.replaced)] if sentence.replaced else []
+            own += [(kind, to_micros(since), to_micros(until)) for kind, (since, until) in spans]
         if found and all(sentence.times for sentence in found):
             own.append((DATED, 0, 0))
         rows += [(chunk << _ROWS_BITS | at, chunk, *row) for at, row in enumerate(own)]

@@ -15,6 +15,7 @@ from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import (
     Budget,
+    By,
     Limit,
     ModelName,
     Question,
@@ -66,20 +67,22 @@ def search(
     glob: TopicGlob = None,
     since: Since = None,
     until: Until = None,
+    by: By = "written",
     on_progress: Progress | None = None,
 ) -> list[Hit]:
     """Find the passages that match a question best.
 
     `retriever` is `meaning`, `words` or `names`; the default is meaning and words together.
     `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow the
-    topics; `since` and `until` keep only what became true in that time. New notes are indexed
-    first, unless this memory is open for reading only; `pending` counts those that wait.
+    topics; `since` and `until` keep only what became true in that time, or with `by="event"` the
+    notes that speak of it. New notes are indexed first, unless this memory is open for reading
+    only; `pending` counts those that wait.
     """
     from hades.recall.find.finder import chosen_retrievers
 
     clean_number(limit, "limit", least=1)
     retrievers = chosen_retrievers(retriever)
-    scope = view._scope(tag, kind, glob, since, until)
+    scope = view._scope(tag, kind, glob, since, until, by)
     view._ready(question, on_progress)
     return view._finder.search(
         scope, question, limit=limit, retrievers=retrievers, on_progress=on_progress
@@ -99,6 +102,7 @@ def recall(
     glob: TopicGlob = None,
     since: Since = None,
     until: Until = None,
+    by: By = "written",
     on_progress: Progress | None = None,
 ) -> Recall:
     """Collect the passages and paths that answer a question.
@@ -107,10 +111,11 @@ def recall(
     passages), `planning` (10) or `brainstorming` (20); by default the question decides. `plan`
     changes limits and stages: see `docs/answers.md`. A time in the words of the question narrows
     notes and facts, unless `since`, `until` or `at` is given; `time` in the result says how it
-    was understood. `reasons` lists everything that was cut or done in another way.
+    was understood. `since` and `until` mean when notes were written, or with `by="event"` the
+    times that they speak of. `reasons` lists everything that was cut or done in another way.
     """
     clean_number(budget, "budget", least=50)
-    scope = view._scope(tag, kind, glob, since, until)
+    scope = view._scope(tag, kind, glob, since, until, by)
     engine, change = view._engine, view._store.change()
     answered = engine.answers.answer(
         (scope, question, budget, mode, plan, *engine.answered_by),
@@ -139,6 +144,7 @@ def ask(
     glob: TopicGlob = None,
     since: Since = None,
     until: Until = None,
+    by: By = "written",
     model: ModelName = None,
     keep_unsupported: Annotated[
         bool,
@@ -162,7 +168,7 @@ def ask(
         raise InvalidInput("dry_run and keep_unsupported need a model: name one.")
     chat = None if model is None else open_chat_model(model)
     find = partial(recall, view, question, mode=mode, plan=plan, on_progress=on_progress)
-    find = partial(find, tag=tag, kind=kind, glob=glob, since=since, until=until)
+    find = partial(find, tag=tag, kind=kind, glob=glob, since=since, until=until, by=by)
     recalled = find(budget=budget)
     if chat is not None and recalled.tokens > room_for(chat):
         recalled = find(budget=max(room_for(chat), 50))

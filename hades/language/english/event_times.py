@@ -67,10 +67,13 @@ _JOINS = word_set("to until till through")
 
 _UNIT = "(?P<unit>day|week|fortnight|month|year)s?'?"
 _COUNT = f"(?P<count>{any_of(COUNTS)}|[0-9]{{1,3}})"
-_FROM_NOTE = lazy_pattern(rf"(?:(?P<in>in) )?{_COUNT} {_UNIT}(?(in)(?: time)?|(?P<ago> ago))(?= |$)")
+_FROM_NOTE = lazy_pattern(
+    rf"(?:(?P<in>in) )?{_COUNT} {_UNIT}(?(in)(?: time)?|(?P<ago> ago))(?= |$)"
+)
 _FROM_LAST = lazy_pattern(
     rf"(?:{_COUNT} |the )(?:(?P<next>next|following) )?{_UNIT}"
-    r"(?(next)| (?:(?P<later>later|after)|before|earlier))(?=$| [^a-z]| (?:at|same|the same)(?: |$))"
+    r"(?(next)| (?:(?P<later>later|after)|before|earlier))"
+    r"(?=$| [^a-z]| (?:at|same|the same)(?: |$))"
 )
 _MOVED = lazy_pattern(
     r"(?:moved|pushed|(?P<off>postponed|delayed|put off)|shifted|rescheduled|changed|extended"
@@ -159,10 +162,11 @@ class _Reader:
                 at += 1
                 continue
             at, before = place.end, found[-1] if found else None
-            if joined and before and words[place.first - 1] in _JOINS:
-                if before.end == place.first - 1 and before.span[0] < place.span[1]:
-                    found.pop()
-                    place = _Place(before.first, place.end, (before.span[0], place.span[1]))
+            joins = joined and words[place.first - 1] in _JOINS
+            joins = joins and before is not None and before.end == place.first - 1
+            if joins and before and before.span[0] < place.span[1]:
+                found.pop()
+                place = _Place(before.first, place.end, (before.span[0], place.span[1]))
             self._last = place.span
             found.append(place)
         return found
@@ -175,7 +179,9 @@ class _Reader:
     def _time_at(self, at: int) -> _Place | None:
         words = self._words
         if step := words.match(_FROM_NOTE, at):
-            return _Place(at, step[1], self._stepped(step[0], self._at, -1 if step[0]["ago"] else 1))
+            return _Place(
+                at, step[1], self._stepped(step[0], self._at, -1 if step[0]["ago"] else 1)
+            )
         if self._last and (step := words.match(_FROM_LAST, at)):
             sign = 1 if step[0]["next"] or step[0]["later"] else -1
             return _Place(at, step[1], self._stepped(step[0], self._last[0], sign))

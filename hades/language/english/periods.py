@@ -101,7 +101,7 @@ def split_words(question: str) -> list[tuple[str, int, int]]:
             elif 1 <= int(month) <= 12:
                 parts = [*((day,) if day else ()), tuple(MONTHS)[int(month) - 1], year]
         found += [(part, token.start(), token.end()) for part in parts]
-    return [(_whole_day(found, at), *place) for at, (_, *place) in enumerate(found)]
+    return [(_whole_day(found, at), token[1], token[2]) for at, token in enumerate(found)]
 
 
 def _whole_day(tokens: Sequence[tuple[str, int, int]], at: int) -> str:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from hades.domain.answer import TimeKind, TimeWords, Wants
 from hades.language.english.detect import is_english
 from hades.language.english.intent import CHARACTERS_READ
-from hades.language.english.lexicon import WEEKDAYS, changes, word_set
+from hades.language.english.lexicon import MONTHS, WEEKDAYS, changes, word_set
 from hades.language.english.periods import Period, QuestionWords, read_period, split_words
 from hades.language.patterns import lazy_pattern
 
@@ -100,6 +100,7 @@ _DATE_ASKED = lazy_pattern(
     rf"(?:^|[,;:?!.()] |\b(?:and|so|but) )when {_IS}\b|\b(?:since|until|till|by|from) when\b"
     rf"|\b(?:what|which) (?:day|date|month|year) {_IS}\b|\bhow long ago\b"
 )
+_NEXT_DATE = lazy_pattern(r"^(?:and |so )?when (?:is|are|am|do|does|will)\b(?:.*(\bnext\b))?")
 _WHY = lazy_pattern(r"\b(?:why|where)\b")
 _HAPPENED = lazy_pattern(
     r"^(?:any|anything|give me)\b|\b(?:happen(?:ed|s|ing)?|changed?|changes|news|summari[sz]e"
@@ -113,18 +114,24 @@ _DONE = lazy_pattern(
 )
 """A question for something done, except for verbs of states (`what did we charge in June`)."""
 _PLAIN_WORDS = word_set(
-    """what what's whats which anything something is are do does have has had 've got get i we me us
-    my our the a any there on up in for to be planned plans plan scheduled schedule coming calendar
-    diary agenda due appointment appointments else so and all"""
+    """what what's whats which anything something is are am do does have has had got get i we me us
+    my our the a any there on up in for to of at be planned plans plan scheduled schedule coming
+    calendar diary agenda due appointment appointments else so and all happens look looks looking
+    like need done weekend week"""
 )
 """Words of a question that asks for everything of a time to come: `what do I have`."""
 _PLANS = lazy_pattern(
     r"^(?:which|what|any) \w+(?: \w+)? (?:are there|do (?:i|we) have|are (?:we|i)\b)"
     r"|\b(?:planned|scheduled|coming up|appointments?|calendar|diary|agenda|deadlines?)\b"
-    r"|^(?:what|where) (?:do|does|is|are) (?:\w+ ){1,2}(?:have(?: on)?|do|doing|go|going|got)$"
+    r"|^(?:what|where|who) (?:do|does|is|are|am) (?:\w+ ){0,2}(?:have|do|doing|go|going|got|coming"
+    r"|visiting|away)(?: on)?(?=$| (?:on|in|at|for|over|next|this|today|tomorrow)\b)"
     r"|^(?:am|are|is) (?:\w+ ){1,2}(?:free|busy|away)\b"
 )
-_OF_A_TIME = lazy_pattern(r"^$|\bwhat did (?:\w+ ){1,2}do$|^whom? (?:was|were) (?:\w+ed|met)$")
+_OF_A_TIME = lazy_pattern(
+    r"^$|\bwhat did (?:\w+ ){1,2}do$|^whom? (?:was|were) (?:\w+ed|met)$|^what(?: all)? happened$"
+    r"|^what (?:was|were|have|has|had) (?:\w+ ){1,2}(?:doing|done|up to)$|^what was on$"
+    r"|^who (?:visited|came|called|rang|stayed)(?: \w+){0,2}$"
+)
 """The rest of a question, without its time, that asks what was done then."""
 
 
@@ -155,13 +162,19 @@ def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
 def asks_for_plans(question: str, time: TimeWords) -> bool:
     """Return whether a question asks for what is to come at a time: `what do I have next week`."""
     asked = _words_asked(question, time)
-    return _is_plain(asked.split()) or bool(not _WHY.search(asked) and _PLANS.search(asked))
+    return _is_plain(asked.split()) or _PLANS.search(asked) is not None
 
 
 def asks_for_everything(question: str, time: TimeWords) -> bool:
     """Return whether a question has no words but a time: `what do I have`, `what did we do`."""
     asked = _words_asked(question, time)
     return _is_plain(asked.split()) or _OF_A_TIME.search(asked) is not None
+
+
+def asks_for_next(question: str) -> bool | None:
+    """Return whether `when` asks for a date to come: None if not, True if it says `next`."""
+    found = _NEXT_DATE.match(_words_asked(question, None))
+    return found and found[1] is not None
 
 
 def _is_plain(words: Iterable[str]) -> bool:
@@ -203,7 +216,8 @@ def _tense(words: tuple[str, ...]) -> _Tense:
     present = not _PRESENT_TENSE.isdisjoint(words) or words[:2] in (("how", "to"), ("what", "to"))
     future = not _FUTURE_TENSE.isdisjoint(words)
     happened = _asks_what_happened(" ".join(words))
-    plans = _is_plain({*words} - _STOPS - {*WEEKDAYS}) or _PLANS.search(" ".join(words)) is not None
+    dates = {word for word in words if word[0].isdecimal()}.union(_STOPS, WEEKDAYS, MONTHS)
+    plans = _is_plain({*words} - dates) or _PLANS.search(" ".join(words)) is not None
     return _Tense(past, present and not past, (future or plans) and not past, happened, plans)
 
 

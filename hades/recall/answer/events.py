@@ -15,6 +15,7 @@ from hades.language.english.lexicon import changes
 from hades.language.english.periods import Span
 from hades.language.english.stems import stem
 from hades.language.english.terms import said
+from hades.language.english.time_words import asks_for_next
 from hades.recall.find.results import SearchQuery
 
 REPLACING_READ = 64
@@ -42,16 +43,21 @@ class _Replacing:
         named, own = self.replaced != ALL_TIME, passage.chunk.topic == self.topic
         if own and (named or not self.about):
             return True
-        shared = self.about & said(f"{passage.chunk.topic} {passage.chunk.text if own else sentence}")
+        shared = self.about & said(
+            f"{passage.chunk.topic} {passage.chunk.text if own else sentence}"
+        )
         return len(shared) >= (1 if own or named else min(2, max(1, len(self.about))))
 
 
 def with_events(search: SearchQuery, passages: Sequence[Passage]) -> list[Passage]:
     """Return the passages, which are notes, with the times they speak of.
 
-    If the question asks for plans, a time at which something no longer takes place is `over`.
+    If the question asks for what is to come, a time that is past or at which something no longer
+    takes place is `over`.
     """
     later = _replacing(search) if search.time.ahead else []
+    is_next = not search.time.ahead and asks_for_next(search.text) is not None
+    now = from_micros(search.query.valid) if is_next else ALL_TIME[0]
     found = []
     for passage in passages:
         events = [
@@ -59,7 +65,8 @@ def with_events(search: SearchQuery, passages: Sequence[Passage]) -> list[Passag
                 sentence=" ".join(sentence.text.split()),
                 since=span[0],
                 until=span[1],
-                over=any(other.ends(passage, sentence.text, span) for other in later),
+                over=span[1] <= now
+                or any(other.ends(passage, sentence.text, span) for other in later),
             )
             for sentence in dated_sentences(passage.chunk.text, passage.valid_from)
             for span in sentence.times

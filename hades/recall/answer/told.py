@@ -29,8 +29,8 @@ from hades.language.english.intent import asks_for_list
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
 from hades.language.english.terms import QuestionTerms, said, terms_of, text_around, unsaid_names
-from hades.language.english.time_words import asks_for_everything
-from hades.language.names import name_parts
+from hades.language.english.time_words import asks_for_everything, asks_for_next
+from hades.language.names import name_parts, numberless
 from hades.language.sentences import sentences
 from hades.language.words import words
 
@@ -42,6 +42,9 @@ FEW_WORDS = 2
 FACT_MEANT, FACT_SURE = 0.3, 0.5
 """The belief from which a question means a fact even if it names something else, and from which the
 fact is an answer among documents."""
+SHARE_TO_COME = 0.5
+"""The share of the best belief from which a note about the future comes before those about the
+past, if the question asks for a date to come."""
 SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.2, 0.05
 """The share of the best belief that an answer, or an item of a list, needs."""
 
@@ -57,6 +60,8 @@ class _Unit:
     topic: str
     when: datetime
     ended: bool = False
+    over: bool = False
+    """Whether it only speaks of the past, though the question asks for what is to come."""
 
     @property
     def sentence(self) -> Sentence:
@@ -76,6 +81,12 @@ def from_notes(recall: Recall) -> Answer:
     if recall.time is not None and recall.time.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         units = [unit for unit in units if unit.ended] or units
     units.sort(key=lambda unit: -unit.belief)
+    if any(unit.over for unit in units):
+        to_come = [unit for unit in units if not unit.over]
+        to_come = [unit for unit in to_come if unit.belief >= units[0].belief * SHARE_TO_COME]
+        if asks_for_next(recall.question):
+            units = to_come
+        units = to_come + [unit for unit in units if unit not in to_come]
     unsaid = tuple(_unsaid(recall, units))
     if unsaid and not recall.is_surely_answered:
         return Answer(recall.question, (), recall, unsaid)
@@ -83,11 +94,13 @@ def from_notes(recall: Recall) -> Answer:
     if happened and recall.time and asks_for_everything(recall.question, recall.time):
         least = 0.0  # the time alone chooses
     chosen: list[_Unit] = []
+    told = set[str]()
     for unit in units:
-        length = len(unit.text.split())
-        if unit.belief < least or (chosen and length > room):
+        length, alike = len(unit.text.split()), numberless(unit.text) if happened else unit.text
+        if unit.belief < least or (chosen and length > room) or alike in told:
             continue
         chosen.append(unit)
+        told.add(alike)
         room -= length
     if happened:
         chosen.sort(key=lambda unit: (unit.when, unit.topic))
@@ -233,6 +246,7 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
     return _Unit(
         *(f"{chunk.topic}: {text}{when}", passage.belief.mean, number, "passage"),
         *(chunk.topic, begun, passage.valid_to is not None),
+        over=bool(passage.events) and all(event.over for event in passage.events),
     )
 
 

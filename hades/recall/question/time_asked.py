@@ -33,7 +33,7 @@ class TimeAsked:
     timed: bool = False
     """Whether the caller gave the moment."""
     by_event: bool = False
-    """Whether notes count by the times they speak of, not by the time at which they were written."""
+    """Whether notes count by the times they speak of, not by when they were written."""
     ahead: bool = False
     """Whether the question asks for what is to come, which only the words of notes tell."""
 
@@ -136,6 +136,7 @@ def time_asked(
     ends = FOREVER if words.until is None else to_micros(words.until)
     is_ahead = begin > valid and wants is Wants.HAPPENINGS
     if ends > valid and (is_ahead or asks_for_plans(question, words)):
+        begin = valid if words.since is None else begin
         at = replace(at, since=begin, until=ends, kind=TimeKind.DURING)
         return replace(at, wants=Wants.HAPPENINGS, by_event=True, ahead=True)
     at = replace(at, by_event=wants is Wants.HAPPENINGS)

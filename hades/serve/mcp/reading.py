@@ -39,6 +39,7 @@ Tokens = Annotated[int, Field(ge=50, le=BUDGET_TOKENS_AT_MOST)]
     glob="Only topics such as design/*.",
     since="Only what began then or later.",
     until="Only what began before.",
+    by="Use the times that notes tell of.",
 )
 def recall(call: AgentCall, result: Recall) -> CallToolResult:
     """Return what the memory knows about a question: facts, passages, paths, and their sources.
@@ -50,7 +51,7 @@ def recall(call: AgentCall, result: Recall) -> CallToolResult:
 
 
 @operation_tool(
-    "question tag glob since until",
+    "question tag glob since until by",
     core=True,
     model="`default`: have a language model word the answer.",
 )
