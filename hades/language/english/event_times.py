@@ -49,7 +49,8 @@ _PAST = word_set(
 )
 _NO_PAST = word_set(
     """need needed hundred speed shed indeed booked fixed planned scheduled announced arranged
-    agreed confirmed invited expected reserved ordered wanted delayed moved"""
+    agreed confirmed invited expected reserved ordered wanted delayed moved
+    pushed postponed rescheduled extended cancelled canceled called"""
 )
 """Words in -ed that do not say that the thing itself is past: `booked for 19 July`."""
 _PRESENT = word_set(
