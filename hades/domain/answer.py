@@ -116,6 +116,10 @@ class Interval:
     high: float
 
 
+EXACT_DAYS = 16
+"""A longer time of an event, such as `in August`, is vague."""
+
+
 @dataclass(frozen=True, slots=True)
 class EventTime:
     """A time that a sentence of a note speaks of: `since` <= t < `until`."""
@@ -125,6 +129,11 @@ class EventTime:
     until: datetime
     over: bool = False
     """Whether it is past, moved or cancelled, if the question asks for what is to come."""
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether it is longer than EXACT_DAYS."""
+        return self.until - self.since > timedelta(days=EXACT_DAYS)
 
     def __str__(self) -> str:
         """Return the time in words: `on 14 March 2025`, `from 3 to 9 March 2025`."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hades.domain.answer import EXACT_DAYS
 from hades.domain.times import DAY_MICROSECONDS, from_micros, to_micros
 from hades.graph.arrays import Flags, Ints
 from hades.index.columns import Columns
@@ -20,8 +21,6 @@ NOTE_TIMES = {"key": np.int64, "chunk": np.int64, "kind": np.int8}
 NOTE_TIMES |= {"since": np.int64, "until": np.int64}
 _ROWS_BITS = 7
 """The key is the chunk and the number of the row: 16 sentences with up to 5 rows each."""
-EXACT_DAYS = 16
-"""A longer time, such as `in August`, is vague: a window must cover a fifth of it."""
 
 
 class Window(NamedTuple):
@@ -56,5 +55,7 @@ def chunks_of(rows: Columns, kind: int, window: Window | None = None) -> Ints:
         since, until = rows["since"], rows["until"]
         shared = np.minimum(until, window.until) - np.maximum(since, window.since)
         exact = until - since <= EXACT_DAYS * DAY_MICROSECONDS
-        chosen = chosen & (shared > 0) & (exact | (shared >= (until - since) // 5))
+        # A window to come must cover a fifth of `in August`, one of the past all of it.
+        vague = shared >= (until - since) // 5 if window.ahead else shared == until - since
+        chosen = chosen & (shared > 0) & (exact | vague)
     return np.unique(rows["chunk"][chosen])

@@ -31,6 +31,8 @@ FAR = timedelta(days=240)
 """A date without a year that is farther away is the one of the neighbouring year."""
 VAGUE = timedelta(days=7)
 """A longer period around the note itself (`this month`) says no more than the date of the note."""
+DISTANT = timedelta(days=3_653)
+"""A time farther away, such as `the winter of 1911`, is not one of the writer's own days."""
 ALL_TIME = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _ONE_DAY = timedelta(days=1)
 
@@ -78,7 +80,7 @@ _FROM_LAST = lazy_pattern(
 )
 _MOVED = lazy_pattern(
     r"(?:moved|pushed|(?P<off>postponed|delayed|put off)|shifted|rescheduled|changed|extended"
-    r"|brought forward|put back|now|instead)(?= |$)"
+    r"|brought forward|put back|(?P<now>now))(?= |$)"
 )
 _OFF = lazy_pattern(
     r"(?:cancel(?:led|ed|s)?|call(?:ed|s) off|(?:is|are|it's) off|fell through"
@@ -137,11 +139,12 @@ class _Reader:
         for place in self._places(joined=verb is None):
             from_here = words[place.first - 1] == "from" and self._words[place.end] in _JOINS
             to_come = place.span[1] > self._at
-            if off or (verb and to_come and (from_here or place.first < moved)):
+            old = verb and not verb["now"] and (from_here or place.first < moved)
+            if off or (old and to_come):
                 replaced = place.span
                 continue
             times.append(place.span)
-            new = words[place.first - 1] in _TO or (verb and verb[0] in ("now", "instead"))
+            new = words[place.first - 1] in _TO or (verb and verb["now"])
             if new and moved < place.first <= moved + WORDS_TO_NEW_TIME:
                 replaced = replaced or ALL_TIME
         past = _is_past(words)
@@ -209,6 +212,8 @@ class _Reader:
             until = since + _ONE_DAY
         if since <= self._at < until and until - since > VAGUE:
             return None
+        if abs(since - self._at) > DISTANT:
+            return None
         if not (period.clear or self._is_time(at, first, period.end)):
             return None
         return _Place(at, period.end, (since, until))
@@ -224,7 +229,8 @@ class _Reader:
             return True
         vague = said[0] in ("early", "mid", "late", "start", "beginning", "middle", "end")
         vague = vague or said[-1] in ("eve", "day")
-        return vague or words[at - 1] in _LEADS or words[at - 1] in (*WEEKDAYS, ",", "and")
+        in_list = said[0][0].isdecimal() and words[at - 1] in (*WEEKDAYS, ",", "and")
+        return vague or in_list or words[at - 1] in _LEADS
 
     def _is_ahead(self, at: int) -> bool:
         """Return whether a time without a year or week is to come, by its clause's tense."""

@@ -37,6 +37,8 @@ from hades.language.words import words
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20
 """The most words of a note that is quoted whole, as an answer or as an item of a list."""
+FEW_NOTES = 3
+"""Up to so many notes on what happened are quoted as an answer, more as items of a list."""
 FEW_WORDS = 2
 """If no text found has a word of such a short question, it is about something unknown."""
 FACT_MEANT, FACT_SURE = 0.3, 0.5
@@ -77,7 +79,8 @@ def from_notes(recall: Recall) -> Answer:
     happened = recall.wants is Wants.HAPPENINGS
     many = happened or asks_for_list(recall.question)
     room = LIST_WORDS if many else WORDS
-    units = list(_units(recall, terms, ITEM_WORDS if many else WHOLE_WORDS))
+    few = happened and len(recall.passages) <= FEW_NOTES
+    units = list(_units(recall, terms, ITEM_WORDS if many and not few else WHOLE_WORDS))
     if recall.time is not None and recall.time.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         units = [unit for unit in units if unit.ended] or units
     units.sort(key=lambda unit: -unit.belief)
@@ -195,7 +198,7 @@ def _narrowed(passage: Passage, window: TimeWords) -> Passage:
     """Return a note without the sentences that speak of other times than a window."""
     events = [event for event in passage.events if not event.over and _overlaps(event, window)]
     of_then = {event.sentence for event in events}
-    gone = {event.sentence for event in passage.events} - of_then
+    gone = {event.sentence for event in passage.events if not event.is_vague} - of_then
     lines = (" ".join(line.split()) for line in sentences(passage.held or passage.chunk.text))
     text = " ".join(line for line in lines if line not in gone)
     return replace(passage, chunk=replace(passage.chunk, text=text), events=tuple(events), held="")
@@ -233,9 +236,10 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
     text = passage.held or _on_one_line(chunk.text)
     if len(text.split()) > whole:
         text = _best(sentences(passage.held or chunk.text), terms, whole, passage.best)
-    told, when = _with_dates(text, passage) if dated else text, ""
-    if told != text:
-        text = told
+    undated, when = text, ""
+    text = _with_dates(text, passage) if dated else text
+    if text != undated and not any(event.is_vague for event in passage.events):
+        pass  # the times of the sentences tell more than that of the note
     elif passage.held:
         when = f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
     elif passage.valid_to is not None:
