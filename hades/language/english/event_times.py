@@ -47,7 +47,8 @@ _PAST = word_set(
     """was were wasn't weren't had did didn't went came took got made said told saw met left lost
     broke bought brought caught drove fell felt found gave grew held kept knew paid ran rang sat
     sent slept sold spent spoke stood stole swam taught thought threw woke won wore wrote ate drank
-    flew forgot gone done been seen born built began chose rode rose sang stuck burst"""
+    flew forgot gone done been seen born built began chose rode rose sang stuck burst
+    hit hurt led fed dug hung struck lent laid lit quit stung blew froze tore shook"""
 )
 _NO_PAST = word_set(
     """need needed hundred speed shed indeed booked fixed planned scheduled announced arranged
@@ -229,7 +230,7 @@ class _Reader:
             return True
         vague = said[0] in ("early", "mid", "late", "start", "beginning", "middle", "end")
         vague = vague or said[-1] in ("eve", "day")
-        in_list = said[0][0].isdecimal() and words[at - 1] in (*WEEKDAYS, ",", "and")
+        in_list = said[0][0].isdecimal() and words[at - 1] in (*WEEKDAYS, ",", "and", "of")
         return vague or in_list or words[at - 1] in _LEADS
 
     def _is_ahead(self, at: int) -> bool:

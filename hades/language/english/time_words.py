@@ -101,6 +101,7 @@ _DATE_ASKED = lazy_pattern(
     rf"|\b(?:what|which) (?:day|date|month|year) {_IS}\b|\bhow long ago\b"
 )
 _NEXT_DATE = lazy_pattern(r"^(?:and |so )?when (?:is|are|am|do|does|will)\b(?:.*(\bnext\b))?")
+_NOTED = lazy_pattern(r"\b(?:noted?|wrote|written|logged|recorded)\b")
 _WHY = lazy_pattern(r"\b(?:why|where)\b")
 _HAPPENED = lazy_pattern(
     r"^(?:any|anything|give me)\b|\b(?:happen(?:ed|s|ing)?|changed?|changes|news|summari[sz]e"
@@ -163,6 +164,11 @@ def asks_for_plans(question: str, time: TimeWords) -> bool:
     """Return whether a question asks for what is to come at a time: `what do I have next week`."""
     asked = _words_asked(question, time)
     return _is_plain(asked.split()) or _PLANS.search(asked) is not None
+
+
+def asks_for_notes(question: str) -> bool:
+    """Return whether a question asks for what was written at a time: `what did I note in May`."""
+    return _NOTED.search(_words_asked(question, None)) is not None
 
 
 def asks_for_everything(question: str, time: TimeWords) -> bool:

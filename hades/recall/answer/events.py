@@ -55,7 +55,7 @@ def with_events(search: SearchQuery, passages: Sequence[Passage]) -> list[Passag
     If the question asks for what is to come, a time that is past or at which something no longer
     takes place is `over`.
     """
-    later = _replacing(search) if search.time.ahead else []
+    later = _replacing(search) if search.time.by_event else []
     is_next = not search.time.ahead and asks_for_next(search.text) is not None
     now = from_micros(search.query.valid) if is_next else ALL_TIME[0]
     found = []

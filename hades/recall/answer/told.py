@@ -238,20 +238,23 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
         text = _best(sentences(passage.held or chunk.text), terms, whole, passage.best)
     undated, when = text, ""
     text = _with_dates(text, passage) if dated else text
-    if text != undated and not any(event.is_vague for event in passage.events):
-        pass  # the times of the sentences tell more than that of the note
-    elif passage.held:
-        when = f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
-    elif passage.valid_to is not None:
-        when = f" (from {day(passage.valid_from)} to {day(passage.valid_to)})"
-    elif dated:
-        when = f" ({day(passage.valid_from)})"
+    if text == undated or any(event.is_vague for event in passage.events):
+        when = _when_noted(passage, dated=dated)
     begun = passage.events[0].since if dated and passage.events else passage.valid_from
     return _Unit(
         *(f"{chunk.topic}: {text}{when}", passage.belief.mean, number, "passage"),
         *(chunk.topic, begun, passage.valid_to is not None),
         over=bool(passage.events) and all(event.over for event in passage.events),
     )
+
+
+def _when_noted(passage: Passage, *, dated: bool) -> str:
+    """Return, in brackets, when a note was written or held, as far as an answer tells it."""
+    if passage.held:
+        return f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
+    if passage.valid_to is not None:
+        return f" (from {day(passage.valid_from)} to {day(passage.valid_to)})"
+    return f" ({day(passage.valid_from)})" if dated else ""
 
 
 def _with_dates(text: str, passage: Passage) -> str:

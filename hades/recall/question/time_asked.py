@@ -16,7 +16,12 @@ from hades.domain.answer import TimeKind, TimeWords, Wants
 from hades.domain.times import FOREVER, from_micros, to_micros
 from hades.graph.arrays import Flags, Ints
 from hades.index.note_times import Window
-from hades.language.english.time_words import asks_for_plans, read_time, what_is_wanted
+from hades.language.english.time_words import (
+    asks_for_notes,
+    asks_for_plans,
+    read_time,
+    what_is_wanted,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,7 @@ def time_asked(
         begin = valid if words.since is None else begin
         at = replace(at, since=begin, until=ends, kind=TimeKind.DURING)
         return replace(at, wants=Wants.HAPPENINGS, by_event=True, ahead=True)
-    at = replace(at, by_event=wants is Wants.HAPPENINGS)
+    at = replace(at, by_event=wants is Wants.HAPPENINGS and not asks_for_notes(question))
     end = valid if words.until is None else min(valid, to_micros(words.until) - 1)
     if words.kind is TimeKind.BEFORE:
         begin = end
