@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import hades.operations as op
 from hades.domain.rules import clean_content, clean_kind, clean_name
-from hades.domain.times import NOW, AsOf, TimeLike
+from hades.domain.times import NOW, TIMES_MEANT, AsOf, TimeLike
 from hades.errors import InvalidInput, NotFound, Unavailable
 from hades.language.english.moments import parse_time
 from hades.store.records import Phase, Progress, Write
@@ -231,6 +231,7 @@ class View:
         glob: str | None = None,
         since: TimeLike | None = None,
         until: TimeLike | None = None,
+        by: str = "written",
     ) -> Scope:
         """Return the scope of a question: space, moment and filters, which are checked here."""
         from hades.recall.find.finder import Scope
@@ -239,7 +240,9 @@ class View:
             if pattern is not None:
                 clean_name(pattern, "pattern")
         clean_kind(kind)
-        times = self._time(since), self._time(until)
+        if by not in TIMES_MEANT:
+            raise InvalidInput(f"Filter by {' or '.join(TIMES_MEANT)}, not by {by!r}.")
+        times = self._time(since), self._time(until), by == "event"
         return Scope(self._space_id, self._space, self.as_of, tag, kind, glob, *times)
 
     def _ready(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -129,6 +129,31 @@ class Interval:
     high: float
 
 
+EXACT_DAYS = 16
+"""A longer time of an event, such as `in August`, is vague."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventTime:
+    """A time that a sentence of a note speaks of: `since` <= t < `until`."""
+
+    sentence: str
+    since: datetime
+    until: datetime
+    over: bool = False
+    """Whether it is past, moved or cancelled, if the question asks for what is to come."""
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether it is longer than EXACT_DAYS."""
+        return self.until - self.since > timedelta(days=EXACT_DAYS)
+
+    def __str__(self) -> str:
+        """Return the time in words: `on 14 March 2025`, `from 3 to 9 March 2025`."""
+        words = window_words(self.since, self.until)
+        return f"on {words}" if self.until - self.since <= timedelta(days=1) else words
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A chunk in an answer, with its score and the reasons for it."""
@@ -165,6 +190,8 @@ class Passage:
     """If it answers in several steps, the ids of those before it: a passage, or `edge 12`."""
     chained: str = ""
     """All these steps and this one in words."""
+    events: tuple[EventTime, ...] = ()
+    """The times that the sentences of a note speak of, in their order."""
 
     @property
     def id(self) -> str:

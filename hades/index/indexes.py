@@ -25,6 +25,7 @@ from hades.graph.arrays import Flags, Floats32, Ints
 from hades.index.columns import Columns
 from hades.index.derived import TIMES, Derived, TableTypes
 from hades.index.graph_view import are_known
+from hades.index.note_times import DATED, EVENT, NOTE_TIMES, REPLACED, Window, chunks_of, time_rows
 from hades.index.space_words import SpaceWords
 from hades.index.vectors import Codes, Vectors
 from hades.index.words import Words
@@ -34,6 +35,7 @@ from hades.store.store import Store
 SAVED_AFTER_ROWS = 2_000
 """New rows after which the arrays are saved again. Fewer rows are read from the store."""
 _VECTORS_BATCH = 20_000
+_NOTES_BATCH = 2_000
 
 _TABLES: TableTypes = {
     "chunks": {"id": np.int64, "topic": np.int64, "space": np.int64, "note": np.bool_},
@@ -46,7 +48,7 @@ class Indexes(Derived):
 
     words: Words
 
-    NAME, FORMAT, FED = "arrays", 3, _TABLES
+    NAME, FORMAT, FED, OWN = "arrays", 4, _TABLES, {"note_times": NOTE_TIMES}
 
     def __init__(
         self, store: Store, encoder: str, dims: int, words: SpaceWords | None = None
@@ -98,7 +100,9 @@ class Indexes(Derived):
     def _catch_up(self, generation: str, change: int) -> None:
         if generation != self._generation:
             self._forget(generation)
+        known = self.chunks["id"]
         new = sum(self._read_fed().values())
+        self._read_note_times(int(known[-1]) if len(known) else 0)
         new += self.vectors.put(self._new_vectors(NodeKind.CHUNK))
         new += self.facts.put(self._new_vectors(NodeKind.EDGE))
         self._drop_purged()
@@ -113,6 +117,20 @@ class Indexes(Derived):
             return rows
         known = are_known(self.chunks["id"], np.array([row[1] for row in rows], np.int64))
         return [row for row, is_known in zip(rows, known, strict=True) if is_known]
+
+    def _read_note_times(self, last: int) -> None:
+        """Read the times that notes speak of, in the chunks with higher ids than `last`."""
+        notes = self.chunks["id"][(self.chunks["id"] > last) & self.chunks["note"]]
+        presences = self._columns["presences"]
+        own = np.isin(presences["chunk"], notes)
+        starts = np.full(len(notes), FOREVER)
+        at = np.searchsorted(notes, presences["chunk"][own])
+        np.minimum.at(starts, at, presences["valid_from"][own])
+        begun = {int(note): int(start) for note, start in zip(notes, starts, strict=True)}
+        held = [note for note, start in begun.items() if start < FOREVER]
+        for first in range(0, len(held), _NOTES_BATCH):
+            texts = self.store.chunks.texts(held[first : first + _NOTES_BATCH], lost_ok=True)
+            self._columns["note_times"].put(time_rows(texts, begun))
 
     def _new_vectors(self, kind: NodeKind) -> Iterator[tuple[Ints, npt.NDArray[np.float16]]]:
         for rows in self.store.changefeed.vectors(self.encoder, self.change, _VECTORS_BATCH):
@@ -130,6 +148,8 @@ class Indexes(Derived):
         gone = row_of(nodes[NodeKind.CHUNK.has(nodes)])
         if len(gone):
             self.chunks.drop(gone)
+            times = self._columns["note_times"]
+            times.keep(~np.isin(times["chunk"], gone))
             presences = self._columns["presences"]
             presences.keep(~np.isin(presences["chunk"], gone))
             self.vectors.drop(gone)
@@ -228,16 +248,45 @@ class Indexes(Derived):
         return starts, ends
 
     def begun(
-        self, mask: Flags, as_of: AsOf, since: datetime | None, until: datetime | None
+        self,
+        mask: Flags,
+        as_of: AsOf,
+        since: datetime | None,
+        until: datetime | None,
+        *,
+        by_event: bool = False,
     ) -> Flags:
-        """Return the mask without chunks that began before `since`, or at `until` or later."""
+        """Return the mask without chunks that began before `since`, or at `until` or later.
+
+        With `by_event`, the times that notes speak of count.
+        """
         numbers = np.flatnonzero(mask)
         starts = self.spans(numbers, as_of)[0]
         first = -FOREVER if since is None else to_micros(since)
         last = FOREVER if until is None else to_micros(until)
+        kept = (starts >= first) & (starts < last)
+        if by_event:
+            kept = self.within(numbers, starts, Window(first, last))
         begun = np.zeros(len(mask), np.bool_)
-        begun[numbers[(starts >= first) & (starts < last)]] = True
+        begun[numbers[kept]] = True
         return begun
+
+    def within(self, numbers: Ints, starts: Ints, window: Window) -> Flags:
+        """Return which chunks speak of a time in a window; `starts` has the time of each chunk.
+
+        A sentence that names no time counts as of the time of its note, unless the window is
+        `ahead`.
+        """
+        rows, ids = self._columns["note_times"], self.chunks["id"][numbers]
+        spoken = np.isin(ids, chunks_of(rows, EVENT, window))
+        written = (starts >= window.since) & (starts < window.until)
+        written &= ~np.isin(ids, chunks_of(rows, DATED))
+        return spoken if window.ahead else spoken | written
+
+    def replacing(self) -> Ints:
+        """Return the numbers of the chunks that say that something was moved or cancelled."""
+        ids = chunks_of(self._columns["note_times"], REPLACED)
+        return np.searchsorted(self.chunks["id"], ids).astype(np.int64)
 
     def moment(self, as_of: AsOf) -> tuple[int, int]:
         """Return valid and known time in microseconds; known is before FOREVER, the open end."""

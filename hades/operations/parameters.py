@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
-from hades.domain.times import TimeLike
+from hades.domain.times import TIMES_MEANT, TimeLike
 from hades.domain.topics import TOPIC_KINDS
 from hades.operations.declare import Param
 from hades.store.records import Direction
@@ -139,6 +139,14 @@ Since = Annotated[
 Until = Annotated[
     TimeLike | None,
     Param("Only what became true before this time.", flag="--until", characters=100),
+]
+By = Annotated[
+    str,
+    Param(
+        "Filter by when notes were written, or by the times they tell of.",
+        flag="--by",
+        choices=TIMES_MEANT,
+    ),
 ]
 When = Annotated[
     TimeLike | None, Param("When it happened (default: now).", flag="--when", characters=100)

@@ -15,6 +15,7 @@ from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import (
     Budget,
+    By,
     Limit,
     ModelName,
     Question,
@@ -67,6 +68,7 @@ def search(
     glob: TopicGlob = None,
     since: Since = None,
     until: Until = None,
+    by: By = "written",
     turns: Turns = None,
     on_progress: Progress | None = None,
 ) -> list[Hit]:
@@ -74,16 +76,16 @@ def search(
 
     `retriever` is `meaning`, `words` or `names`; the default is meaning and words together.
     `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow the
-    topics; `since` and `until` keep only what became true in that time; `turns` are as in
-    `recall`. New notes are indexed
-    first, unless this memory is open for reading only; `pending` counts those that wait.
+    topics; `since` and `until` keep only what became true in that time, or with `by="event"` the
+    notes that speak of it; `turns` are as in `recall`. New notes are indexed first, unless this
+    memory is open for reading only; `pending` counts those that wait.
     """
     from hades.recall.find.finder import chosen_retrievers
     from hades.recall.find.turns import clean_turns
 
     clean_number(limit, "limit", least=1)
     retrievers, before = chosen_retrievers(retriever), clean_turns(turns)
-    scope = view._scope(tag, kind, glob, since, until)
+    scope = view._scope(tag, kind, glob, since, until, by)
     view._ready(question, on_progress)
     gains = view._engine.gains(scope, question, before, on_progress)
     return view._finder.search(
@@ -104,6 +106,7 @@ def recall(
     glob: TopicGlob = None,
     since: Since = None,
     until: Until = None,
+    by: By = "written",
     turns: Turns = None,
     on_progress: Progress | None = None,
 ) -> Recall:
@@ -113,14 +116,15 @@ def recall(
     passages), `planning` (10) or `brainstorming` (20); by default the question decides. `plan`
     changes limits and stages: see `docs/answers.md`. A time in the words of the question narrows
     notes and facts, unless `since`, `until` or `at` is given; `time` in the result says how it
-    was understood. `turns` are the last questions and answers before it, the newest last: a
-    follow-up question (“When was it listed?”) is read with them. `reasons` lists everything that
-    was cut or done in another way.
+    was understood. `since` and `until` mean when notes were written, or with `by="event"` the
+    times that they speak of. `turns` are the last questions and answers before it, the newest
+    last: a follow-up question (“When was it listed?”) is read with them. `reasons` lists
+    everything that was cut or done in another way.
     """
     from hades.recall.find.turns import clean_turns
 
     clean_number(budget, "budget", least=50)
-    scope, before = view._scope(tag, kind, glob, since, until), clean_turns(turns)
+    scope, before = view._scope(tag, kind, glob, since, until, by), clean_turns(turns)
     engine, change = view._engine, view._store.change()
     how: dict[str, Any] = {"budget": budget, "mode": mode, "plan": plan, "turns": before}
     answered = engine.answers.answer(
@@ -148,6 +152,7 @@ def ask(
     glob: TopicGlob = None,
     since: Since = None,
     until: Until = None,
+    by: By = "written",
     turns: Turns = None,
     model: ModelName = None,
     keep_unsupported: Annotated[
@@ -172,7 +177,8 @@ def ask(
         raise InvalidInput("dry_run and keep_unsupported need a model: name one.")
     chat = None if model is None else open_chat_model(model)
     find = partial(recall, view, question, mode=mode, plan=plan, on_progress=on_progress)
-    find = partial(find, tag=tag, kind=kind, glob=glob, since=since, until=until, turns=turns)
+    find = partial(find, tag=tag, kind=kind, glob=glob, since=since, until=until)
+    find = partial(find, by=by, turns=turns)
     recalled = find(budget=budget)
     if chat is not None and recalled.tokens > room_for(chat):
         recalled = find(budget=max(room_for(chat), 50))

@@ -129,8 +129,8 @@ class RecallEngine:
                 intent, evidence = Intent.LOOKUP, f"{evidence}, which are not both known"
         amount = choose_mode(text) if mode is None else _mode(mode)
         asked = AskedQuestion(text, intent, evidence, amount, scope.space_name, scope.as_of)
-        many = mode is None and (relation is not None or asks_for_list(text))
-        wants = what_is_wanted(text, None)
+        many = relation is not None or asks_for_list(text) or self._asks_for_events(scope, text)
+        many, wants = many and mode is None, what_is_wanted(text, None)
         chosen, diagnostics, usual = plan_for(
             intent, amount, plan, budget, many=many, wants=wants, hard=mode == Mode.EXECUTION
         )
@@ -150,6 +150,11 @@ class RecallEngine:
             asked, themes = replace(asked, as_of=query.as_of), self._themes(run, asked, found)
             named = (related, ends, themes)
             return answer(run, asked, found, ranking, self.finder.encoder, usual, *named)
+
+    def _asks_for_events(self, scope: Scope, text: str) -> bool:
+        """Return whether the words of a question ask for what happens in a window."""
+        valid = self._store.moment(scope.as_of)[0]
+        return time_asked(text, self._store.now(), valid).by_event
 
     def _themes(self, run: Run, asked: AskedQuestion, found: Found) -> tuple[Theme, ...]:
         """Return the themes that a question for an overview wants, except of a time."""
@@ -285,6 +290,7 @@ class RecallEngine:
             query.valid,
             since=scope.since,
             until=scope.until,
+            by_event=scope.by_event,
             read=run.plan.retriever.time_words and scope.as_of.valid is None,
         )
         words = asked.words

@@ -77,7 +77,11 @@ class QueryContext:
         narrowed = np.flatnonzero(self.mask & tells if asked.words else self.mask)
         if asked.words and not (self.mask & self.notes).any():
             return self
-        kept = asked.candidates(self.indexes.spans(narrowed, self.as_of)[0])
+        starts = self.indexes.spans(narrowed, self.as_of)[0]
+        if asked.by_event:
+            kept = self.indexes.within(narrowed, starts, asked.window)
+        else:
+            kept = asked.candidates(starts)
         if not kept.any() and asked.words:
             return None
         mask = self.mask.copy()

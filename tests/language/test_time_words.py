@@ -22,7 +22,7 @@ def at(text: str) -> datetime | None:
 WINDOWS = """
 what happened today | | today | during | 2025-10-15 | 2025-10-16 | happenings
 what happened yesterday | | yesterday | during | 2025-10-14 | 2025-10-15 | happenings
-Who called yesterday morning? | | yesterday morning | during | 2025-10-14 | 2025-10-14T12:00 | state
+Who called yesterday morning? | | yesterday morning | during | 2025-10-14 | 2025-10-14T12:00 | happenings
 who is on call tonight | | tonight | during | 2025-10-15T18:00 | 2025-10-16T06:00 | state
 what was in the fridge this morning | | this morning | during | 2025-10-15 | 2025-10-15T12:00 | state
 what broke last night | | last night | during | 2025-10-14T18:00 | 2025-10-15T06:00 | happenings
@@ -49,7 +49,7 @@ what did we plant the previous year | | the previous year | during | 2024-01-01 
 how was the weather over the weekend | | over the weekend | during | 2025-10-11 | 2025-10-13 | state
 what did we do last weekend | | last weekend | during | 2025-10-11 | 2025-10-13 | happenings
 what did we do last weekend, mostly | 2025-10-12T09:00 | last weekend | during | 2025-10-04 | 2025-10-06 | happenings
-who visited the past weekend | | the past weekend | during | 2025-10-11 | 2025-10-13 | state
+who visited the past weekend | | the past weekend | during | 2025-10-11 | 2025-10-13 | happenings
 who visits this weekend | | this weekend | during | 2025-10-18 | 2025-10-20 | state
 what happened last Monday | | last Monday | during | 2025-10-13 | 2025-10-14 | happenings
 what happened last Wednesday | | last Wednesday | during | 2025-10-08 | 2025-10-09 | happenings

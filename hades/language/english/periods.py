@@ -8,6 +8,7 @@ seasons are whole months of the northern year, all times are UTC.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -68,6 +69,11 @@ _STEPS = {"last": -1, "previous": -1, "past": -1, "this": 0, "current": 0, "next
 _AMOUNTS = COUNTS | {"a couple of": 2, "couple of": 2, "a few": 3, "few": 3}
 _QUARTERS = {"q1": 1, "q2": 4, "q3": 7, "q4": 10}
 _QUARTERS |= {"first quarter": 1, "second quarter": 4, "third quarter": 7, "fourth quarter": 10}
+_SHORT_DAYS = {name[:3]: name for name in WEEKDAYS}
+_SHORT_DAYS |= {"tues": "tuesday", "thur": "thursday", "thurs": "thursday"}
+_ALSO_WORDS = frozenset(("mon", "wed", "sat", "sun"))
+"""Short weekdays that are words or names, too: only between certain words are they days."""
+_BEFORE_DAY = frozenset(("on", "next", "last", "this", "by", "until", "till", "from", "coming"))
 _FEASTS = {"christmas": (12, 23, 26), "xmas": (12, 23, 26), "new year": (1, -1, 1)}
 """The month, and the first and last day, counted from its first day."""
 _THIRDS = {"early": 0, "start": 0, "beginning": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
@@ -95,7 +101,19 @@ def split_words(question: str) -> list[tuple[str, int, int]]:
             elif 1 <= int(month) <= 12:
                 parts = [*((day,) if day else ()), tuple(MONTHS)[int(month) - 1], year]
         found += [(part, token.start(), token.end()) for part in parts]
-    return found
+    return [(_whole_day(found, at), token[1], token[2]) for at, token in enumerate(found)]
+
+
+def _whole_day(tokens: Sequence[tuple[str, int, int]], at: int) -> str:
+    """Return a word, or the whole weekday of a short one: `Thu` or `on Sat`, but not `the sun`."""
+    word = tokens[at][0]
+    if word not in _SHORT_DAYS or (
+        word in _ALSO_WORDS
+        and (at == 0 or tokens[at - 1][0] not in _BEFORE_DAY)
+        and not (at + 1 < len(tokens) and tokens[at + 1][0][0].isdecimal())
+    ):
+        return word
+    return _SHORT_DAYS[word]
 
 
 def read_period(words: QuestionWords, at: int) -> Period | None:
@@ -105,7 +123,7 @@ def read_period(words: QuestionWords, at: int) -> Period | None:
             period = read(words, *found)
             if period and period.since < period.until:
                 # The summer party is not a summer.
-                named = found[0]["the"] or words[at] in SEASONS or words[at].isdecimal()
+                named = found[0]["the"] or words[at] in SEASONS or words[at][0].isdecimal()
                 noun = words[period.end][:1].isalpha() and words[period.end] not in STOP_WORDS
                 return None if noun and named and not period.clear else period
     return None
@@ -153,10 +171,11 @@ def _day(words: QuestionWords, found: re.Match[str], end: int) -> Period:
 
 
 def _ago(words: QuestionWords, found: re.Match[str], end: int) -> Period:
-    """Read `three weeks ago`, `the week before last`: the whole week; `a year ago`: the month."""
+    """Read `three weeks ago`, `the week after next`: the whole week; `a year ago`: the month."""
     unit, count = found["unit"], _count(found) or 2
     unit, count = ("month", 12 * count) if unit == "year" else (unit, count)
-    return Period(*_unit_span(words.now, unit, -count), end)
+    count = count if words[end - 1] == "next" else -count
+    return Period(*_unit_span(words.now, unit, count), end)
 
 
 def _relative(words: QuestionWords, found: re.Match[str], end: int) -> Period | None:
@@ -167,7 +186,7 @@ def _relative(words: QuestionWords, found: re.Match[str], end: int) -> Period | 
         until = words.now if unit == "hour" else _start(words.now, "day")
         length = "week" if unit == "weekend" else unit
         return Period(shift(until, -(count or 1), length), words.now, end)
-    if count or unit not in _LONG_UNITS or (step >= 0 and found["plural"]):
+    if count or unit not in _LONG_UNITS or (step >= 0 and found["plural"] == "s"):
         return None
     return Period(*_unit_span(words.now, unit, step), end)
 
@@ -254,6 +273,18 @@ def _in_year(found: re.Match[str], year: int) -> Span:
     return first, last + _ONE_DAY
 
 
+def _day_of_month(words: QuestionWords, found: re.Match[str], end: int) -> Period | None:
+    """Read `the 20th`: of this month or the nearest one, before or ahead, that has such a day."""
+    today = _start(words.now, "day")
+    for months in (0, 1, 2) if words.ahead else (0, -1, -2):
+        first = shift(today.replace(day=1), months, "month")
+        with suppress(ValueError):
+            day = first.replace(day=int(found["day"]))
+            if day >= today if words.ahead else day <= today:
+                return Period(day, day + _ONE_DAY, end, clear=False)
+    return None
+
+
 def _weekend(words: QuestionWords, _: re.Match[str], end: int) -> Period:
     """Read `the weekend`: the latest that has begun, or the next."""
     moment = words.now if words.ahead else words.now - 5 * _ONE_DAY
@@ -272,13 +303,13 @@ RULES = tuple(
     for pattern, read, example in (
         (
             rf"(?:(?P<near>{any_of(_DAYS)}(?<!last)(?<!this)|(?:last|this)(?= {_PART}))"
-            rf"|(?:(?P<step>{_STEP}) |(?<!the ))(?P<weekday>{any_of(WEEKDAYS)}))"
+            rf"|(?:(?P<step>{_STEP}) |(?<!the ))(?P<weekday>{any_of(WEEKDAYS)})(?:'s)?)"
             rf"(?: (?P<hours>{_PART}))?",
             _day,
             "last Friday evening: 2025-11-14T18 2025-11-15",
         ),
         (
-            rf"(?:{_N} )?{_UNIT}s? (?(count)ago|before last(?! {any_of(UNITS)}))",
+            rf"(?:{_N} )?{_UNIT}s? (?(count)ago|(?:before last|after next)(?! {any_of(UNITS)}))",
             _ago,
             "three weeks ago: 2025-10-20 2025-10-27",
         ),
@@ -308,6 +339,11 @@ RULES = tuple(
             rf"(?<!the ){_FOUR_DIGITS}",
             lambda _, found, end: Period(*_months(int(found["year"]), 1, 12), end, False),
             "2024: 2024-01-01 2025-01-01",
+        ),
+        (
+            r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)(?! of)",
+            _day_of_month,
+            "the 12th: 2025-11-12 2025-11-13",
         ),
         ("weekend", _weekend, "weekend: 2025-11-15 2025-11-17"),
     )

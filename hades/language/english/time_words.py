@@ -14,6 +14,7 @@ about the future.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -22,7 +23,7 @@ from typing import NamedTuple
 from hades.domain.answer import TimeKind, TimeWords, Wants
 from hades.language.english.detect import is_english
 from hades.language.english.intent import CHARACTERS_READ
-from hades.language.english.lexicon import WEEKDAYS, changes, word_set
+from hades.language.english.lexicon import MONTHS, WEEKDAYS, changes, word_set
 from hades.language.english.periods import Period, QuestionWords, read_period, split_words
 from hades.language.english.version_questions import versions_asked
 from hades.language.patterns import lazy_pattern
@@ -37,7 +38,7 @@ _LEADS = {
     lead: (kind, takes_event)
     for kind, takes_event, leads in (
         (TimeKind.DURING, True, "at the time of|during|while"),
-        (TimeKind.DURING, False, "in|on|at|over|within|throughout|as of"),
+        (TimeKind.DURING, False, "in|on|at|over|within|throughout|as of|for"),
         (TimeKind.BEFORE, True, "before|prior to|until|till"),
         (TimeKind.BEFORE, False, "by|up to"),
         (TimeKind.SINCE, True, "since|after"),
@@ -105,19 +106,39 @@ _DATE_ASKED = lazy_pattern(
     rf"(?:^|[,;:?!.()] |\b(?:and|so|but) )when {_IS}\b|\b(?:since|until|till|by|from) when\b"
     rf"|\b(?:what|which) (?:day|date|month|year) {_IS}\b|\bhow long ago\b"
 )
+_NEXT_DATE = lazy_pattern(r"^(?:and |so )?when (?:is|are|am|do|does|will)\b(?:.*(\bnext\b))?")
+_NOTED = lazy_pattern(r"\b(?:noted?|wrote|written|logged|recorded)\b")
 _WHY = lazy_pattern(r"\b(?:why|where)\b")
 _HAPPENED = lazy_pattern(
     r"^(?:any|anything|give me)\b|\b(?:happen(?:ed|s|ing)?|changed?|changes|news|summari[sz]e"
     r"|summary|recap|events|updates?|decided?|touched|went|going|noted|logged|booked|came|new)\b"
 )
-_NO_NOUN_BEFORE = lazy_pattern(rf"[,;:?!.()]?|do|done|me|{_HAPPENED.pattern}")
+_NO_NOUN_BEFORE = lazy_pattern(rf"[,;:?!.()]?|do|done|me|have|got|{_HAPPENED.pattern}")
 _DONE = lazy_pattern(
-    rf"\b(?:what|who|which)\b.*\b(?:{changes('asked')})\b"
+    rf"\b(?:what|who|which)\b.*\b(?:{changes('asked')})\b|\bwhat (?:was|got|has been) done\b"
     r"|(?:\bwhat|s) did (?:i|we|you|they) (?!(?:have|use|keep|count|believe|think|want|charge"
     r"|owe|own|need|know|pay|call|like|expect|plan|run|live|get|weigh|cost|first|still)\b)"
 )
 """A question for something done, except for verbs of states (`what did we charge in June`)."""
-_OF_A_TIME = lazy_pattern(r"^$|\bwhat did (?:\w+ ){1,2}do$|^whom? (?:was|were) (?:\w+ed|met)$")
+_PLAIN_WORDS = word_set(
+    """what what's whats which anything something is are am do does have has had got get i we me us
+    my our the a any there on up in for to of at be planned plans plan scheduled schedule coming
+    calendar diary agenda due appointment appointments else so and all happens look looks looking
+    like need done weekend week"""
+)
+"""Words of a question that asks for everything of a time to come: `what do I have`."""
+_PLANS = lazy_pattern(
+    r"^(?:which|what|any) \w+(?: \w+)? (?:are there|do (?:i|we) have|are (?:we|i)\b)"
+    r"|\b(?:planned|scheduled|coming up|appointments?|calendar|diary|agenda|deadlines?)\b"
+    r"|^(?:what|where|who) (?:do|does|is|are|am) (?:\w+ ){0,2}(?:have|do|doing|go|going|got|coming"
+    r"|visiting|away)(?: on)?(?=$| (?:on|in|at|for|over|next|this|today|tomorrow)\b)"
+    r"|^(?:am|are|is) (?:\w+ ){1,2}(?:free|busy|away)\b"
+)
+_OF_A_TIME = lazy_pattern(
+    r"^$|\bwhat did (?:\w+ ){1,2}do$|^whom? (?:was|were) (?:\w+ed|met)$|^what(?: all)? happened$"
+    r"|^what (?:was|were|have|has|had) (?:\w+ ){1,2}(?:doing|done|up to)$|^what was on$"
+    r"|^who (?:visited|came|called|rang|stayed)(?: \w+){0,2}$"
+)
 """The rest of a question, without its time, that asks what was done then."""
 
 
@@ -139,9 +160,7 @@ def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
     versions = versions_asked(question[:CHARACTERS_READ])
     if versions and (versions is not Wants.CHANGES or not time):
         return versions
-    if time:
-        question = question.replace(time.said, " ", 1)
-    asked = " ".join(word for word, _, _ in split_words(question[:CHARACTERS_READ])).rstrip(" ?.!")
+    asked = _words_asked(question, time)
     habit = " use to " in asked or (time and time.kind is TimeKind.PAST)
     if _DATE_ASKED.search(asked) and not habit:
         return Wants.DATE
@@ -159,6 +178,41 @@ def _is_short(time: TimeWords) -> bool:
     return not (time.since and time.until) or time.until - time.since < _CHANGES_FROM
 
 
+def asks_for_plans(question: str, time: TimeWords) -> bool:
+    """Return whether a question asks for what is to come at a time: `what do I have next week`."""
+    asked = _words_asked(question, time)
+    return _is_plain(asked.split()) or _PLANS.search(asked) is not None
+
+
+def asks_for_notes(question: str) -> bool:
+    """Return whether a question asks for what was written at a time: `what did I note in May`."""
+    return _NOTED.search(_words_asked(question, None)) is not None
+
+
+def asks_for_everything(question: str, time: TimeWords) -> bool:
+    """Return whether a question has no words but a time: `what do I have`, `what did we do`."""
+    asked = _words_asked(question, time)
+    return _is_plain(asked.split()) or _OF_A_TIME.search(asked) is not None
+
+
+def asks_for_next(question: str) -> bool | None:
+    """Return whether `when` asks for a date to come: None if not, True if it says `next`."""
+    found = _NEXT_DATE.match(_words_asked(question, None))
+    return found and found[1] is not None
+
+
+def _is_plain(words: Iterable[str]) -> bool:
+    return _PLAIN_WORDS.issuperset(words)
+
+
+def _words_asked(question: str, time: TimeWords | None) -> str:
+    """Return the words of a question in lower case, without its time."""
+    if time:
+        question = question.replace(time.said, " ", 1)
+    words = (word for word, _, _ in split_words(question[:CHARACTERS_READ]))
+    return " ".join(words).rstrip(" ?.!")
+
+
 def _asks_what_happened(asked: str) -> bool:
     if _WHY.search(asked):
         return False
@@ -171,6 +225,7 @@ class _Tense(NamedTuple):
     timeless: bool  # what is or should be done, not what was
     future: bool
     happened: bool
+    plans: bool
 
 
 class _Found(NamedTuple):
@@ -185,7 +240,9 @@ def _tense(words: tuple[str, ...]) -> _Tense:
     present = not _PRESENT_TENSE.isdisjoint(words) or words[:2] in (("how", "to"), ("what", "to"))
     future = not _FUTURE_TENSE.isdisjoint(words)
     happened = _asks_what_happened(" ".join(words))
-    return _Tense(past, present and not past, future and not past, happened)
+    dates = {word for word in words if word[0].isdecimal()}.union(_STOPS, WEEKDAYS, MONTHS)
+    plans = _is_plain({*words} - dates) or _PLANS.search(" ".join(words)) is not None
+    return _Tense(past, present and not past, (future or plans) and not past, happened, plans)
 
 
 def _find(words: QuestionWords, tense: _Tense) -> _Found | None:
@@ -218,7 +275,8 @@ def _adverbial(words: QuestionWords, at: int, tense: _Tense) -> _Found | None:
     if lead := words.match(_LEAD, at):
         return _led(words, at, lead[0][0], tense)
     period = read_period(words, at)
-    if period and (period.clear or (tense.happened and _stands_alone(words, at, period))):
+    alone = tense.happened or tense.plans
+    if period and (period.clear or (alone and _stands_alone(words, at, period))):
         return _Found(TimeKind.DURING, ((at, period.end),), period.since, period.until)
     return None
 
@@ -231,6 +289,7 @@ def _led(words: QuestionWords, at: int, lead: str, tense: _Tense) -> _Found | No
     if period := read_period(words, begin):
         habit = words[begin] in WEEKDAYS and not (tense.past or tense.future)
         topic = lead == "on" and period.until - period.since > _ON_AT_MOST
+        topic = topic or (lead == "for" and not tense.plans)  # the budget for March
         if kind is TimeKind.DURING and (habit or topic):
             return None
         return _Found(kind, ((at, period.end),), *_ends(lead, kind, period, words.now))
@@ -278,6 +337,7 @@ def _range(words: QuestionWords, at: int) -> _Found | None:
 def _stands_alone(words: QuestionWords, at: int, period: Period) -> bool:
     """Return whether a bare date is a time, not part of a name: `what happened 22 May`."""
     dated = any(word[:1].isdecimal() for word in words.words[at : period.end])
+    dated = dated or words[at] in WEEKDAYS
     return dated and _NO_NOUN_BEFORE.fullmatch(words[at - 1]) is not None
 
 

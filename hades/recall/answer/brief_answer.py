@@ -21,6 +21,9 @@ from hades.store.store import Store
 STAGE = "brief"
 DAYS_AT_MOST = 31
 """Summaries answer for a longer time."""
+EVENT_DAYS = 3
+"""For a time up to this long, ordinary recall tells what was done: it knows the times that notes
+speak of, and the events of a day are often written down later."""
 _DONE = (BriefPart.DONE, BriefPart.RECENT)
 
 
@@ -28,7 +31,8 @@ def from_brief(
     run: Run, store: Store, scope: Scope, asked: AskedQuestion, usual: int
 ) -> Recall | None:
     """Return a recall made of a brief; None if the question asks for something else."""
-    if scope.tag or scope.kind or scope.glob or run.plan.level is not None:
+    narrowed = scope.tag or scope.kind or scope.glob or scope.by_event
+    if narrowed or run.plan.level is not None:
         return None
     valid, read = store.moment(scope.as_of)[0], scope.as_of.valid is None
     time = time_asked(
@@ -66,7 +70,10 @@ def _window(time: TimeAsked, part: BriefPart | None, now: int) -> tuple[int, int
         return -FOREVER, FOREVER
     if time.kind not in (TimeKind.DURING, TimeKind.SINCE):
         return None
-    if part in _DONE and time.until - time.since > DAYS_AT_MOST * DAY_MICROSECONDS:
+    days = (time.until - time.since) / DAY_MICROSECONDS
+    if part in _DONE and days > DAYS_AT_MOST:
+        return None
+    if part is BriefPart.DONE and time.by_event and days <= EVENT_DAYS:
         return None
     return time.since, min(time.until, FOREVER - 1) + 1
 

@@ -67,7 +67,7 @@ def overview(
 ) -> Recall | None:
     """Return a recall made of summaries; None if the question wants none or none fits."""
     wanted, question = run.plan.level, asked.text
-    narrowed = scope.tag or scope.kind or scope.glob  # a summary is of all topics
+    narrowed = scope.tag or scope.kind or scope.glob or scope.by_event  # a summary is of all topics
     general, talk = SUMMARY_ASKED.match(question), TALK_ASKED.match(question)
     kind_fits = talk or asked.intent in (Intent.RECENT, Intent.OVERVIEW)
     if narrowed or not (wanted or (wanted is None and kind_fits)):
@@ -86,7 +86,7 @@ def overview(
     is_timed = time.kind is not None or time.words is not None
     if wanted is None and not is_timed and store.hierarchies.current(scope.space, scope.as_of):
         return None  # themes answer
-    if not level:
+    if not level or time.ahead:
         return None
     with run.stage(STAGE) as stage, store.snapshot():
         since, until = (time.since, time.until) if time.kind else (-FOREVER, valid)
@@ -98,6 +98,8 @@ def overview(
         if not days:
             return None  # ordinary recall reports that
         covering = list(_covering(saved, level, range(since, until + 1), days, every=bool(topical)))
+        if not covering and time.by_event and level < MONTHLY:
+            return None  # ordinary recall knows the times that notes speak of
         texts = store.topics.contents([summary.id for summary in covering], lost_ok=True)
         lines = [read_lines(texts[row.id]) for row in covering if row.id in texts]
         left_out = 0 if topical else sum(map(read_left_out, texts.values()))

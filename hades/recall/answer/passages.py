@@ -14,6 +14,7 @@ from hades.domain.strength import strength_of
 from hades.domain.times import from_micros
 from hades.domain.topics import Chunk, State
 from hades.graph.arrays import Ints
+from hades.recall.answer.events import with_events
 from hades.recall.answer.told import SHARE_OF_BEST
 from hades.recall.find.results import Found, SearchQuery
 from hades.recall.query_context import QueryContext
@@ -52,6 +53,7 @@ def choose_passages(
                 replace(passage, valid_from=min(passage.valid_from, noted))
                 for passage, noted in zip(passages, begun, strict=True)
             ]
+            passages = with_events(found.search, passages)
         passages = _with_entities(query, passages, at)
         ids = (passage.id for passage in passages)
         numbers = dict(zip(ids, at.tolist(), strict=True))

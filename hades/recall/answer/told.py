@@ -14,12 +14,14 @@ from datetime import datetime
 from hades.domain.answer import (
     DOUBTED,
     Answer,
+    EventTime,
     Fact,
     Intent,
     Passage,
     Recall,
     Sentence,
     TimeKind,
+    TimeWords,
     Wants,
 )
 from hades.domain.graph import Reason
@@ -34,6 +36,7 @@ from hades.language.english.terms import (
     terms_of,
     text_around,
 )
+from hades.language.english.time_words import asks_for_everything, asks_for_next
 from hades.language.english.version_questions import SAYS_CHANGE
 from hades.language.languages import ENGLISH, language_of
 from hades.language.sentences import has_layout, on_one_line, quotes, sentences
@@ -43,6 +46,8 @@ from hades.recall.answer.named import missing_names, names_asked, terms_said
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20
 """The most words of a note that is quoted whole, as an answer or as an item of a list."""
+FEW_NOTES = 3
+"""Up to so many notes on what happened are quoted as an answer, more as items of a list."""
 FEW_WORDS = 2
 """If no text found has a word of such a short question, it is about something unknown."""
 FACT_MEANT, FACT_SURE = 0.3, 0.5
@@ -51,6 +56,9 @@ fact is an answer among documents."""
 CHAIN_OF_FACT, CHAIN_OF_NOTE = 0.75, 0.2
 """A chain takes the place of its first step from this share of a fact's belief, or from this belief
 if the step is a note."""
+SHARE_TO_COME = 0.5
+"""The share of the best belief from which a note about the future comes before those about the
+past, if the question asks for a date to come."""
 SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.2, 0.05
 """The share of the best belief that an answer, or an item of a list, needs."""
 
@@ -66,6 +74,8 @@ class _Unit:
     topic: str
     when: datetime
     ended: bool = False
+    over: bool = False
+    """Whether it only speaks of the past, though the question asks for what is to come."""
     id: str = ""
     """The passage, or `edge 12`."""
     via: tuple[str, ...] = ()
@@ -85,21 +95,26 @@ def from_notes(recall: Recall) -> Answer:
     happened = recall.wants is Wants.HAPPENINGS
     many = happened or asks_for_list(recall.question)
     room = LIST_WORDS if many else WORDS
-    units = list(_units(recall, terms, ITEM_WORDS if many else WHOLE_WORDS))
+    few = happened and len(recall.passages) <= FEW_NOTES
+    units = list(_units(recall, terms, ITEM_WORDS if many and not few else WHOLE_WORDS))
     if recall.time is not None and recall.time.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         units = [unit for unit in units if unit.ended] or units
     units = _with_chains(units)
     units.sort(key=lambda unit: (unit.kind != "fact" or unit.belief < FACT_SURE, -unit.belief))
-    units = _without_chance(recall, units, terms)
+    units = _to_come_first(recall, _without_chance(recall, units, terms))
     unsaid, beside = _unsaid(recall, units), _is_beside(recall, units)
     best = max((unit.belief for unit in units), default=0.0)
     least = best * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST)
+    if happened and recall.time and asks_for_everything(recall.question, recall.time):
+        least = 0.0  # the time alone chooses
     chosen: list[_Unit] = []
+    told = set[str]()
     for unit in units:
         length = len(unit.text.split())
-        if unit.belief < least or (chosen and length > room):
+        if unit.belief < least or (chosen and length > room) or unit.text in told:
             continue
         chosen.append(unit)
+        told.add(unit.text)
         room -= length
     if happened or recall.wants is Wants.CHANGES:
         chosen.sort(key=lambda unit: (unit.when, unit.topic))
@@ -171,6 +186,18 @@ def sure_facts(recall: Recall) -> list[Sentence]:
     """Return, as sentences, the facts that a question means with a belief of FACT_SURE or more."""
     units = (_fact(fact, number) for number, fact in enumerate(recall.facts, start=1))
     return [unit.sentence for unit in units if unit.belief >= FACT_SURE]
+
+
+def _to_come_first(recall: Recall, units: list[_Unit]) -> list[_Unit]:
+    """If a question asks for a date to come, put notes about the future before those that only
+    speak of the past; these are left out if it says `next`."""
+    if not any(unit.over for unit in units):
+        return units
+    least = units[0].belief * SHARE_TO_COME
+    to_come = [unit for unit in units if not unit.over and unit.belief >= least]
+    if asks_for_next(recall.question):
+        return to_come
+    return to_come + [unit for unit in units if unit not in to_come]
 
 
 def _with_chains(units: Sequence[_Unit]) -> list[_Unit]:
@@ -271,16 +298,43 @@ def _language(recall: Recall) -> str:
 
 def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
     dated = recall.wants is not Wants.STATE
+    window = recall.time if recall.wants is Wants.HAPPENINGS else None
     for number, fact in enumerate(recall.facts, start=1):
         yield _fact(fact, number)
     for number, passage in enumerate(recall.passages, start=1):
-        if not passage.superseded and not _is_of_another_time(recall, passage):
-            yield _note(passage, number, terms, whole, dated)
+        if passage.superseded or _is_of_another_time(recall, passage):
+            continue
+        if window is not None and passage.events:
+            passage = _narrowed(passage, window)
+            if not passage.events and not _is_in(window, passage.valid_from):
+                continue
+        yield _note(passage, number, terms, whole, dated)
+
+
+def _narrowed(passage: Passage, window: TimeWords) -> Passage:
+    """Return a note without the sentences that speak of other times than a window."""
+    events = [event for event in passage.events if not event.over and _overlaps(event, window)]
+    of_then = {event.sentence for event in events}
+    gone = {event.sentence for event in passage.events if not event.is_vague} - of_then
+    lines = (" ".join(line.split()) for line in sentences(passage.held or passage.chunk.text))
+    text = " ".join(line for line in lines if line not in gone)
+    return replace(passage, chunk=replace(passage.chunk, text=text), events=tuple(events), held="")
+
+
+def _overlaps(event: EventTime, window: TimeWords) -> bool:
+    since, until = window.since or event.since, window.until or event.until
+    return event.since < until and since < event.until
+
+
+def _is_in(window: TimeWords, moment: datetime) -> bool:
+    return (window.since or moment) <= moment and (window.until is None or moment < window.until)
 
 
 def _is_of_another_time(recall: Recall, passage: Passage) -> bool:
     """Return whether nothing was noted at the time asked about and the passage does not name it."""
     nothing = any(note.reason is Reason.NOTHING_NOTED for note in recall.reasons)
+    if nothing and recall.wants is Wants.HAPPENINGS:
+        return True
     when = said(recall.time.said) - UNITS if recall.time and nothing else None
     return when is not None and not (when and when <= said(passage.chunk.text))
 
@@ -302,19 +356,42 @@ def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated
         texts = (passage.chained, passage.belief.mean, number, "passage", chunk.topic)
         return _Unit(*texts, passage.valid_from, id=passage.id, via=passage.via)
     text = quoted(passage.held or chunk.text, terms, whole, passage.best)
-    when = ""
-    if passage.held:
-        when = f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
-    elif passage.valid_to is not None:
-        when = f" (from {day(passage.valid_from)} to {day(passage.valid_to)})"
-    elif dated:
-        when = f" ({day(passage.valid_from)})"
+    undated, when = text, ""
+    text = _with_dates(text, passage) if dated else text
+    if text == undated or any(event.is_vague for event in passage.events):
+        when = _when_noted(passage, dated=dated)
+    begun = passage.events[0].since if dated and passage.events else passage.valid_from
     return _Unit(
         *(f"{chunk.topic}: {text}{when}", passage.belief.mean, number, "passage"),
-        *(chunk.topic, passage.valid_from, passage.valid_to is not None),
+        *(chunk.topic, begun, passage.valid_to is not None),
+        over=bool(passage.events) and all(event.over for event in passage.events),
         id=passage.id,
-        via=passage.via,
     )
+
+
+def _when_noted(passage: Passage, *, dated: bool) -> str:
+    """Return, in brackets, when a note was written or held, as far as an answer tells it."""
+    if passage.held:
+        return f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
+    if passage.valid_to is not None:
+        return f" (from {day(passage.valid_from)} to {day(passage.valid_to)})"
+    return f" ({day(passage.valid_from)})" if dated else ""
+
+
+def _with_dates(text: str, passage: Passage) -> str:
+    """Return a text of a note with the times of its sentences in brackets after them.
+
+    If none of the sentences names a time, they go on with the one before them that tells the past.
+    """
+    times = dict[str, str]()
+    for event in passage.events:
+        before = times.get(event.sentence, "")
+        times[event.sentence] = f"{before}, {event}" if before else str(event)
+    told = text
+    for sentence, when in times.items():
+        told = told.replace(sentence, f"{sentence} ({when})", 1)
+    past = [event for event in passage.events if event.since <= passage.valid_from]
+    return f"{text} ({past[0]})" if told == text and past else told
 
 
 def quoted(text: str, terms: QuestionTerms, whole: int, first: str = "") -> str:

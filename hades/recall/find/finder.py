@@ -56,6 +56,8 @@ class Scope:
     since: datetime | None = None
     until: datetime | None = None
     """Only states that began to hold from `since` until before `until`."""
+    by_event: bool = False
+    """Whether `since` and `until` mean the times that notes speak of."""
     archived: bool = True
     """Whether texts in the archive are read."""
 
@@ -215,7 +217,9 @@ class Finder:
             if topics is not None:
                 mask = mask & indexes.of_topics(topics)
             if scope.since is not None or scope.until is not None:
-                mask = mask & indexes.begun(mask, as_of, scope.since, scope.until)
+                mask = mask & indexes.begun(
+                    *(mask, as_of, scope.since, scope.until), by_event=scope.by_event
+                )
             found: dict[str, dict[int, float]] = {}
             wanted = min(limit, len(indexes.chunks)) * OVERFETCH
             if "meaning" in retrievers:

@@ -15,7 +15,13 @@ import numpy as np
 from hades.domain.answer import TimeKind, TimeWords, Wants
 from hades.domain.times import FOREVER, from_micros, to_micros
 from hades.graph.arrays import Flags, Ints
-from hades.language.english.time_words import read_time, what_is_wanted
+from hades.index.note_times import Window
+from hades.language.english.time_words import (
+    asks_for_notes,
+    asks_for_plans,
+    read_time,
+    what_is_wanted,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,10 @@ class TimeAsked:
     """The expression of time in the question, if any."""
     timed: bool = False
     """Whether the caller gave the moment."""
+    by_event: bool = False
+    """Whether notes count by the times they speak of, not by when they were written."""
+    ahead: bool = False
+    """Whether the question asks for what is to come, which only the words of notes tell."""
 
     @property
     def wants_happenings(self) -> bool:
@@ -69,6 +79,11 @@ class TimeAsked:
             return starts <= self.until
         return (starts <= self.until) & (ends > self.since)
 
+    @property
+    def window(self) -> Window:
+        """The window asked about."""
+        return Window(self.since, self.until, self.ahead)
+
     def candidates(self, starts: Ints) -> Flags:
         """Return a mask over versions of notes that began at `starts`: True if one may be shown."""
         if self.wants_happenings:
@@ -98,6 +113,7 @@ def time_asked(
     *,
     since: datetime | None = None,
     until: datetime | None = None,
+    by_event: bool = False,
     read: bool = True,
 ) -> TimeAsked:
     """Return the time a question asks about: the caller's `since` and `until`, else its words.
@@ -111,6 +127,7 @@ def time_asked(
             FOREVER if until is None else to_micros(until),
             TimeKind.DURING,
             Wants.HAPPENINGS,
+            by_event=by_event,
         )
     words = read_time(question, from_micros(now)) if read else None
     wants = what_is_wanted(question, words)
@@ -123,6 +140,13 @@ def time_asked(
     if words.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         return replace(at, kind=words.kind)
     begin = -FOREVER if words.since is None else to_micros(words.since)
+    ends = FOREVER if words.until is None else to_micros(words.until)
+    is_ahead = begin > valid and wants is Wants.HAPPENINGS
+    if ends > valid and (is_ahead or asks_for_plans(question, words)):
+        begin = valid if words.since is None else begin
+        at = replace(at, since=begin, until=ends, kind=TimeKind.DURING)
+        return replace(at, wants=Wants.HAPPENINGS, by_event=True, ahead=True)
+    at = replace(at, by_event=wants is Wants.HAPPENINGS and not asks_for_notes(question))
     end = valid if words.until is None else min(valid, to_micros(words.until) - 1)
     if words.kind is TimeKind.BEFORE:
         begin = end

@@ -39,6 +39,7 @@ Tokens = Annotated[int, Field(ge=50, le=BUDGET_TOKENS_AT_MOST)]
     glob="Only topics such as design/*.",
     since="Only what began then or later.",
     until="Only what began before.",
+    by="Use the times that notes tell of.",
     turns="The last questions and answers, if this one follows them.",
 )
 def recall(call: AgentCall, result: Recall) -> CallToolResult:
@@ -51,7 +52,7 @@ def recall(call: AgentCall, result: Recall) -> CallToolResult:
 
 
 @operation_tool(
-    "question tag glob since until turns",
+    "question tag glob since until by turns",
     core=True,
     model="`default`: have a language model word the answer.",
 )

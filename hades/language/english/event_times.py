@@ -1,0 +1,272 @@
+"""Event times: the times that the sentences of a note speak of, seen from the time of the note.
+
+A note of Friday that says `next week Tuesday` is about that Tuesday. A weekday or a date without a
+year is in the past if its clause is in the past tense, otherwise it is to come. `The 9th` and `two
+days later` follow the last time that the note named. What was cancelled or moved (`from Monday to
+Wednesday`) no longer takes place at its old time.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from hades.domain.times import shift
+from hades.language.english.detect import is_english
+from hades.language.english.lexicon import COUNTS, MONTHS, SEASONS, WEEKDAYS, word_set
+from hades.language.english.periods import QuestionWords, Span, read_period, split_words
+from hades.language.patterns import any_of, lazy_pattern
+from hades.language.sentences import NOTE_SENTENCES_AT_MOST, sentences
+
+TIMES_AT_MOST = 4
+"""The most times of one sentence that are kept."""
+WORDS_READ = 120
+"""The words of a sentence, from its start, that are read."""
+WORDS_TO_NEW_TIME = 4
+"""Words from `moved` to the new time at most: `moved to the Friday`, not `moved house …`."""
+FAR = timedelta(days=240)
+"""A date without a year that is farther away is the one of the neighbouring year."""
+VAGUE = timedelta(days=7)
+"""A longer period around the note itself (`this month`) says no more than the date of the note."""
+DISTANT = timedelta(days=3_653)
+"""A time farther away, such as `the winter of 1911`, is not one of the writer's own days."""
+ALL_TIME = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+_ONE_DAY = timedelta(days=1)
+
+_SIGN = lazy_pattern(
+    r"(?i)\b(?:to(?:day|night|morrow)|yesterday|[0-9]{4}-[0-9]{2}|[0-9]{1,2}(?:st|nd|rd|th)"
+    r"|mon|tue|wed|thu|fri|sat|sun|days?|weeks?|weekend|fortnight|months?|years?|q[1-4]|this"
+    r"|last|christmas|xmas|new year|(?:19|20)[0-9]{2}|cancel|called off|delayed|postponed"
+    rf"|{any_of((*(name for name in MONTHS if len(name) == 3), *SEASONS))})"
+)
+"""The beginning of a word that may be part of a time. Most texts have none and are not read."""
+_PAST = word_set(
+    """was were wasn't weren't had did didn't went came took got made said told saw met left lost
+    broke bought brought caught drove fell felt found gave grew held kept knew paid ran rang sat
+    sent slept sold spent spoke stood stole swam taught thought threw woke won wore wrote ate drank
+    flew forgot gone done been seen born built began chose rode rose sang stuck burst
+    hit hurt led fed dug hung struck lent laid lit quit stung blew froze tore shook"""
+)
+_NO_PAST = word_set(
+    """need needed hundred speed shed indeed booked fixed planned scheduled announced arranged
+    agreed confirmed invited expected reserved ordered wanted delayed moved
+    pushed postponed rescheduled extended cancelled canceled called"""
+)
+"""Words in -ed that do not say that the thing itself is past: `booked for 19 July`."""
+_PRESENT = word_set(
+    """is are am will won't shall must can may should has have needs goes comes flies starts begins
+    leaves arrives opens ends expires gets due going coming don't remember i i'll we we'll he he'll
+    she she'll they they'll it it'll"""
+)
+_SURELY_PAST = word_set("was were had")
+_CLAUSE_ENDS = frozenset(",;:.!?()") | {"and", "but", "then"}
+_AHEAD_AFTER = word_set("for until till by due")
+_LEADS = _AHEAD_AFTER | word_set("in on at from to since during over before after around about")
+_HABIT = word_set("every each most other any")
+_TO = word_set("to until till for")
+_JOINS = word_set("to until till through")
+
+_UNIT = "(?P<unit>day|week|fortnight|month|year)s?'?"
+_COUNT = f"(?P<count>{any_of(COUNTS)}|[0-9]{{1,3}})"
+_FROM_NOTE = lazy_pattern(
+    rf"(?:(?P<in>in) )?{_COUNT} {_UNIT}(?(in)(?: time)?|(?P<ago> ago))(?= |$)"
+)
+_FROM_LAST = lazy_pattern(
+    rf"(?:{_COUNT} |the )(?:(?P<next>next|following) )?{_UNIT}"
+    r"(?(next)| (?:(?P<later>later|after)|before|earlier))"
+    r"(?=$| [^a-z]| (?:at|same|the same)(?: |$))"
+)
+_MOVED = lazy_pattern(
+    r"(?:moved|pushed|(?P<off>postponed|delayed|put off)|shifted|rescheduled|changed|extended"
+    r"|brought forward|put back|(?P<now>now))(?= |$)"
+)
+_OFF = lazy_pattern(
+    r"(?:cancel(?:led|ed|s)?|call(?:ed|s) off|(?:is|are|it's) off|fell through"
+    r"|(?:won't|not) happen(?:ing)?)(?= |$)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DatedSentence:
+    """A sentence of a note with the times it speaks of."""
+
+    text: str
+    times: tuple[Span, ...] = ()
+    replaced: Span | None = None
+    """When something no longer takes place; all time if the sentence does not say when."""
+
+
+class _Place(NamedTuple):
+    """The words of a time, and the time."""
+
+    first: int
+    end: int
+    span: Span
+
+
+def dated_sentences(text: str, at: datetime) -> list[DatedSentence]:
+    """Return the first sentences of a note written `at` a time; [] if it speaks of no time."""
+    if not _SIGN.search(text) or not is_english(text):
+        return []
+    reader = _Reader(at)
+    found = [reader.read(sentence) for sentence in sentences(text, NOTE_SENTENCES_AT_MOST)]
+    return found if any(row.times or row.replaced for row in found) else []
+
+
+class _Reader:
+    """Reads the sentences of a note, in order."""
+
+    def __init__(self, at: datetime) -> None:
+        self._at = at
+        self._last: Span | None = None
+        """The last time that was named."""
+        self._past = False
+        """Whether the last sentence with a verb was in the past tense."""
+        self._words = QuestionWords((), at)
+        self._week: datetime | None = None
+        """The start of the week that the sentence names, if it also names a day."""
+
+    def read(self, text: str) -> DatedSentence:
+        """Return a sentence with its times."""
+        words = tuple(word for word, _, _ in split_words(text)[:WORDS_READ])
+        self._words = QuestionWords(words, self._at)
+        moves = ((at, self._words.match(_MOVED, at)) for at in range(len(words)))
+        moved, verb = next(((at, verb[0]) for at, verb in moves if verb), (len(words), None))
+        off = any(self._words.match(_OFF, at) for at in range(len(words)))
+        times, replaced = list[Span](), ALL_TIME if off or (verb and verb["off"]) else None
+        for place in self._places(joined=verb is None):
+            from_here = words[place.first - 1] == "from" and self._words[place.end] in _JOINS
+            to_come = place.span[1] > self._at
+            old = verb and not verb["now"] and (from_here or place.first < moved)
+            if off or (old and to_come):
+                replaced = place.span
+                continue
+            times.append(place.span)
+            new = words[place.first - 1] in _TO or (verb and verb["now"])
+            if new and moved < place.first <= moved + WORDS_TO_NEW_TIME:
+                replaced = replaced or ALL_TIME
+        past = _is_past(words)
+        self._past = self._past if past is None else past
+        return DatedSentence(text, tuple(times[:TIMES_AT_MOST]), replaced)
+
+    def _places(self, *, joined: bool) -> list[_Place]:
+        """Return the times of the sentence; with `joined`, `3 May to 5 June` is one time."""
+        found, at, words = list[_Place](), 0, self._words
+        self._week = None
+        if not frozenset(WEEKDAYS).isdisjoint(words.words):
+            weeks = (self._week_at(at) for at in range(len(words.words)))
+            self._week = next(filter(None, weeks), None)
+        while at < len(words.words):
+            place = None
+            with suppress(ValueError, OverflowError):
+                place = self._time_at(at)
+            if place is None:
+                at += 1
+                continue
+            at, before = place.end, found[-1] if found else None
+            joins = joined and words[place.first - 1] in _JOINS
+            joins = joins and before is not None and before.end == place.first - 1
+            if joins and before and before.span[0] < place.span[1]:
+                found.pop()
+                place = _Place(before.first, place.end, (before.span[0], place.span[1]))
+            self._last = place.span
+            found.append(place)
+        return found
+
+    def _week_at(self, at: int) -> datetime | None:
+        is_week = self._words[at + 1] in ("week", "week's")
+        period = read_period(self._words, at) if is_week else None
+        return period and period.since
+
+    def _time_at(self, at: int) -> _Place | None:
+        words = self._words
+        if step := words.match(_FROM_NOTE, at):
+            return _Place(
+                at, step[1], self._stepped(step[0], self._at, -1 if step[0]["ago"] else 1)
+            )
+        if self._last and (step := words.match(_FROM_LAST, at)):
+            sign = 1 if step[0]["next"] or step[0]["later"] else -1
+            return _Place(at, step[1], self._stepped(step[0], self._last[0], sign))
+        if words[at - 1] in _HABIT:
+            return None
+        first = at + (words[at] == "the")
+        ahead, now = self._is_ahead(at), self._at
+        is_day_of_month = words[first][:1].isdecimal() and words[first][-2:].isalpha()
+        if words[at] in WEEKDAYS and self._week:
+            ahead, now = True, self._week
+        elif is_day_of_month and self._last:
+            ahead, now = True, self._last[0]
+        period = read_period(replace(words, now=now, ahead=ahead), at)
+        if period is None or (self._week and self._week_at(first)):
+            return None
+        if abs(period.since - self._at) > FAR and not is_day_of_month:
+            other = read_period(replace(words, now=now, ahead=not ahead), at)
+            period = min(period, other or period, key=lambda one: abs(one.since - self._at))
+        since, until = period.since, period.until
+        if period.closing and words[at - 1] in _AHEAD_AFTER:
+            since = until - _ONE_DAY  # by the end of June
+        elif until - since <= _ONE_DAY:  # Monday night is part of Monday
+            since = since.replace(hour=0)
+            until = since + _ONE_DAY
+        if since <= self._at < until and until - since > VAGUE:
+            return None
+        if abs(since - self._at) > DISTANT:
+            return None
+        if not (period.clear or self._is_time(at, first, period.end)):
+            return None
+        return _Place(at, period.end, (since, until))
+
+    def _is_time(self, at: int, first: int, end: int) -> bool:
+        """Return whether a period that is not clear is a time here, not a name or a verb."""
+        words, said = self._words, self._words.words[first:end]
+        if said[0].removesuffix("'s") in WEEKDAYS:
+            after = end + (words[end] == ",")
+            dated = words[after] == "the" or words[after][:1].isdecimal()
+            return not (dated and read_period(words, after))  # Thursday 20 March: the date counts
+        if any(word in MONTHS for word in said) and any(word[0].isdecimal() for word in said):
+            return True
+        vague = said[0] in ("early", "mid", "late", "start", "beginning", "middle", "end")
+        vague = vague or said[-1] in ("eve", "day")
+        in_list = said[0][0].isdecimal() and words[at - 1] in (*WEEKDAYS, ",", "and", "of")
+        return vague or in_list or words[at - 1] in _LEADS
+
+    def _is_ahead(self, at: int) -> bool:
+        """Return whether a time without a year or week is to come, by its clause's tense."""
+        words = self._words.words
+        begin = end = at
+        while begin and words[begin - 1] not in _CLAUSE_ENDS:
+            begin -= 1
+        while end < len(words) and words[end] not in _CLAUSE_ENDS:
+            end += 1
+        clause, lead = words[begin:end], self._words[at - 1]
+        if lead in _AHEAD_AFTER and _SURELY_PAST.isdisjoint(clause):
+            return True
+        if lead in ("to", "from") and any(self._words.match(_MOVED, n) for n in range(at)):
+            return True
+        past = lead == "since" or _is_past(clause)
+        if past is None:  # a verbless clause with a time of day is an appointment
+            has_hour = self._words[end] == ":" and self._words[end + 1].isdecimal()
+            past = not has_hour and _is_past(words)
+        if past is None:
+            past = self._past and self._words[at].removesuffix("'s") in WEEKDAYS
+        return not past
+
+    def _stepped(self, step: re.Match[str], start: datetime, sign: int) -> Span:
+        said, unit = step["count"] or "a", step["unit"]
+        day = start.replace(hour=0, minute=0, second=0, microsecond=0)
+        since = shift(day, sign * (COUNTS.get(said) or int(said)), unit)
+        if unit in ("month", "year"):
+            since = since.replace(day=1)
+            return since, shift(since, 1, "month")
+        return since, since + _ONE_DAY
+
+
+def _is_past(words: tuple[str, ...]) -> bool | None:
+    """Return whether a clause is in the past tense; None without a sign of its tense."""
+    ended = (word.endswith("ed") and len(word) > 4 and word not in _NO_PAST for word in words)
+    if any(ended) or not _PAST.isdisjoint(words):
+        return True
+    return None if (_PRESENT | _NO_PAST).isdisjoint(words) else False

@@ -1,0 +1,95 @@
+"""Events: the times that the notes of an answer speak of, and what was moved or cancelled since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+
+from hades.domain.answer import EventTime, Passage
+from hades.domain.times import from_micros
+from hades.language.english.event_times import ALL_TIME, dated_sentences
+from hades.language.english.lexicon import changes
+from hades.language.english.periods import Span
+from hades.language.english.stems import stem
+from hades.language.english.terms import said
+from hades.language.english.time_words import asks_for_next
+from hades.recall.find.results import SearchQuery
+
+REPLACING_READ = 64
+"""The newest notes that move or cancel something, of those that a question reads."""
+_CHANGES = {stem(verb) for verb in (changes("value") + "|" + changes("decided")).split("|")}
+_CHANGES |= {stem("delayed"), stem("call"), stem("time")}
+"""Words of a sentence that moves something which do not tell what it moves."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacing:
+    """A sentence that moves or cancels something."""
+
+    topic: str
+    at: datetime
+    replaced: Span
+    about: frozenset[str]
+
+    def ends(self, passage: Passage, sentence: str, span: Span) -> bool:
+        """Return whether a time of a passage's sentence is the one that no longer holds."""
+        if not passage.valid_from < self.at < span[1]:
+            return False
+        if span[0] >= self.replaced[1] or self.replaced[0] >= span[1]:
+            return False
+        named, own = self.replaced != ALL_TIME, passage.chunk.topic == self.topic
+        if own and (named or not self.about):
+            return True
+        shared = self.about & said(
+            f"{passage.chunk.topic} {passage.chunk.text if own else sentence}"
+        )
+        return len(shared) >= (1 if own or named else min(2, max(1, len(self.about))))
+
+
+def with_events(search: SearchQuery, passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages, which are notes, with the times they speak of.
+
+    If the question asks for what is to come, a time that is past or at which something no longer
+    takes place is `over`.
+    """
+    later = _replacing(search) if search.time.by_event else []
+    is_next = not search.time.ahead and asks_for_next(search.text) is not None
+    now = from_micros(search.query.valid) if is_next else ALL_TIME[0]
+    found = []
+    for passage in passages:
+        events = [
+            EventTime(
+                sentence=" ".join(sentence.text.split()),
+                since=span[0],
+                until=span[1],
+                over=span[1] <= now
+                or any(other.ends(passage, sentence.text, span) for other in later),
+            )
+            for sentence in dated_sentences(passage.chunk.text, passage.valid_from)
+            for span in sentence.times
+        ]
+        found.append(replace(passage, events=tuple(events)))
+    return found
+
+
+def _replacing(search: SearchQuery) -> list[_Replacing]:
+    """Read the sentences, of all notes known at the moment, that move or cancel something."""
+    query, indexes = search.query, search.query.indexes
+    known = query.graph.visible | indexes.earlier(query.space, query.as_of)
+    numbers = indexes.replacing()
+    numbers = numbers[known[numbers]]
+    starts = indexes.spans(numbers, query.as_of)[0]
+    newest = np.argsort(-starts, kind="stable")[:REPLACING_READ]
+    ids = query.graph.chunks[numbers[newest]].tolist()
+    placed, found = query.store.chunks.find(ids, query.as_of), list[_Replacing]()
+    for chunk, start in zip(ids, starts[newest].tolist(), strict=True):
+        text = placed[chunk].chunk.text if chunk in placed else ""
+        for row in dated_sentences(text, from_micros(start)):
+            if row.replaced:
+                about = frozenset(term for term in said(row.text) if term.isalpha()) - _CHANGES
+                topic = placed[chunk].chunk.topic
+                found.append(_Replacing(topic, from_micros(start), row.replaced, about))
+    return found
