@@ -53,7 +53,7 @@ FEW_WORDS = 2
 FACT_MEANT, FACT_SURE = 0.3, 0.5
 """The belief from which a question means a fact even if it names something else, and from which the
 fact is an answer among documents."""
-CHAIN_OF_FACT, CHAIN_OF_NOTE = 0.75, 0.2
+CHAIN_OF_FACT, CHAIN_OF_NOTE = 0.75, 0.3
 """A chain takes the place of its first step from this share of a fact's belief, or from this belief
 if the step is a note."""
 SHARE_TO_COME = 0.5
@@ -99,9 +99,8 @@ def from_notes(recall: Recall) -> Answer:
     units = list(_units(recall, terms, ITEM_WORDS if many and not few else WHOLE_WORDS))
     if recall.time is not None and recall.time.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         units = [unit for unit in units if unit.ended] or units
-    units = _with_chains(units)
     units.sort(key=lambda unit: (unit.kind != "fact" or unit.belief < FACT_SURE, -unit.belief))
-    units = _to_come_first(recall, _without_chance(recall, units, terms))
+    units = _with_chains(_to_come_first(recall, _without_chance(recall, units, terms)))
     unsaid, beside = _unsaid(recall, units), _is_beside(recall, units)
     best = max((unit.belief for unit in units), default=0.0)
     least = best * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST)
@@ -211,7 +210,9 @@ def _with_chains(units: Sequence[_Unit]) -> list[_Unit]:
     if chain.belief < least:
         return list(units)
     sure = replace(chain, belief=max(chain.belief, step.belief))
-    return [sure if unit is chain else unit for unit in units if unit is not step]
+    at = min(units.index(chain), units.index(step))
+    others = [unit for unit in units if unit is not chain and unit is not step]
+    return [*others[:at], sure, *others[at:]]
 
 
 def _unsaid(recall: Recall, units: Sequence[_Unit]) -> tuple[str, ...]:
