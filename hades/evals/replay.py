@@ -86,7 +86,7 @@ def replay(
         for number, question in enumerate(questions, start=1):
             while waiting and waiting[0].at <= question.asked_at:
                 clock.now = max(clock.now + 1, waiting[0].at)
-                _write(memory, waiting.popleft())
+                write_event(memory, waiting.popleft())
                 if on_progress is not None:
                     on_progress("writing", len(events) - len(waiting), len(events))
             clock.now = max(clock.now, question.asked_at)
@@ -96,7 +96,8 @@ def replay(
                 on_progress("asking", number, len(questions))
 
 
-def _write(memory: Memory, event: SetEvent) -> None:
+def write_event(memory: Memory, event: SetEvent) -> None:
+    """Write an event of a set into a memory, at the time of its clock."""
     about, relation, since = event.topic, event.relation, event.valid_from
     content, to = event.content or None, event.target or None
     if event.op == "remember":
