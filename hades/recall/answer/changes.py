@@ -14,6 +14,7 @@ from functools import cached_property
 from hades.domain.answer import Answer, Passage, Recall, Sentence, Wants
 from hades.domain.statement import day
 from hades.language.english.contradiction import values
+from hades.language.english.intent import asks_for_list
 from hades.language.english.lexicon import WEEKDAYS
 from hades.language.english.stems import stem
 from hades.language.english.terms import NAME_WEIGHT, QuestionTerms, said, terms_of
@@ -157,7 +158,9 @@ class _Versions:
         series = self._series()
         if len(series) > 1:
             telling = [row for row in series if self.terms <= row.said | row.named]
-            return [version.sentence for version in telling or series]
+            return [version.sentence for version in telling]
+        if asks_for_list(self.recall.question) and not self.named:
+            return []  # a list of several topics
         return [version.sentence for version in self._telling()]
 
     def end(self) -> list[Sentence]:
