@@ -46,7 +46,7 @@ def run(*, small: bool = False) -> None:
 
 
 def _asked(folder: Path) -> Iterator[tuple[dict[str, Any], Answer]]:
-    """Yield each question with its answer from what was written before it, without `index`."""
+    """Yield each question and its answer from the notes written before it; `index` is not run."""
     lines = (folder / "questions.jsonl").read_text("utf-8").splitlines()
     questions = [json.loads(line) for line in lines]
     questions.sort(key=lambda one: str(one["asked_at"]))

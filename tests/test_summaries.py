@@ -247,11 +247,11 @@ def test_an_overview_says_what_it_leaves_out(
     clock.set("2026-11-05")
     if consolidated:
         memory.consolidate()
-        assert "\n\nLeft out for want of room: " in memory.get("summary/2026-10").content
+        assert "\n\nLeft out for lack of space: " in memory.get("summary/2026-10").content
     answer = memory.ask("What happened in October?")
     lines = len(answer.sentences)
     assert 5 < lines < 60
-    assert f"Left out for want of room: {60 - lines} lines of that time." in str(answer)
+    assert f"Left out for lack of space: {60 - lines} lines of that time." in str(answer)
 
 
 @pytest.mark.parametrize("kind", ["conversation", "note"])

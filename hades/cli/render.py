@@ -240,7 +240,7 @@ def summary_lines(done: Summary, *, verbose: bool = True) -> PlainText:
 
 
 def _counts(console: Console, counts: Mapping[str, int | str]) -> None:
-    """Print named counts and remarks, one in a line."""
+    """Print named counts and remarks, one per line."""
     rows = table("", "")
     for name, count in counts.items():
         rows.add_row(name.replace("_", " "), count if isinstance(count, str) else f"{count:,}")

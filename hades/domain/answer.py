@@ -141,7 +141,8 @@ class EventTime:
     since: datetime
     until: datetime
     over: bool = False
-    """Whether it is past, moved or cancelled, if the question asks for what is to come."""
+    """Whether the event is past, moved or cancelled; set only if the question asks about the
+    future."""
 
     @property
     def is_vague(self) -> bool:
@@ -187,9 +188,9 @@ class Passage:
     strength: Strength | None = None
     """The strength of the state, from importance, uses and age."""
     via: tuple[str, ...] = ()
-    """If it answers in several steps, the ids of those before it: a passage, or `edge 12`."""
+    """The ids of the steps before this one, if the answer takes several: a passage or `edge 12`."""
     chained: str = ""
-    """All these steps and this one in words."""
+    """The text of all steps, including this one."""
     events: tuple[EventTime, ...] = ()
     """The times that the sentences of a note speak of, in their order."""
 
@@ -362,8 +363,8 @@ class Fact:
     """The probability that the question means this fact."""
     belief: Interval
     via: tuple[str, ...] = ()
-    """If it answers in several steps, the ids of those before it: a passage, or `edge 12`. `text`
-    has all steps in words."""
+    """The ids of the steps before this one, if the answer takes several: a passage or `edge 12`.
+    `text` contains all steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -564,8 +565,8 @@ class Answer:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the best text is about something else, or the reader found no likely answer; a
-        sure fact, a path or a theme leaves no doubt."""
+        """Whether the best text is about something else, or the reader found no likely answer.
+        Always False for a sure fact, a path or a theme."""
         if self.recall.answered is None or self.recall.is_surely_answered:
             return self.is_beside
         listed = any(sentence.kind in ("path", "theme") for sentence in self.sentences)
@@ -582,7 +583,7 @@ class Answer:
         if self.sentences or self.kind == "dry_run":
             notes = [note for note in self.recall.reasons if note.stage == "summaries"]
             left = (note.detail for note in notes if note.reason is Reason.EVICTED)
-            return "".join(f"Left out for want of room: {detail}." for detail in left)
+            return "".join(f"Left out for lack of space: {detail}." for detail in left)
         why = (Reason.NOTHING_NOTED, Reason.NOT_CONNECTED)
         notes = [note for note in self.recall.reasons if note.reason in why]
         if not notes:

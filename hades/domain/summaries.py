@@ -81,7 +81,7 @@ def day_of(micros: int) -> int:
 
 
 _PLAIN_NAME = re.compile(r'[^\s\[\]"@;]+(?: [^\s\[\]"@;]+)*')
-LEFT_OUT = "Left out for want of room: "
+LEFT_OUT = "Left out for lack of space: "
 """The beginning of the last line of a summary that lacks some lines; their number follows."""
 Cited = tuple[str, int]
 """A topic and a version; for an edge, "" and its number."""
@@ -116,7 +116,7 @@ def read_lines(content: str) -> list[tuple[str, Cited]]:
 
 
 def read_left_out(content: str) -> int:
-    """Return how many lines a summary says that it leaves out."""
+    """Return the number of left-out lines that a summary states."""
     number = content.rpartition("\n")[2].removeprefix(LEFT_OUT)
     return int(number) if number.isdecimal() and len(number) < 10 else 0
 

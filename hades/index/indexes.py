@@ -272,10 +272,9 @@ class Indexes(Derived):
         return begun
 
     def within(self, numbers: Ints, starts: Ints, window: Window) -> Flags:
-        """Return which chunks speak of a time in a window; `starts` has the time of each chunk.
+        """Return which chunks mention a time in a window; `starts` has the time of each chunk.
 
-        A sentence that names no time counts as of the time of its note, unless the window is
-        `ahead`.
+        A sentence without a time has the time of its note, unless the window is `ahead`.
         """
         rows, ids = self._columns["note_times"], self.chunks["id"][numbers]
         spoken = np.isin(ids, chunks_of(rows, EVENT, window))

@@ -14,8 +14,8 @@ from hades.index.columns import Columns
 from hades.language.english.event_times import dated_sentences
 
 EVENT, REPLACED, DATED = range(3)
-"""Kinds of rows: a time that a sentence speaks of; a time at which something was said to take place
-no longer; a mark that all sentences of a note speak of a time, so that its own date tells nothing.
+"""Kinds of rows: a time that a sentence mentions; a time from which something was moved or
+cancelled; a mark that every sentence of a note mentions a time, so that the note's date is ignored.
 """
 NOTE_TIMES = {"key": np.int64, "chunk": np.int64, "kind": np.int8}
 NOTE_TIMES |= {"since": np.int64, "until": np.int64}

@@ -16,8 +16,8 @@ ENGLISH = "english"
 CHARACTERS_READ = 400
 """The beginning of a text is enough to tell its language."""
 _LETTERS_LEAST = 4
-"""The letters that the small words of another language need together: one such as `de` may be part
-of a name."""
+"""How many letters the function words of another language must have in total: a single `de` may be
+part of a name."""
 
 SMALL_WORDS = {
     "german": """ab aber alle allem allen aller alles als also am an andere anderen auch auf aus bei
@@ -110,5 +110,5 @@ def is_foreign(text: str) -> bool:
 
 
 def stop_words(language: str) -> frozenset[str]:
-    """Return the words of a language, without accents, that find nothing by themselves."""
+    """Return the stop words of a language, without accents."""
     return _WORDS.get(language, STOP_WORDS)

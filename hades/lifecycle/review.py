@@ -43,7 +43,7 @@ ENABLING = ("enabled_by", "viable_after_fix")
 AFFECTED_AT_MOST = 10
 """Edges that a reason lists."""
 NAMES_AT_MOST = 70
-"""Names looked up of obstacles that the note of another topic settles."""
+"""The most obstacle names looked up that a note on another topic settles."""
 FINDINGS_AT_MOST, WAITING_AT_MOST = 16, 1_000
 """Changes that one state may propose, and waiting proposals they are compared with."""
 

@@ -223,7 +223,7 @@ def _in_order(text: str) -> list[tuple[int, str]]:
 def composed(head: str, lines: Iterable[Line], limit: int, every: int = 0) -> str:
     """Return a summary: head, then lines by section; the last are dropped to fit `limit` tokens.
 
-    If the lines stand for fewer than `every`, its end says how many are left out.
+    If it covers fewer than `every` lines, its last line says how many are left out.
     """
     kept = list(lines)
     while True:

@@ -108,7 +108,7 @@ def _from_its_time(side: Side, replaced: Side) -> Side:
 
 
 def _ends_said(sentence: Side, others: Sequence[Side], now: datetime) -> Iterator[Side]:
-    """Yield the sentences that say again what one says, with the time until which it held."""
+    """Yield the sentences that repeat another one, with the time until which that one held."""
     own = said_words(sentence.text)
     for side in others:
         time = _time_in(side.text, side.since) if own and own <= said_words(side.text) else None
@@ -119,7 +119,7 @@ def _ends_said(sentence: Side, others: Sequence[Side], now: datetime) -> Iterato
 
 
 def _since(text: str) -> str:
-    """Return a text with `since` for `from`, which the reader of times takes for a range."""
+    """Replace `from` with `since` in a text, because the time parser reads `from` as a range."""
     return text.replace(" from ", " since ")
 
 

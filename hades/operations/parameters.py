@@ -55,7 +55,7 @@ Question = Annotated[
 Turns = Annotated[
     Iterable[str] | None,
     Param(
-        "A question or answer before it, oldest first; may be repeated.",
+        "An earlier question or answer, oldest first; repeat the option for more.",
         flag="--turn",
         example=["Where is the barn?"],
         characters=TEXT_CHARACTERS_AT_MOST,

@@ -17,7 +17,7 @@ _REASONS = {
     Reason.RAISED: "A limit was raised for this question",
     Reason.NO_EMBEDDINGS: "Some passages have no vector yet, and are found by words and names",
     Reason.EMPTY_GRAPH: "There is no graph to follow yet",
-    Reason.EVICTED: "Left out for want of room",
+    Reason.EVICTED: "Left out for lack of space",
     Reason.FALLBACK: "Done in a simpler way",
     Reason.SWITCHED_OFF: "Switched off by the plan",
     Reason.NOTHING_NAMED: "The question names nothing that the memory knows",

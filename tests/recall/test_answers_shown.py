@@ -50,7 +50,7 @@ def test_a_recall() -> None:
     assert lines[5:] == [
         "Paths:",
         "(P1) 0.70: design/x --[leads_to]--> Bug Y",
-        "left out for want of room: 2 passages, 90 tokens",
+        "left out for lack of space: 2 passages, 90 tokens",
     ]
 
 

@@ -55,7 +55,7 @@ AFFECTS_SENTENCES = {
 _PLAIN = {
     Reason.TIMEOUT: "stopped {detail}",
     Reason.BUDGET_EXHAUSTED: "limited by the budget: {detail}",
-    Reason.EVICTED: "left out for want of room: {detail}",
+    Reason.EVICTED: "left out for lack of space: {detail}",
     Reason.CLAMPED: "outside the allowed range: {detail}",
     Reason.NO_EMBEDDINGS: "{detail}, and are found by words and names only",
     Reason.ENCODER_FAILED: "found by words and names only, the encoder failed: {detail}",

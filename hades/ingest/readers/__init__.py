@@ -30,7 +30,7 @@ class ReaderEntry(NamedTuple):
 
 
 COMMITS_SUFFIX = ".git-commits"
-"""Of the output of `git_history.read_messages`; no such file is written."""
+"""The file type for the output of `git_history.read_messages`; no file on disk has it."""
 
 PLAIN_TEXT = ReaderEntry("text:read_text", ".txt .text .rst .log .adoc .org .tex")
 

@@ -109,7 +109,7 @@ def read_messages(repo: Path, at_most: int) -> bytes:
         finally:
             timer.cancel()
         if len(data) > MESSAGES_BYTES_AT_MOST:
-            raise Unreadable("Its commit messages have more than 16 MB.")
+            raise Unreadable("The commit messages are larger than 16 MB.")
     return data
 
 

@@ -24,13 +24,13 @@ from hades.language.sentences import NOTE_SENTENCES_AT_MOST, sentences
 TIMES_AT_MOST = 4
 """The most times of one sentence that are kept."""
 WORDS_READ = 120
-"""The words of a sentence, from its start, that are read."""
+"""The number of words that are read from the start of a sentence."""
 WORDS_TO_NEW_TIME = 4
 """Words from `moved` to the new time at most: `moved to the Friday`, not `moved house …`."""
 FAR = timedelta(days=240)
-"""A date without a year that is farther away is the one of the neighbouring year."""
+"""If a date without a year is farther away than this, use the next or the previous year."""
 VAGUE = timedelta(days=7)
-"""A longer period around the note itself (`this month`) says no more than the date of the note."""
+"""A longer period that contains the note's date (`this month`) adds nothing to that date."""
 DISTANT = timedelta(days=3_653)
 """A time farther away, such as `the winter of 1911`, is not one of the writer's own days."""
 ALL_TIME = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
@@ -220,7 +220,7 @@ class _Reader:
         return _Place(at, period.end, (since, until))
 
     def _is_time(self, at: int, first: int, end: int) -> bool:
-        """Return whether a period that is not clear is a time here, not a name or a verb."""
+        """Return whether an ambiguous word such as `may` is a time here, not a name or a verb."""
         words, said = self._words, self._words.words[first:end]
         if said[0].removesuffix("'s") in WEEKDAYS:
             after = end + (words[end] == ",")

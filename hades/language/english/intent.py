@@ -157,7 +157,7 @@ def read_intent(question: str) -> tuple[Intent, str]:
 
 
 def may_take_steps(question: str) -> bool:
-    """Return whether a question may lead through something that it does not name.
+    """Return whether an answer may need an intermediate step that the question does not name.
 
     >>> may_take_steps("Where does Halcyon's owner live?"), may_take_steps("Where is the van?")
     (True, False)

@@ -80,7 +80,7 @@ def replaces(new: str, old: str, topic: str) -> bool:
 
 
 def ends(new: str, old: str, topic: str) -> bool:
-    """Return whether a later sentence of the same text says that what an earlier one says is over.
+    """Return whether a later sentence of a text says that an earlier one no longer holds.
 
     >>> ends("Ann left Acme in May.", "Ann works at Acme.", "people/ann")
     True

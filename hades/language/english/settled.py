@@ -68,7 +68,7 @@ def is_obstacle(topic: str) -> bool:
 
 
 def settled_elsewhere(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the topics that a note of another topic may settle by number, with the word for it.
+    """Yield the numbered topics that a note on another topic may settle, and the settling word.
 
     >>> list(settled_elsewhere("Bug 9 fixed: pool enlarged"))[0]
     ('Bug 9', 'fixed')
@@ -84,9 +84,9 @@ def settled_elsewhere(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _named_it(topic: str, text: str) -> str:
-    """Return the note of a bug, a task or the like with `it` for its number.
+    """Replace the name of a note's own bug, task or the like with `it`.
 
-    `Bug 9` is the topic in bugs/009 and, at the beginning of a note, in bugs/pool.
+    `Bug 9` names the topic in bugs/009 and, at the beginning of a note, in bugs/pool.
     """
     numbers = [number.lstrip("0") for number in DIGITS.findall(topic.rpartition("/")[2])]
 

@@ -196,7 +196,7 @@ def asks_for_everything(question: str, time: TimeWords) -> bool:
 
 
 def asks_for_next(question: str) -> bool | None:
-    """Return whether `when` asks for a date to come: None if not, True if it says `next`."""
+    """Return None if no `when` asks for a future date, else whether the question says `next`."""
     found = _NEXT_DATE.match(_words_asked(question, None))
     return found and found[1] is not None
 

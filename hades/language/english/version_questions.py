@@ -57,7 +57,7 @@ CLAUSES = lazy_pattern(r"[,;:–—]|\b(?:but|so|and|because)\b")
 TO_NEW = lazy_pattern(
     r"(?:mov(?:ed|ing)|switched|replaced)\b[^.;]{0,100}?\b(?:to|by|with)\b", re.IGNORECASE
 )
-"""The words of a change before what holds from then on."""
+"""Words of a change that come before the new state."""
 UNREAL = lazy_pattern(
     r"\b(?:want(?:s|ed)?|ask(?:s|ed|ing)|offer(?:s|ed)|quoted|suggest(?:s|ed)|propos(?:es|ed)"
     r"|consider(?:s|ed)|thought|almost|nearly|instead of|refused|turned down|would|could|might|if"
@@ -97,7 +97,7 @@ def versions_asked(question: str) -> Wants | None:
 
 
 def plain_form(word: str) -> str:
-    """Return the stem of a word, of an irregular form that of its verb: `ran` and `run`."""
+    """Return the stem of a word; for an irregular form such as `ran`, the stem of its verb."""
     own = word.casefold()
     return stem(_FORMS.get(own, own)).rstrip("e")
 
@@ -113,6 +113,6 @@ FRAME = frozenset(
 
 
 def done_in(text: str) -> frozenset[str]:
-    """Return the plain forms of a text's words, except verbs that go on: `ran out of yeast`."""
+    """Return the plain forms of a text's words, except phrasal verbs: `ran out of yeast`."""
     found = _WORD.finditer(text)
     return frozenset(plain_form(word[0]) for word in found if not _GOES_ON.match(text, word.end()))

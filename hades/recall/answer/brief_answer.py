@@ -22,8 +22,8 @@ STAGE = "brief"
 DAYS_AT_MOST = 31
 """Summaries answer for a longer time."""
 EVENT_DAYS = 3
-"""For a time up to this long, ordinary recall tells what was done: it knows the times that notes
-speak of, and the events of a day are often written down later."""
+"""For a period up to this long, ordinary recall answers what was done, because it uses the times
+that notes mention: events of a day are often written down later."""
 _DONE = (BriefPart.DONE, BriefPart.RECENT)
 
 

@@ -254,7 +254,8 @@ class _Versions:
         return [last.replied("No")] if is_over else []
 
     def _has_ended(self, part: str) -> bool:
-        """Return whether a sentence ends what is asked about; `moved to` its name begins it."""
+        """Return whether a sentence says that the state asked about ended; `moved to` it is a
+        start."""
         for found in ENDED.finditer(part):
             new = TO_NEW.match(part, found.start())
             if not (new and (self.terms - self.named) & _said(part[new.end() :])):

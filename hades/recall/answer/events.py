@@ -22,7 +22,7 @@ REPLACING_READ = 64
 """The newest notes that move or cancel something, of those that a question reads."""
 _CHANGES = {stem(verb) for verb in (changes("value") + "|" + changes("decided")).split("|")}
 _CHANGES |= {stem("delayed"), stem("call"), stem("time")}
-"""Words of a sentence that moves something which do not tell what it moves."""
+"""Words in a sentence about a move that do not say what was moved."""
 
 
 @dataclass(frozen=True, slots=True)

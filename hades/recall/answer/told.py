@@ -47,7 +47,7 @@ WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20
 """The most words of a note that is quoted whole, as an answer or as an item of a list."""
 FEW_NOTES = 3
-"""Up to so many notes on what happened are quoted as an answer, more as items of a list."""
+"""Up to this many notes on what happened are quoted as sentences; more become a list."""
 FEW_WORDS = 2
 """If no text found has a word of such a short question, it is about something unknown."""
 FACT_MEANT, FACT_SURE = 0.3, 0.5

@@ -47,7 +47,7 @@ def clean_turns(turns: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def with_names(question: str, turns: Sequence[str]) -> str:
-    """Return a question with the names of the last question before it, if a pronoun is all it has.
+    """Add the names of the previous question to a question that has only a pronoun.
 
     >>> with_names("And when did she join?", ["Who is Maya Lind?", "Maya Lind leads sales."])
     'And when did she join? (Maya Lind)'

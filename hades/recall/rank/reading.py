@@ -27,8 +27,8 @@ WORDS_LEAST = 2
 """Questions with fewer words are not read: a single word is a lookup, not a question."""
 SENTENCES_READ = 7
 BY_TURNS, COSINE_BY_TURNS = 2, 0.1
-"""How many more are sentences of the notes nearest to the turns and the question: a note's gain by
-the turns, times COSINE_BY_TURNS, is added to its cosine."""
+"""How many more sentences are read from the notes nearest to the turns and the question. A note's
+gain from the turns, times COSINE_BY_TURNS, is added to its cosine."""
 BY_WORDS = 2
 """How many of these are the nearest sentences of the notes with the highest BM25."""
 PLACES_AT_MOST = 64
