@@ -187,7 +187,7 @@ def test_no_question_is_answered_worse_after_a_promotion(
     clock.set("2024-02-01")
     memory.remember("staff/marta", "Marta earns 16.50 euros an hour.")
     clock.set("2024-03-01")
-    memory.remember("staff/marta", "Marta moved to Erfurt.")
+    memory.remember("staff/marta", "Marta moved house to Erfurt.")
     memory.remember("prices/rye_loaf", "A rye loaf costs 4.60 euros.")
     facts = {
         "What does Marta earn?": "16.50",

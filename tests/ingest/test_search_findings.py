@@ -82,7 +82,7 @@ def test_history_twice_is_history_once(tmp_path: Path, path: Path) -> None:
         assert ([t.name for t in memory.topics()], memory.change) == (topics, change)
         (repo / "kk.py").write_text("x = 2\n")
         _commit(repo, "2024-04-10", "four")
-        assert memory.ingest(repo, history=True).changed == 1
+        assert memory.ingest(repo, history=True).changed == 2  # the file and the messages
 
 
 def test_what_cannot_be_read_now_is_not_forgotten(tmp_path: Path, memory: hades.Memory) -> None:

@@ -58,6 +58,9 @@ STAGE = "summaries"
 STATES_READ = 1_000
 """The most states read, the last ones, of days that are in no summary."""
 LIKELY = 0.9
+FEW_STATES = 5
+"""Up to so many states of less than a month are told by ordinary recall, if no summary has them;
+more would not all have room there."""
 TALKS = word_set("call chat conversation discussion interview meeting session")
 """Words in the name of a note about something that was talked about."""
 
@@ -98,7 +101,7 @@ def overview(
         if not days:
             return None  # ordinary recall reports that
         covering = list(_covering(saved, level, range(since, until + 1), days, every=bool(topical)))
-        if not covering and time.by_event and level < MONTHLY:
+        if not covering and time.by_event and level < MONTHLY and len(began) <= FEW_STATES:
             return None  # ordinary recall knows the times that notes speak of
         texts = store.topics.contents([summary.id for summary in covering], lost_ok=True)
         lines = [read_lines(texts[row.id]) for row in covering if row.id in texts]

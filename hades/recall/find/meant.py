@@ -68,7 +68,7 @@ def did_you_mean(store: Store, space: int, name: str) -> str:
     longest = max(words(name), key=len, default="")
     near = dict[str, float]()
     for part in {longest[:3].lower(), longest[-3:].lower()} - {""}:
-        for other in store.topics.named(space, part, NAMES_READ):
+        for other in map(str, store.topics.named(space, part, NAMES_READ)):
             ends = (other, other.rpartition("/")[2])
             near[other] = max(jaccard(name_key(name), name_key(end)) for end in ends)
     best = sorted((-share, other) for other, share in near.items() if share >= NEAR_AT_LEAST)
