@@ -223,7 +223,7 @@ class RecallEngine:
         with self.query_context(scope, on_progress, " ".join((text, *turns))) as query:
             if len(names_in(text, query.graph, query.lookup)):
                 return {}
-            gains = gains_of_turns(Run(UNHURRIED), query, self.finder.encoder, turns)
+            gains = gains_of_turns(Run(UNHURRIED), query, self.finder.encoder, text, turns)
             if gains is None:
                 return {}
             best = np.argsort(-gains, kind="stable")[:GAINING_AT_MOST].tolist()
@@ -272,7 +272,7 @@ class RecallEngine:
         search, seeds = find_seeds(run, within or query, encoding, question, when)
         search = replace(search, turns=turns)
         if not len(seeds.named):  # a question with a name of its own stands alone
-            gains = gains_of_turns(run, search.query, self.finder.encoder, turns)
+            gains = gains_of_turns(run, search.query, self.finder.encoder, question, turns)
             seeds = replace(seeds, turned=gains)
         with run.stage("read_on", run.plan.retriever.timeout_ms) as reading:
             following = start_reading_on(reading, search, seeds, self.finder.encoder)

@@ -33,8 +33,7 @@ def choose_candidates(stage: Stage, found: Found) -> Candidates:
     allowed = run.look_at(strongest(seeds, found.walks).tolist(), stage)
     strong = np.array(allowed, np.int64)
     second_hop = _second_hop(search, strong)
-    worth = seeds.prior if seeds.turned is None else seeds.prior + seeds.turned
-    notes = best(worth, seeds.mask & query.notes, NOTES_SENT).tolist()
+    notes = best(seeds.prior, seeds.mask & query.notes, NOTES_SENT).tolist()
     chosen = list(dict.fromkeys([*found.beam.numbers, *_sent(found, second_hop), *notes]))
     versions = _versions_of(query, np.array(chosen, np.int64))
     current: dict[int, int] = {}
