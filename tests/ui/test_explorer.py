@@ -48,7 +48,7 @@ def test_the_slider_changes_the_answer_and_sources_tell_then_from_now(site: Site
         page.wait_for_url(re.compile("at=2024"))
         answer.get_by_text("adopted").first.wait_for(state="detached")
         answer.get_by_text("rejected because").first.wait_for()
-        answer.get_by_role("link", name="[1]").first.click()
+        answer.get_by_role("link", name="1", exact=True).first.click()
         page.get_by_text("You see version 1; version 2 holds now.").wait_for()
         assert "rejected because" in page.locator("mark").inner_text()
         page.get_by_role("link", name="What changed").click()
