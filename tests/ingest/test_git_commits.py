@@ -140,5 +140,5 @@ def test_messages_are_limited(repository: Repository, monkeypatch: pytest.Monkey
     [text] = read_commits(read_messages(repository.folder, 1), "shop/git-commits").blocks
     assert text.end - text.start == git_history.MESSAGE_CHARACTERS_AT_MOST
     monkeypatch.setattr(git_history, "MESSAGES_BYTES_AT_MOST", 100)
-    with pytest.raises(Unreadable, match="more than"):
+    with pytest.raises(Unreadable, match="larger than"):
         read_messages(repository.folder, 1)
