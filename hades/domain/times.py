@@ -21,7 +21,7 @@ TimeLike = str | datetime | date
 """A time as people write it: `2024-03-01`, `2024-03`, `yesterday`, `3 weeks ago`, a datetime."""
 
 TIMES_MEANT = ("written", "event")
-"""What `since` and `until` may mean: when notes were written, or the times they speak of."""
+"""The meanings of `since` and `until`: when notes were written, or the times they mention."""
 
 FOREVER = (1 << 63) - 1
 """The number of an open end, later than every other time."""

@@ -12,10 +12,10 @@ from making import passage, recall
 
 import hades
 from hades.domain.answer import Intent
-from hades.language.english.terms import terms_of, text_around
+from hades.language.english.terms import terms_of, text_around, unsaid_names
 from hades.models.encoder import load_encoder
 from hades.recall.answer.ask import SENTENCES_AT_MOST, answer
-from hades.recall.answer.named import missing_names, terms_said
+from hades.recall.answer.named import terms_said
 
 DECISION = passage(
     "Approach X was proposed in January. It was rejected because it triggers Bug Y. "
@@ -134,7 +134,8 @@ def test_the_one_of_a_kind_that_is_named_is_preferred() -> None:
 )
 def test_what_counts_as_named(question: str, unsaid: tuple[str, ...]) -> None:
     told = [terms_said(text_around(TEAM))]
-    assert missing_names(terms_of(question).names, told) == list(unsaid)
+    missing = unsaid_names(terms_of(question).names, told)
+    assert [name.text for name in missing] == list(unsaid)
 
 
 def test_another_name_for_it_is_known(path: Path) -> None:

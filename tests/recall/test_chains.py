@@ -85,3 +85,9 @@ def test_a_phone_number_of_somebody_else_is_doubted(path: Path) -> None:
         answer = memory.ask("What is Tomasz's phone number?")
     assert answer.shortfall
     assert answer.sentences
+
+
+def test_chains_keep_to_the_time_of_the_question(yard: hades.Memory) -> None:
+    question = "Which town does the owner of Halcyon live in?"
+    found = yard.recall(question, plan={"budget": {"latency_ms": 1}})
+    assert not any(fact.via for fact in found.facts)

@@ -162,14 +162,16 @@ class QuestionTerms:
 
 
 def unsaid_names(
-    names: Sequence[QuestionName], told: Sequence[Collection[str]], passages: Sequence[Passage]
-) -> list[str]:
-    """Return the names of a question that none of the texts found contains.
+    names: Sequence[QuestionName],
+    told: Sequence[Collection[str]],
+    passages: Sequence[Passage] = (),
+) -> list[QuestionName]:
+    """Return the names of a question that none of some texts contains.
 
-    `told` has the terms of each text. If all names are missing but an alias was found, return [].
+    `told` has the terms of each text. If all names are missing but one of the passages was found by
+    an alias, return [].
     """
-    missing = [name.text for name in names if not any(map(name.stands_in, told))]
-    # A passage was found by an alias of the name, so the thing is known.
+    missing = [name for name in names if not any(map(name.stands_in, told))]
     by_alias = any("names" in passage.retrievers for passage in passages)
     return [] if by_alias and len(missing) == len(names) else missing
 

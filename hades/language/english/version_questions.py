@@ -38,7 +38,8 @@ RULES = tuple(
         ),
     )
 )
-"""What is wanted, the pattern of its questions, and an example. The first that matches decides."""
+"""The kind of answer wanted, the pattern of the questions for it, and an example. The first pattern
+that matches decides."""
 
 CHANGE_COUNTED = lazy_pattern(
     r"\b(?:changed?|put up|go(?:ne|es)? up|went up|raised?|increased?|lowered|dropped|moved?"

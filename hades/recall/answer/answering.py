@@ -123,7 +123,7 @@ def _facts(
     if stage.is_late("answers in several steps"):
         return facts, []
     notes = [one for one in passages if not one.superseded]
-    chains = Chains(search, encoder, hop, reader).find(facts, notes)
+    chains = Chains(stage, search, encoder, hop, reader).find(facts, notes)
     likely = [chain for chain in chains if chain.score >= CHAIN_AT_LEAST]
     facts += [chain for chain in likely if isinstance(chain, Fact)]
     facts = sorted(facts, key=lambda fact: -fact.score)[: plan.facts]

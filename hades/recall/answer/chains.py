@@ -9,13 +9,14 @@ reader then judge the steps together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from hades.domain.answer import Fact, Passage
-from hades.domain.graph import Edge
+from hades.domain.graph import Edge, Reason
 from hades.domain.statement import statement
 from hades.domain.times import from_micros
 from hades.graph.arrays import Floats32, Ints
@@ -25,12 +26,14 @@ from hades.language.names import name_key, plain_fact, spoken
 from hades.models.encoder import Encoder
 from hades.models.reader import SentenceReader
 from hades.recall.answer.fact_search import held_facts, nearest_facts
-from hades.recall.answer.passages import unranked_passage
+from hades.recall.answer.passages import placed_passage
 from hades.recall.find.results import SearchQuery
 from hades.recall.find.scores import best
 from hades.recall.rank import belief
+from hades.recall.run import Stage
 from hades.store.records import PlacedChunk
 
+Result = TypeVar("Result")
 STEPS_AT_MOST = 3
 FIRST_FACTS, FIRST_NOTES = 2, 3
 """The facts and the notes, best first, that are tried as first steps."""
@@ -38,7 +41,7 @@ READ_AT_MOST = 6
 """The chains that the encoder and the reader judge in each step."""
 KEPT = 2
 """The best of them, which are continued."""
-NOTES_NEAR = 40
+NOTES_NEAR = 12
 """The notes nearest to a chain, among which those about a bridge are looked for."""
 FACTS_OF_NOTE = 64
 """The facts that share most words with a note, whose ends are looked for in it."""
@@ -74,9 +77,14 @@ class Chains:
     """The search for chains of one question."""
 
     def __init__(
-        self, search: SearchQuery, encoder: Encoder, hop: Encoder, reader: SentenceReader
+        self,
+        stage: Stage,
+        search: SearchQuery,
+        encoder: Encoder,
+        hop: Encoder,
+        reader: SentenceReader,
     ) -> None:
-        self._search, self._query = search, search.query
+        self._stage, self._search, self._query = stage, search, search.query
         self._encoder, self._hop, self._reader = encoder, hop, reader
         self._asked = f" {name_key(search.text)} "
         self._held = held_facts(self._query, search.time)
@@ -85,18 +93,27 @@ class Chains:
     def find(self, facts: Sequence[Fact], notes: Sequence[Passage]) -> list[Fact | Passage]:
         """Return the chains of two or three steps that may answer, likeliest first.
 
-        Each is given as its last step, a fact or a passage, with the steps before it in `via`.
+        Each is given as its last step, a fact or a passage, with the steps before it in `via`. If
+        the time of the stage is up, only those judged so far are returned.
         """
         chains = [self._from_fact(fact) for fact in facts[:FIRST_FACTS]]
         chains += [self._from_note(note) for note in notes[:FIRST_NOTES]]
         found: list[_Chain] = []
-        for _ in range(STEPS_AT_MOST - 1):
-            chains = self._continued([chain for chain in chains if chain.bridges])
-            found += chains
-            chains = chains[:KEPT]
-        found = self._before_facts(found, facts[:FIRST_FACTS])
+        try:
+            for _ in range(STEPS_AT_MOST - 1):
+                chains = self._continued([chain for chain in chains if chain.bridges])
+                found += chains
+                chains = chains[:KEPT]
+            found = self._before_facts(found, facts[:FIRST_FACTS])
+        except TimeoutError:
+            self._stage.stop(Reason.TIMEOUT, "without all answers in several steps")
         found.sort(key=lambda chain: -chain.logit)
         return [self._result(chain) for chain in found]
+
+    def _waited(self, call: Callable[[], Result]) -> Result:
+        """Return the result of a model; raise TimeoutError when the time of the stage is up."""
+        waiting = self._stage.run.in_background(call, left_behind=True)
+        return waiting(self._stage.seconds_left)
 
     def _before_facts(self, chains: Sequence[_Chain], facts: Sequence[Fact]) -> list[_Chain]:
         """Put chains before the facts if the reader finds them much better: Ada's birthplace is
@@ -104,7 +121,8 @@ class Chains:
         best = max((fact.score for fact in facts), default=1.0)
         if not chains or best >= SURE:
             return list(chains)
-        alone = self._reader.speaks(self._search.text, [_plain(fact.edge) for fact in facts])
+        question, texts = self._search.text, [_plain(fact.edge) for fact in facts]
+        alone = self._waited(lambda: self._reader.speaks(question, texts))
         least, logit = float(alone.max()) + MUCH_BETTER, math.log(best / (1 - best)) + 0.01
         return [
             replace(chain, logit=max(chain.logit, logit)) if chain.judged >= least else chain
@@ -118,7 +136,7 @@ class Chains:
             return Fact(chain.last, text, round(chance, 6), sure, chain.ids[:-1])
         assert chain.last is not None
         now = from_micros(self._query.valid)
-        passage = unranked_passage(chain.last, "chain", chance, now)
+        passage = placed_passage(chain.last, "chain", chance, now)
         return replace(passage, via=chain.ids[:-1], chained=text)
 
     def _from_fact(self, fact: Fact) -> _Chain:
@@ -186,7 +204,8 @@ class Chains:
         if not chains:
             return []
         question, ways = self._search.text, list[tuple[float, _Chain]]()
-        vectors = self._hop.encode([f"{question} {chain.said}" for chain in chains])
+        read = [f"{question} {chain.said}" for chain in chains]
+        vectors = self._waited(lambda: self._hop.encode(read))
         for chain, vector in zip(chains, vectors, strict=True):
             ways += self._next_facts(chain, vector)
             ways += self._next_notes(chain, vector)
@@ -194,9 +213,9 @@ class Chains:
         if not ways:
             return []
         texts = [chain.said for _, chain in ways]
-        vectors = self._encoder.encode([question, *texts])
+        vectors = self._waited(lambda: self._encoder.encode([question, *texts]))
         together = product(vectors[1:], vectors[0]).tolist()
-        judged = self._reader.speaks(question, texts).tolist()
+        judged = self._waited(lambda: self._reader.speaks(question, texts)).tolist()
         done = [
             replace(
                 chain,
@@ -223,11 +242,12 @@ class Chains:
             return
         query = self._query
         near = np.where(query.mask & query.notes, query.cosine(vector), -np.inf)
-        numbers = best(near, np.isfinite(near), NOTES_NEAR)
+        nearest = best(near, np.isfinite(near), NOTES_NEAR).tolist()
+        numbers = self._stage.run.look_at(nearest, self._stage)
         ids = query.graph.chunks[numbers].tolist()
         placed, newest = query.store.chunks.find(ids, query.as_of), dict[str, int]()
         chosen = []
-        for number, id_ in zip(numbers.tolist(), ids, strict=True):
+        for number, id_ in zip(numbers, ids, strict=True):
             one = placed.get(id_)
             if one is None or f" {_leaf(one.chunk.topic)} " in self._asked:
                 continue  # a question that names it does not lead there in steps
@@ -237,7 +257,7 @@ class Chains:
             is_about = _leaf(topic) in chain.bridges
             if is_about or any(f" {name} " in text for name in chain.bridges):
                 chosen.append((number, one))
-                # Of a topic that only names a bridge, the newest such version counts.
+                # If a topic is not about a bridge, use only the newest version that names one.
                 newest[topic] = 0 if is_about else max(newest.get(topic, 0), one.chunk.version)
         for number, one in chosen:
             chunk = one.chunk

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from hades.domain.answer import Passage
-from hades.language.english.terms import QuestionName, said, terms_of, text_around
+from hades.language.english.terms import (
+    QuestionName,
+    said,
+    terms_of,
+    text_around,
+    unsaid_names,
+)
 from hades.language.languages import language_of
 from hades.language.names import fact_words, name_parts
 from hades.recall.find.results import SearchQuery
@@ -38,18 +44,12 @@ def terms_said(text: str) -> frozenset[str]:
     return said(" ".join((text, *parts))) | said(" ".join(plain))
 
 
-def missing_names(names: Iterable[QuestionName], told: Sequence[Collection[str]]) -> list[str]:
-    """Return the names that none of some texts contains; `told` has the terms of each text."""
-    return [name.text for name in names if not any(map(name.stands_in, told))]
-
-
 def unknown_names(
     search: SearchQuery, passages: Sequence[Passage], facts: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the names in a question that no text and no fact of the memory contains.
 
     `passages` and `facts` were found already and are read first. Texts of any version are searched.
-    If a passage was found by an alias, and no name is in any text, the names are known.
     """
     asked = search.text
     if search.time.words is not None:
@@ -57,9 +57,7 @@ def unknown_names(
     texts = (*map(text_around, passages), *facts)
     language = next(filter(None, (language_of(one.chunk.text) for one in passages)), "")
     names, told = names_asked(asked, language), [terms_said(text) for text in texts]
-    lost = [name for name in names if not any(map(name.stands_in, told))]
-    if len(lost) == len(names) and any("names" in passage.retrievers for passage in passages):
-        return ()
+    lost = unsaid_names(names, told, passages)
     return tuple(name.text for name in lost if not _is_anywhere(search.query, name))
 
 
@@ -91,4 +89,4 @@ def is_about_another(query: QueryContext, question: str, best: Passage, number: 
     versions = np.flatnonzero(query.mask & (topics == topics[number]))[-VERSIONS_READ:]
     texts = query.store.chunks.texts(query.graph.chunks[versions].tolist(), lost_ok=True).values()
     told = terms_said(" ".join((text_around(best), *texts)))
-    return bool(missing_names(names, [told]))
+    return bool(unsaid_names(names, [told]))

@@ -184,41 +184,43 @@ def state_passage(
 
     It comes from the history, a summary or a focus; `chance` is how likely it answers.
     """
-    content, score = state.content, round(score, 6)
+    content = state.content
+    lines = [
+        content.count("\n", 0, at) + 1 for at in (chunk.start, max(chunk.start, chunk.end - 1))
+    ]
+    return _unranked(state, chunk, lines, found_by, score, chance, now)
+
+
+def placed_passage(placed: PlacedChunk, found_by: str, chance: float, now: datetime) -> Passage:
+    """Return a placed chunk as a passage, though it was not ranked; `chance` is its score, too."""
+    lines = (placed.line, placed.end_line)
+    return _unranked(placed, placed.chunk, lines, found_by, chance, chance, now)
+
+
+def _unranked(
+    of: State | PlacedChunk,
+    chunk: Chunk,
+    lines: Sequence[int],
+    found_by: str,
+    score: float,
+    chance: float,
+    now: datetime,
+) -> Passage:
+    score = round(score, 6)
     return Passage(
         chunk=chunk,
-        line=content.count("\n", 0, chunk.start) + 1,
-        end_line=content.count("\n", 0, max(chunk.start, chunk.end - 1)) + 1,
-        valid_from=state.valid_from,
-        recorded_at=state.recorded_at,
+        line=lines[0],
+        end_line=lines[1],
+        valid_from=of.valid_from,
+        recorded_at=of.recorded_at,
         score=score,
         parts={found_by: score},
         retrievers=(found_by,),
-        belief=belief.interval(belief.of_probability(chance * state.confidence)),
-        valid_to=state.valid_to,
-        confidence=state.confidence,
-        importance=state.importance,
-        strength=strength_of(state, now),
-    )
-
-
-def unranked_passage(placed: PlacedChunk, found_by: str, chance: float, now: datetime) -> Passage:
-    """Return a chunk that was not ranked as a passage; `chance` is how likely it answers."""
-    chance = round(chance, 6)
-    return Passage(
-        chunk=placed.chunk,
-        line=placed.line,
-        end_line=placed.end_line,
-        valid_from=placed.valid_from,
-        recorded_at=placed.recorded_at,
-        score=chance,
-        parts={found_by: chance},
-        retrievers=(found_by,),
-        belief=belief.interval(belief.of_probability(chance * placed.confidence)),
-        valid_to=placed.valid_to,
-        confidence=placed.confidence,
-        importance=placed.importance,
-        strength=strength_of(placed, now),
+        belief=belief.interval(belief.of_probability(chance * of.confidence)),
+        valid_to=of.valid_to,
+        confidence=of.confidence,
+        importance=of.importance,
+        strength=strength_of(of, now),
     )
 
 

@@ -35,13 +35,14 @@ from hades.language.english.terms import (
     said,
     terms_of,
     text_around,
+    unsaid_names,
 )
 from hades.language.english.time_words import asks_for_everything, asks_for_next
 from hades.language.english.version_questions import SAYS_CHANGE
 from hades.language.languages import ENGLISH, language_of
 from hades.language.sentences import has_layout, on_one_line, quotes, sentences
 from hades.language.words import words, written_words
-from hades.recall.answer.named import missing_names, names_asked, terms_said
+from hades.recall.answer.named import names_asked, terms_said
 
 WORDS, LIST_WORDS = 60, 150
 WHOLE_WORDS, ITEM_WORDS = 35, 20
@@ -260,7 +261,7 @@ def _is_beside(recall: Recall, units: Sequence[_Unit]) -> bool:
     headings = {n: one.chunk.heading for n, one in enumerate(recall.passages, start=1)}
     around = (headings.get(unit.number, "") if unit.kind == "passage" else "" for unit in first)
     told = terms_said(" ".join((*(unit.text for unit in first), *around)))
-    return bool(missing_names(numbers, [told]))
+    return bool(unsaid_names(numbers, [told]))
 
 
 def _without_time(recall: Recall) -> str:

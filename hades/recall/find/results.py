@@ -64,7 +64,7 @@ class Seeds:
     least: Mapping[str, float]
     """Maps each retriever to the score that a chunk must reach to count as found by it."""
     turned: Floats | None = None
-    """What each chunk gains by the turns before the question; None without turns."""
+    """The gain of each chunk from the turns before the question; None without turns."""
 
 
 @dataclass(frozen=True, slots=True)
