@@ -18,7 +18,9 @@ import random
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -34,6 +36,8 @@ from hades.domain.times import to_micros
 from hades.ingest import pipeline
 from hades.ingest.workers import Workers
 from hades.models.onnx_encoder import Vectors, _Session
+from hades.recall.plan import Plan
+from hades.recall.run import Run, Stage
 from hades.store.sqlite import database as sqlite_database
 
 if TYPE_CHECKING:
@@ -142,6 +146,25 @@ class HeldClock:
 def _servers_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the failures of the servers of other tests."""
     monkeypatch.setattr(breaker, "_breakers", {})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _time_enough() -> None:
+    """Give questions with the default limits of time a minute: other tests share the processors.
+
+    Tests with limits or a clock of their own get what they ask for.
+    """
+    usual, limited = Plan(), Run.stage
+
+    @contextmanager
+    def stage(run: Run, name: str, timeout_ms: int | None = None, **given: bool) -> Iterator[Stage]:
+        limits = (run.plan.budget.latency_ms, timeout_ms or usual.graph.timeout_ms)
+        with limited(run, name, timeout_ms, **given) as started:
+            if limits == (usual.budget.latency_ms, usual.graph.timeout_ms):
+                started.ends += 60 if run.clock is time.perf_counter else 0
+            yield started
+
+    Run.stage = stage  # type: ignore[method-assign, assignment]
 
 
 @pytest.fixture(autouse=True)

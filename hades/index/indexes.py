@@ -310,9 +310,12 @@ class Indexes(Derived):
         ids = self.chunks["id"][numbers]
         return list(zip(ids.tolist(), near.tolist(), strict=True))
 
-    def near(self, question: Floats32, mask: Flags) -> Floats32:
-        """Return the cosines of all chunks, by chunk number; -inf if masked out or not embedded."""
-        return self.vectors.near(question, self._numbers, mask, self.own)
+    def near(self, question: Floats32, mask: Flags, *, exact: bool = True) -> Floats32:
+        """Return the cosines of all chunks, by chunk number; -inf if masked out or not embedded.
+
+        If `exact`, those of the nearest chunks are exact; the others are computed from int8.
+        """
+        return self.vectors.near(question, self._numbers, mask, self.own, exact=exact)
 
     @property
     def own(self) -> Flags:

@@ -130,8 +130,10 @@ class Vectors:
         order = np.lexsort((numbers[best], -exact))[:limit]
         return numbers[best[order]], exact[order]
 
-    def near(self, question: Floats32, numbers: Ints, mask: Flags, own: Flags) -> Floats32:
-        """Return the cosines of all chunks, by chunk number; those of the nearest chunks are exact.
+    def near(
+        self, question: Floats32, numbers: Ints, mask: Flags, own: Flags, *, exact: bool = True
+    ) -> Floats32:
+        """Return the cosines of all chunks, by chunk number; if `exact`, the nearest are exact.
 
         Chunks outside the mask and chunks without a vector get -inf.
         """
@@ -139,8 +141,9 @@ class Vectors:
         if not len(self):
             return by_number
         near = self._scan(question, numbers, mask, own)
-        best = _highest(near, EXACT_AT_LEAST)
-        near[best] = product(self.full(best), question)
+        if exact:
+            best = _highest(near, EXACT_AT_LEAST)
+            near[best] = product(self.full(best), question)
         by_number[numbers] = near
         return by_number
 

@@ -155,7 +155,7 @@ class Focus:
             )
             stage.found, stage.coverage = len(packed.passages), 1.0
         run.diagnostics += packed.diagnostics
-        asked_here = AskedQuestion(question, intent, evidence, mode, self._space[1], NOW)
+        asked_here = AskedQuestion(question, intent, evidence, mode, self._space[1], NOW, now)
         untimed = time_asked(question, now, now, read=False)
         measured = conveyed(run, packed, (1.0, 0.0), passages, len(facts))
         chances = [passages[0].belief.mean]

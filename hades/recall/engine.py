@@ -127,9 +127,9 @@ class RecallEngine:
             ends = connected_ends(self._store, scope, text)
             if ends is None:  # a plain question, then
                 intent, evidence = Intent.LOOKUP, f"{evidence}, which are not both known"
-        amount = choose_mode(text) if mode is None else _mode(mode)
-        asked = AskedQuestion(text, intent, evidence, amount, scope.space_name, scope.as_of)
-        many = relation is not None or asks_for_list(text) or self._asks_for_events(scope, text)
+        amount, now = choose_mode(text) if mode is None else _mode(mode), self._store.now()
+        asked = AskedQuestion(text, intent, evidence, amount, scope.space_name, scope.as_of, now)
+        many = relation is not None or asks_for_list(text) or self._asks_for_events(scope, asked)
         many, wants = many and mode is None, what_is_wanted(text, None)
         chosen, diagnostics, usual = plan_for(
             intent, amount, plan, budget, many=many, wants=wants, hard=mode == Mode.EXECUTION
@@ -141,7 +141,8 @@ class RecallEngine:
                 return recalled
         encoding = start_encoding(run, self.finder.encoder, text)
         with ExitStack() as moment:
-            query, when = self._open(run, moment, scope, question, ends or (), on_progress, turns)
+            opened = (scope, question, now, ends or (), on_progress, turns)
+            query, when = self._open(run, moment, *opened)
             found = self.find(run, query, text, when, encoding, turns)
             ranking = self._rank(run, found, chosen.reranker.m, intent)
             related = None
@@ -151,10 +152,10 @@ class RecallEngine:
             named = (related, ends, themes)
             return answer(run, asked, found, ranking, self.finder.encoder, usual, *named)
 
-    def _asks_for_events(self, scope: Scope, text: str) -> bool:
+    def _asks_for_events(self, scope: Scope, asked: AskedQuestion) -> bool:
         """Return whether the words of a question ask for what happens in a window."""
         valid = self._store.moment(scope.as_of)[0]
-        return time_asked(text, self._store.now(), valid).by_event
+        return time_asked(asked.text, asked.now, valid).by_event
 
     def _themes(self, run: Run, asked: AskedQuestion, found: Found) -> tuple[Theme, ...]:
         """Return the themes that a question for an overview wants, except of a time."""
@@ -172,6 +173,7 @@ class RecallEngine:
         moment: ExitStack,
         scope: Scope,
         question: str,
+        now: int,
         nodes: Sequence[int],
         on_progress: Progress | None,
         turns: Sequence[str],
@@ -190,7 +192,7 @@ class RecallEngine:
             if "meaning" in run.plan.retriever.retrievers:
                 # The time a model takes to load must not count as a late answer.
                 wait_until_loaded(self.finder.encoder)
-            when = self.time(run, scope, query, text)
+            when = self.time(run, scope, query, text, now)
             if then := _source_moment(scope, query, when):
                 query = moment.enter_context(self.query_context(then, on_progress, around, nodes))
             return query, when
@@ -245,7 +247,8 @@ class RecallEngine:
         """Find and rank all candidates, with generous limits of time."""
         text, run = question[:QUESTION_CHARACTERS_AT_MOST], Run(UNHURRIED)
         encoding = start_encoding(run, self.finder.encoder, text)
-        found = self.find(run, query, text, self.time(run, scope, query, text), encoding)
+        when = self.time(run, scope, query, text, self._store.now())
+        found = self.find(run, query, text, when, encoding)
         return found, self._rank(run, found, _ALL_CANDIDATES, intent)
 
     def _rank(self, run: Run, found: Found, limit: int, intent: Intent) -> Ranking:
@@ -282,11 +285,13 @@ class RecallEngine:
                 walked = walks()
             return Found(search, seeds, walked, following(), beam)
 
-    def time(self, run: Run, scope: Scope, query: QueryContext, question: str) -> TimeAsked:
+    def time(
+        self, run: Run, scope: Scope, query: QueryContext, question: str, now: int
+    ) -> TimeAsked:
         """Return the time a question asks about; the time of an event is looked up in the notes."""
         asked = time_asked(
             question,
-            self._store.now(),
+            now,
             query.valid,
             since=scope.since,
             until=scope.until,

@@ -103,13 +103,16 @@ class QueryContext:
         facts = self.indexes.facts.chunks
         return self.indexes.has_vectors or bool(np.isin(facts, own).any())
 
-    def cosine(self, vector: Floats32, words: Floats | None = None) -> Floats:
+    def cosine(
+        self, vector: Floats32, words: Floats | None = None, *, exact: bool = True
+    ) -> Floats:
         """Return the cosine of all chunks with a vector, by chunk number.
 
-        A chunk without a vector gets the lowest cosine. With `words` (BM25 by chunk number) it
-        gets a value between the lowest and the highest, in proportion to its BM25.
+        If `exact`, the cosines of the nearest chunks are exact. A chunk without a vector gets the
+        lowest cosine. With `words` (BM25 by chunk number) it gets a value between the lowest and
+        the highest, in proportion to its BM25.
         """
-        near = self.indexes.near(vector, self.mask).astype(float)
+        near = self.indexes.near(vector, self.mask, exact=exact).astype(float)
         known = np.isfinite(near)
         if not known.all():
             low, high = (near[known].min(), near[known].max()) if known.any() else (0.0, 0.0)

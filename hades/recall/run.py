@@ -38,6 +38,8 @@ class AskedQuestion:
     mode: Mode
     space: str
     as_of: AsOf
+    now: int
+    """When it was asked, in microseconds."""
 
 
 @dataclass(slots=True)

@@ -14,17 +14,18 @@ from __future__ import annotations
 import threading
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, Clock, from_micros, to_micros
 from hades.errors import Corrupt, Denied, InvalidInput, Unavailable
 from hades.store.records import EMBEDDED, Problem, Write
 from hades.store.schema import COLUMNS
 
+Made = TypeVar("Made")
 _LAST_CHANGE = "SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
 NO_LIMIT = 1 << 40
 """A limit larger than any table."""
@@ -217,6 +218,16 @@ class Database(ABC):
         if kept.get(key) is None:
             kept[key] = self.row(sql, *values)
         return kept[key]
+
+    def shared(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return `make()`, cached within a snapshot, where nothing changes."""
+        kept = self._local.kept if self._local.reading else None
+        if kept is None:
+            return make()
+        if key not in kept:
+            kept[key] = make()
+        made: Made = kept[key]
+        return made
 
     def look_again(self) -> None:
         """Clear the cache of `once`. Call it after this transaction has changed such a row."""

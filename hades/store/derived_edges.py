@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -168,13 +168,26 @@ class DerivedEdges:
         edges = self._edges(space, rows, as_of, any_time=wanted.any_time)
         return edges, keys[-1] if len(keys) == wanted.limit else None
 
-    def between(self, space: int, source: int, target: int, as_of: AsOf) -> list[Edge]:
-        """Return the edges that texts state from one node to another."""
-        values = self._values(space, EdgeFilter(node=source), as_of)
-        values["targets"] = self.nodes(space, [target], as_of)
-        ends = f"{touching('l', 'out')} AND l.target = ANY(:targets)"
-        rows = self._database.rows(f"{_SELECT}{_FROM} AND {ends} ORDER BY l.id", **values)
-        return [edge for _, edge in self._edges(space, rows, as_of, any_time=False)]
+    def between(
+        self, space: int, pairs: Collection[tuple[int, int]], as_of: AsOf
+    ) -> dict[tuple[int, int], list[Edge]]:
+        """Return the edges that texts state from the first node of each pair to the second."""
+        same = {node: self.nodes(space, [node], as_of) for pair in pairs for node in pair}
+        values = self._values(space, EdgeFilter(), as_of)
+        for at, side in enumerate(("nodes", "targets")):
+            values[side] = sorted({node for pair in pairs for node in same[pair[at]]})
+        sql = f"{_SELECT}{_FROM} AND {touching('l', 'out')} AND l.target = ANY(:targets)"
+        rows = self._database.rows(f"{sql} ORDER BY l.id", **values)
+        ends = {-row[0]: (row[1], row[3]) for row in rows}
+        edges = self._edges(space, rows, as_of, any_time=False)
+        return {
+            pair: [
+                edge
+                for _, edge in edges
+                if ends[edge.id][0] in same[pair[0]] and ends[edge.id][1] in same[pair[1]]
+            ]
+            for pair in pairs
+        }
 
     def parts(self, space: int, ids: Sequence[int], at: datetime) -> dict[int, dict[str, float]]:
         """Return the parts of stored edges' weights at a time, without the prior, by number."""
@@ -277,13 +290,18 @@ class DerivedEdges:
     def nodes(self, space: int, wanted: Iterable[int | None], as_of: AsOf) -> list[int]:
         """Return nodes, those merged with them, and topics or modules that are the same thing."""
         given = [node for node in wanted if node is not None]
+        key = ("nodes", space, as_of, *given)
+        return self._database.shared(key, lambda: self._same_nodes(space, given, as_of))
+
+    def _same_nodes(self, space: int, given: Sequence[int], as_of: AsOf) -> list[int]:
         nodes = [same for node in given for same in self._entities.same_as(space, node, as_of)]
         entities = [node >> 3 for node in nodes if node & 7 == NodeKind.ENTITY]
         subject_of = "SELECT id << 3 FROM topics WHERE entity = ANY(?)"
         nodes += self._database.column(subject_of, entities)
         topics = [node >> 3 for node in nodes if node & 7 == NodeKind.TOPIC]
-        rows = self._database.rows(f"{_OWN_NAMES} AND t.id = ANY(?)", topics)
-        rows += self._database.rows(f"{_OWN_NAMES} AND e.id = ANY(?)", entities)
+        rows = self._database.rows(f"{_OWN_NAMES} AND t.id = ANY(?)", topics) if topics else []
+        if entities:
+            rows += self._database.rows(f"{_OWN_NAMES} AND e.id = ANY(?)", entities)
         for topic, path, kind, entity, name in rows:
             # A method may have the name of its file, so a bare name is a module only if asked for.
             is_asked = symbol_tail(name) != name or entity in given or topic in given

@@ -140,7 +140,11 @@ class Entities:
 
     def identity(self, space: int, as_of: AsOf) -> Identity:
         """Return which entities mean the same as of a moment."""
-        return Identity(self._database, self.roots(space, as_of), self._database.moment(as_of))
+        moment = self._database.moment(as_of)
+        return self._database.shared(
+            ("identity", space, moment),
+            lambda: Identity(self._database, self.roots(space, as_of), moment),
+        )
 
     def roots(self, space: int, as_of: AsOf) -> dict[int, int]:
         """Return, for each merged entity, the entity that it was merged into in the end."""

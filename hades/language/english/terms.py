@@ -9,7 +9,7 @@ English question word says what kind of thing is wanted.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -163,15 +163,19 @@ class QuestionTerms:
 
 def unsaid_names(
     names: Sequence[QuestionName],
-    told: Sequence[Collection[str]],
+    told: Iterable[Collection[str]],
     passages: Sequence[Passage] = (),
 ) -> list[QuestionName]:
     """Return the names of a question that none of some texts contains.
 
-    `told` has the terms of each text. If all names are missing but one of the passages was found by
-    an alias, return [].
+    `told` has the terms of each text, read until no name is missing. If all names are missing but
+    one of the passages was found by an alias, return [].
     """
-    missing = [name for name in names if not any(map(name.stands_in, told))]
+    missing = list(names)
+    for terms in told if names else ():
+        missing = [name for name in missing if not name.stands_in(terms)]
+        if not missing:
+            break
     by_alias = any("names" in passage.retrievers for passage in passages)
     return [] if by_alias and len(missing) == len(names) else missing
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from hades.domain.answer import TimeKind, TimeWords, Wants
@@ -142,6 +143,7 @@ _OF_A_TIME = lazy_pattern(
 """The rest of a question, without its time, that asks what was done then."""
 
 
+@lru_cache(maxsize=64)
 def read_time(question: str, now: datetime) -> TimeWords | None:
     """Return the time in a question, seen from the moment it is asked; None without a time."""
     question = question[:CHARACTERS_READ]

@@ -36,7 +36,7 @@ def from_brief(
         return None
     valid, read = store.moment(scope.as_of)[0], scope.as_of.valid is None
     time = time_asked(
-        *(asked.text, store.now(), valid),
+        *(asked.text, asked.now, valid),
         since=scope.since,
         until=scope.until,
         read=read and run.plan.retriever.time_words,

@@ -56,8 +56,7 @@ def unknown_names(
         asked = asked.replace(search.time.words.said, " ")
     texts = (*map(text_around, passages), *facts)
     language = next(filter(None, (language_of(one.chunk.text) for one in passages)), "")
-    names, told = names_asked(asked, language), [terms_said(text) for text in texts]
-    lost = unsaid_names(names, told, passages)
+    lost = unsaid_names(names_asked(asked, language), map(terms_said, texts), passages)
     return tuple(name.text for name in lost if not _is_anywhere(search.query, name))
 
 

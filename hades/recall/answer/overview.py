@@ -82,7 +82,7 @@ def overview(
         # "Summarise March" has no preposition before the time; the time reader needs one.
         read_as = f"What happened in{question[general.end() :]}"
     read = run.plan.retriever.time_words and scope.as_of.valid is None
-    time = time_asked(read_as, store.now(), valid, since=scope.since, until=scope.until, read=read)
+    time = time_asked(read_as, asked.now, valid, since=scope.since, until=scope.until, read=read)
     # The subject of the question besides the time; empty for all that happened.
     topical = topical_stems(read_as.replace(time.words.said, " ") if time.words else read_as)
     level = _level(time, topical, general=bool(general)) if wanted is None else wanted

@@ -61,7 +61,7 @@ def _second_hop(search: SearchQuery, strong: Ints) -> Floats:
         return np.zeros(len(query.mask))
     hop = vector + query.indexes.vectors_of(strong).mean(0)
     hop = hop / max(1e-12, float(np.linalg.norm(hop)))
-    return query.cosine(hop.astype(np.float32))
+    return query.cosine(hop.astype(np.float32), exact=False)
 
 
 def _sent(found: Found, second_hop: Floats) -> list[int]:
@@ -112,6 +112,6 @@ def _with_current(chosen: Sequence[int], current: Mapping[int, int]) -> list[int
     kept: dict[int, None] = {}
     for number in chosen:
         both = dict.fromkeys((number, current.get(number, number)))
-        if len(kept | both) <= len(chosen):
+        if len(kept) + len(both.keys() - kept) <= len(chosen):
             kept |= both
     return list(kept)

@@ -18,8 +18,12 @@ from hades.models.encoder import Encoder, hop_encoder
 from hades.recall.find.results import SearchQuery, Seeds
 from hades.recall.run import Stage
 
-PASSAGE_CHARACTERS = 350
-"""Characters of a passage that the hop encoder was trained on."""
+PASSAGE_CHARACTERS = 200
+"""Characters of a passage that are read. With 350, as in training, the gold of MuSiQue, HotpotQA
+and 2Wiki is found as often, in nearly twice the time."""
+COVERED, ADDED_AT_LEAST = 0.9, 0.15
+"""Nothing is read if the best passage has this share of the question's words (by weight), since
+then nothing comes next. The second passage is read if it adds this share to that of the first."""
 SECONDS_AT_LEAST = 0.1
 """The time that must be left to read on: two passages take 30 ms on two cores."""
 
@@ -35,6 +39,7 @@ def start_reading_on(
     count, hop = run.plan.retriever.read_on, hop_encoder(encoder)
     apart = query.notes | query.graph.spoken
     best = [int(chunk) for chunk in seeds.top[:count] if not apart[chunk]]
+    best = _worth_reading(search, best)
     if not count:
         stage.note(Reason.SWITCHED_OFF)
     elif hop is None or search.vector is None:
@@ -58,8 +63,17 @@ def start_reading_on(
                 stage.note(Reason.ENCODER_FAILED, str(error))
             else:
                 for vector in vectors:
-                    following = np.maximum(following, query.cosine(vector))
+                    following = np.maximum(following, query.cosine(vector, exact=False))
             return following
 
         return wait
     return lambda: nothing
+
+
+def _worth_reading(search: SearchQuery, best: list[int]) -> list[int]:
+    """Return the passages after which something may come next."""
+    has_term, weight = search.terms_said(np.array(best, np.int64))
+    covered, both = has_term[:1].max(0, initial=0) @ weight, has_term.max(0, initial=0) @ weight
+    if covered >= COVERED:
+        return []
+    return best if both - covered >= ADDED_AT_LEAST else best[:1]

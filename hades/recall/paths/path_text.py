@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -65,9 +66,21 @@ class PathWriter:
         self._anything_told = query.store.edges.there_are(query.space)
         self._weights = query.weights
         self._stated_steps: dict[tuple[int, int], tuple[Step, Belief]] = {}
+        self._derived: dict[tuple[int, int], list[Edge]] = {}
         self._chunks: dict[int, Chunk] = {}
         self._names: dict[int, Node] = {}
         self._groups: dict[int, int | None] = {}
+
+    def prepare(self, paths: Sequence[Sequence[int]]) -> None:
+        """Read in few statements what some paths of node numbers need."""
+        numbers = {number for path in paths for number in path}
+        chunks = {int(self._graph.chunks[n]): n for n in numbers if self._is_chunk(n)}
+        found = self._query.store.chunks.find(list(chunks), self._query.as_of)
+        self._chunks |= {chunks[id_]: placed.chunk for id_, placed in found.items()}
+        others = {self._graph.node(n): n for n in numbers if not self._is_chunk(n)}
+        described = self._query.store.entities.described(others)
+        self._names |= {others[id_]: node for id_, node in described.items()}
+        self._read_derived(pair for path in paths for pair in pairwise(path))
 
     def path(self, numbers: Sequence[int], reliability: float) -> Path:
         """Return the path along these node numbers, with names, relations and snippets."""
@@ -169,8 +182,20 @@ class PathWriter:
 
     def _read(self, source: int, target: int) -> list[Edge]:
         """Return the derived edges from one node to another."""
-        ends = self._graph.node(source), self._graph.node(target)
-        return self._query.store.derived_edges.between(self._query.space, *ends, self._query.as_of)
+        if (source, target) not in self._derived:
+            self._read_derived([(source, target)])
+        return self._derived[source, target]
+
+    def _read_derived(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Read the derived edges between pairs of nodes, in both directions."""
+        node, query = self._graph.node, self._query
+        joined = [pair for pair in pairs if not any(map(self._is_chunk, pair))]
+        given = {
+            (node(a), node(b)): (a, b) for one, two in joined for a, b in ((one, two), (two, one))
+        }
+        if given:
+            read = query.store.derived_edges.between(query.space, given, query.as_of)
+            self._derived |= {given[ends]: edges for ends, edges in read.items()}
 
     def _rationale(self, numbers: Sequence[int]) -> str:
         first, *others, last = numbers

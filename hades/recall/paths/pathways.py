@@ -155,8 +155,10 @@ class Pathways:
         writer = PathWriter(query, {*says, *(asked if says else ())})
         # The highest reliability is 1 + α, that of an edge to an only neighbour.
         most = 1 + plan.graph.decay_rate
+        ways = [nodes[list(path.nodes)].tolist() for path in kept]
+        writer.prepare(ways)
         return [
-            writer.path(nodes[list(path.nodes)].tolist(), path.reliability / most) for path in kept
+            writer.path(way, path.reliability / most) for way, path in zip(ways, kept, strict=True)
         ]
 
     def _believed(self, paths: Sequence[FlowPath], nodes: Ints) -> list[FlowPath]:
