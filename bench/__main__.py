@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 ALL = (
     *("store", "ingest", "growth", "graph", "extractor", "recall", "fresh", "remote", "serve"),
     *("focus", "postgres", "shards", "consolidation", "tiers", "year", "told", "bridges"),
-    *("entity_kinds", "overview", "agents", "hooks", "hooks_day", "explorer", "trust"),
+    *("entity_kinds", "overview", "agents", "hooks", "hooks_day", "explorer", "trust", "headline"),
 )
 
 

@@ -24,7 +24,7 @@ import hades
 from bench.arxiv import bench_folder, busy, memory_of, papers_file, questions
 from bench.growth import WORDS, fill
 from bench.ingest import ROOT
-from bench.recall import _opened, _p50_p95
+from bench.recall import opened, p50_p95
 from bench.store import _note_text
 from bench.table import seconds, show
 from hades.store.schema import COLUMNS
@@ -123,7 +123,7 @@ def _recall(schema_of: Callable[[str], str]) -> None:
         address = schema_of(source.stem.replace("-", "_"))
         count, spent = copy_rows(source, address)
         copies.append((f"{count:,}", f"{spent:.0f}", f"{count / spent:,.0f}"))
-        with _opened(source, asked) as file, _opened(address, asked) as database:  # type: ignore[arg-type]
+        with opened(source, asked) as file, opened(address, asked) as database:  # type: ignore[arg-type]
             chunks = file.stats()["chunks"]
             for what in ("recall", "search"):
                 times: tuple[list[float], list[float]] = ([], [])
@@ -131,7 +131,7 @@ def _recall(schema_of: Callable[[str], str]) -> None:
                     for memory, taken in zip((file, database), times, strict=True):
                         taken.append(seconds(partial(getattr(memory, what), question)) * 1e3)
                 ratio = _ratio(*(float(np.percentile(one, 50)) for one in times))
-                rows.append((f"{chunks:,}", what, *map(_p50_p95, times), ratio))
+                rows.append((f"{chunks:,}", what, *map(p50_p95, times), ratio))
     show(
         f"Questions, wall ms p50 / p95 (aim ≤ 3×); {busy()}",
         ("chunks", "what", "SQLite", "PostgreSQL", "ratio"),

@@ -47,7 +47,7 @@ def run(*, small: bool = False) -> None:
     _growth(papers, asked[: ASKED // 2], small)
 
 
-def _timed(call: Callable[[str], Any], asked: Sequence[str]) -> Times:
+def timed(call: Callable[[str], Any], asked: Sequence[str]) -> Times:
     times = []
     for question in asked:
         wall, processor = time.perf_counter(), time.process_time()
@@ -56,15 +56,15 @@ def _timed(call: Callable[[str], Any], asked: Sequence[str]) -> Times:
     return times
 
 
-def _p50_p95(values: Sequence[float]) -> str:
+def p50_p95(values: Sequence[float]) -> str:
     return f"{np.percentile(values, 50):.1f} / {np.percentile(values, 95):.1f}"
 
 
-def _row(what: str, times: Times) -> tuple[str, str, str]:
-    return what, _p50_p95([wall for wall, _ in times]), _p50_p95([used for _, used in times])
+def row(what: str, times: Times) -> tuple[str, str, str]:
+    return what, p50_p95([wall for wall, _ in times]), p50_p95([used for _, used in times])
 
 
-def _opened(path: Path, asked: Sequence[str]) -> hades.Memory:
+def opened(path: Path, asked: Sequence[str]) -> hades.Memory:
     """The memory, warm: kernels loaded, indexes read, a few questions asked."""
     memory = hades.open(path)
     memory.warm()
@@ -73,7 +73,7 @@ def _opened(path: Path, asked: Sequence[str]) -> hades.Memory:
     return memory
 
 
-def _by_numpy(memory: hades.Memory) -> Callable[[str], Any]:
+def by_numpy(memory: hades.Memory) -> Callable[[str], Any]:
     """The peer: one float32 matrix, one product a question, the ten nearest."""
     finder = memory._finder
     everything = finder.indexes.vectors.full(np.arange(len(finder.indexes.vectors)))
@@ -87,7 +87,7 @@ def _by_numpy(memory: hades.Memory) -> Callable[[str], Any]:
 
 def _warm_costs(path: Path, asked: Sequence[str], size: int) -> None:
     stages: dict[str, list[float]] = {}
-    with _opened(path, asked) as memory:
+    with opened(path, asked) as memory:
 
         def recall(question: str) -> None:
             for stage in memory.recall(question).telemetry:
@@ -99,9 +99,9 @@ def _warm_costs(path: Path, asked: Sequence[str], size: int) -> None:
             ("ask", memory.ask),
             ("encoding the question", lambda question: memory._finder.encoder.encode([question])),
             ("peer: our plain search", memory.search),
-            ("peer: numpy cosine, brute force", _by_numpy(memory)),
+            ("peer: numpy cosine, brute force", by_numpy(memory)),
         ]
-        rows = [_row(what, _timed(call, asked)) for what, call in calls]
+        rows = [row(what, timed(call, asked)) for what, call in calls]
     show(
         f"{len(asked)} questions over {size:,} papers, warm, ms p50 / p95; {busy()}",
         ("what", "wall", "processor"),
@@ -110,7 +110,7 @@ def _warm_costs(path: Path, asked: Sequence[str], size: int) -> None:
     show(
         "Stages of recall, wall ms p50 / p95",
         tuple(stages),
-        [[_p50_p95(values) for values in stages.values()]],
+        [[p50_p95(values) for values in stages.values()]],
     )
 
 
@@ -121,7 +121,7 @@ def _work(given: tuple[Path, list[str], float]) -> int:
         cores = sorted(os.sched_getaffinity(0))
         number = multiprocessing.current_process()._identity[0] - 1
         os.sched_setaffinity(0, {cores[number % len(cores)]})
-    with _opened(path, asked) as memory:
+    with opened(path, asked) as memory:
         done, ends = 0, time.perf_counter() + seconds
         while time.perf_counter() < ends:
             memory.recall(asked[done % len(asked)])
@@ -156,23 +156,23 @@ def _after_writes(path: Path, asked: Sequence[str], size: int) -> None:
         copy = Path(folder) / "copy.hades"
         with hades.open(path) as memory:
             memory.backup(copy)
-        with _opened(copy, asked) as memory:
+        with opened(copy, asked) as memory:
 
             def remember(question: str) -> None:
                 memory.remember(f"note/{len(memory.topics('note/*'))}", f"We asked: {question}")
 
             remembered, recalled, again = [], [], []
             for question in asked[:REPAIRED]:
-                remembered += _timed(remember, [question])
-                recalled += _timed(memory.recall, [question])
-                again += _timed(memory.recall, [question])
+                remembered += timed(remember, [question])
+                recalled += timed(memory.recall, [question])
+                again += timed(memory.recall, [question])
     show(
         f"A note between questions, {size:,} papers, ms p50 / p95; {busy()}",
         ("what", "wall", "processor"),
         [
-            _row("remember", remembered),
-            _row("the next recall, which takes the note in", recalled),
-            _row("the recall after that", again),
+            row("remember", remembered),
+            row("the next recall, which takes the note in", recalled),
+            row("the recall after that", again),
         ],
     )
 
@@ -199,14 +199,14 @@ def _growth(papers: Path, asked: Sequence[str], small: bool) -> None:
     rows = []
     for size in (100, 1_000) if small else (1_000, 10_000, 100_000):
         note(f"{size:,} papers")
-        with _opened(memory_of(papers, size), asked) as memory:
+        with opened(memory_of(papers, size), asked) as memory:
             stages: dict[str, list[float]] = {}
 
             def recall(question: str, memory: hades.Memory = memory) -> None:
                 for stage in memory.recall(question).telemetry:
                     stages.setdefault(stage.stage, []).append(stage.ms)  # noqa: B023
 
-            costs = _row("recall", _timed(recall, asked))
+            costs = row("recall", timed(recall, asked))
             with memory._engine.query_context(memory._scope()) as query:
                 where = query.graph
             rows.append(
@@ -218,8 +218,8 @@ def _growth(papers: Path, asked: Sequence[str], small: bool) -> None:
                     ),
                     *costs[1:],
                     *(f"{np.percentile(values, 50):.1f}" for values in stages.values()),
-                    _row("search", _timed(memory.search, asked))[1],
-                    _row("numpy", _timed(_by_numpy(memory), asked))[1],
+                    row("search", timed(memory.search, asked))[1],
+                    row("numpy", timed(by_numpy(memory), asked))[1],
                 )
             )
             names = tuple(stages)

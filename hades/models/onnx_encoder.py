@@ -13,7 +13,7 @@ import json
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,8 @@ POOLINGS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
 BULK_TEXTS = 2
 # Two threads answer a short question a quarter sooner than one; more help little.
 MAX_THREADS_PER_TEXT = 4
+# Vectors of the last single texts: one question is often encoded by several stages.
+KEPT_VECTORS = 32
 # Texts tokenised at once, to bound memory.
 SLICE_TEXTS = 64
 
@@ -75,6 +77,7 @@ class FolderEncoder:
         self._max_tokens = max_tokens
         self._loading = threading.Lock()
         self._sessions: dict[int, _Session] = {}
+        self._encoded = lru_cache(maxsize=KEPT_VECTORS)(self._encode_one)
 
     @cached_property
     def model(self) -> str:
@@ -111,11 +114,18 @@ class FolderEncoder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return a unit vector per text, in order."""
+        if len(texts) == 1:
+            return self._encoded(texts[0])
         vectors = np.empty((len(texts), self.dims), np.float32)
         for start in range(0, len(texts), SLICE_TEXTS):
             tokens = self._tokenise(texts[start : start + SLICE_TEXTS])
             stop = start + len(tokens)
             vectors[start:stop] = self._run(tokens)
+        return vectors
+
+    def _encode_one(self, text: str) -> Vectors:
+        vectors = np.array(self._run(self._tokenise([text])), np.float32)
+        vectors.flags.writeable = False
         return vectors
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:

@@ -297,6 +297,8 @@ class RecallEngine:
             until=scope.until,
             by_event=scope.by_event,
             read=run.plan.retriever.time_words and scope.as_of.valid is None,
+            # Without a moment of the caller, `valid` is now or a little later.
+            timed=query.valid < now or (scope.as_of.valid is not None and query.valid != now),
         )
         words = asked.words
         if words is None or not words.event or words.kind is not TimeKind.SINCE:

@@ -202,7 +202,7 @@ def test_the_beam_and_the_ranker_keep_their_caps(
         memory._engine.query_context(memory._scope()) as query,
     ):
         run, engine = Run(plan), memory._engine
-        when = engine.time(run, memory._scope(), query, QUESTIONS[0])
+        when = engine.time(run, memory._scope(), query, QUESTIONS[0], query.valid)
         encoding = start_encoding(run, engine.finder.encoder, QUESTIONS[0])
         found = engine.find(run, query, QUESTIONS[0], when, encoding)
         ranking = rank_candidates(run, found, engine.ranker, None, plan.reranker.m)

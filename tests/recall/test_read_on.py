@@ -39,13 +39,17 @@ def test_the_next_passage_is_nearer_than_what_only_sounds_alike() -> None:
     assert following < alike
 
 
-def test_two_passages_are_read_with_the_question_and_none_where_the_plan_says_so(
+def test_a_second_passage_is_read_if_it_adds_words_and_none_if_the_first_has_all(
     tmp_path: Path,
 ) -> None:
     with memory_of_pages(tmp_path) as memory:
-        found = memory.recall(QUESTION)
-        (stage,) = [one for one in found.telemetry if one.stage == "read_on"]
-        assert stage.found == 2
+        for question, count in (
+            (QUESTION, 1),
+            ("Was Harbour Nights recorded in the town where Ilona Kesk paints?", 2),
+            ("Which 1974 drama film was written and directed by Ilona Kesk?", 0),
+        ):
+            (stage,) = [s for s in memory.recall(question).telemetry if s.stage == "read_on"]
+            assert stage.found == count
         found = memory.recall(QUESTION, plan={"retriever": {"read_on": 0}})
         assert Reason.SWITCHED_OFF in notes_of_reading(found)
 

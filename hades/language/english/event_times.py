@@ -12,6 +12,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from hades.domain.times import shift
@@ -107,13 +108,14 @@ class _Place(NamedTuple):
     span: Span
 
 
-def dated_sentences(text: str, at: datetime) -> list[DatedSentence]:
-    """Return the first sentences of a note written `at` a time; [] if it speaks of no time."""
+@lru_cache(maxsize=1024)
+def dated_sentences(text: str, at: datetime) -> tuple[DatedSentence, ...]:
+    """Return the first sentences of a note written `at` a time; () if it speaks of no time."""
     if not _SIGN.search(text) or not is_english(text):
-        return []
+        return ()
     reader = _Reader(at)
     found = [reader.read(sentence) for sentence in sentences(text, NOTE_SENTENCES_AT_MOST)]
-    return found if any(row.times or row.replaced for row in found) else []
+    return tuple(found) if any(row.times or row.replaced for row in found) else ()
 
 
 class _Reader:

@@ -120,6 +120,8 @@ def _facts(
         return facts, []
     if search.time.wants_happenings or not may_take_steps(search.text):
         return facts, []
+    if not facts and not (search.query.mask & search.query.notes).any():
+        return facts, []  # steps over documents are taken by reading on
     if stage.is_late("answers in several steps"):
         return facts, []
     notes = [one for one in passages if not one.superseded]

@@ -228,8 +228,7 @@ def _in_order(read: Sequence[_Read]) -> list[_Read]:
 def _nearer(question: str, ranked: Sequence[_Read], encoder: Encoder) -> list[_Read]:
     """Return the sentences; the first SENTENCES_ENCODED now have their cosine with the question."""
     best, rest = ranked[:SENTENCES_ENCODED], ranked[SENTENCES_ENCODED:]
-    vectors = encoder.encode([question, *(sentence.text for sentence in best)])
-    cosines = vectors[1:] @ vectors[0]
+    cosines = encoder.encode([one.text for one in best]) @ encoder.encode([question])[0]
     near = (
         replace(sentence, meaning=float(near)) for sentence, near in zip(best, cosines, strict=True)
     )

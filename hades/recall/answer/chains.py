@@ -213,8 +213,8 @@ class Chains:
         if not ways:
             return []
         texts = [chain.said for _, chain in ways]
-        vectors = self._waited(lambda: self._encoder.encode([question, *texts]))
-        together = product(vectors[1:], vectors[0]).tolist()
+        vectors = self._waited(lambda: self._encoder.encode(texts))
+        together = product(vectors, self._encoder.encode([question])[0]).tolist()
         judged = self._waited(lambda: self._reader.speaks(question, texts)).tolist()
         done = [
             replace(

@@ -49,8 +49,10 @@ class _Replacing:
         return len(shared) >= (1 if own or named else min(2, max(1, len(self.about))))
 
 
-def with_events(search: SearchQuery, passages: Sequence[Passage]) -> list[Passage]:
-    """Return the passages, which are notes, with the times they speak of.
+def with_events(
+    search: SearchQuery, passages: Sequence[Passage], are_notes: Sequence[bool]
+) -> list[Passage]:
+    """Return the passages; those that are notes with the times they speak of.
 
     If the question asks for what is to come, a time that is past or at which something no longer
     takes place is `over`.
@@ -59,7 +61,10 @@ def with_events(search: SearchQuery, passages: Sequence[Passage]) -> list[Passag
     is_next = not search.time.ahead and asks_for_next(search.text) is not None
     now = from_micros(search.query.valid) if is_next else ALL_TIME[0]
     found = []
-    for passage in passages:
+    for passage, is_note in zip(passages, are_notes, strict=True):
+        if not is_note:
+            found.append(passage)
+            continue
         events = [
             EventTime(
                 sentence=" ".join(sentence.text.split()),

@@ -53,7 +53,7 @@ def choose_passages(
                 replace(passage, valid_from=min(passage.valid_from, noted))
                 for passage, noted in zip(passages, begun, strict=True)
             ]
-            passages = with_events(found.search, passages)
+            passages = with_events(found.search, passages, query.notes[at].tolist())
         passages = _with_entities(query, passages, at)
         ids = (passage.id for passage in passages)
         numbers = dict(zip(ids, at.tolist(), strict=True))

@@ -110,8 +110,8 @@ def _current_versions(query: QueryContext, versions: NoteVersions, prior: Floats
 def _with_current(chosen: Sequence[int], current: Mapping[int, int]) -> list[int]:
     """Add the current version of a note after each earlier one; drop as many from the end."""
     kept: dict[int, None] = {}
-    for number in chosen:
+    for number in chosen if current else ():
         both = dict.fromkeys((number, current.get(number, number)))
         if len(kept) + len(both.keys() - kept) <= len(chosen):
             kept |= both
-    return list(kept)
+    return list(kept) if current else list(chosen)

@@ -115,10 +115,11 @@ def time_asked(
     until: datetime | None = None,
     by_event: bool = False,
     read: bool = True,
+    timed: bool = False,
 ) -> TimeAsked:
     """Return the time a question asks about: the caller's `since` and `until`, else its words.
 
-    `valid` is the caller's moment, by default now. The time of an event must be looked up later;
+    `valid` is the moment of the memory; `timed` if the caller chose another than now. The time of an event must be looked up later;
     until then `valid` stands for it.
     """
     if since is not None or until is not None:
@@ -131,7 +132,7 @@ def time_asked(
         )
     words = read_time(question, from_micros(now)) if read else None
     wants = what_is_wanted(question, words)
-    at = TimeAsked(valid, valid, None, wants, words, timed=valid != now)
+    at = TimeAsked(valid, valid, None, wants, words, timed=timed)
     if words is None:
         return at
     if words.event:
