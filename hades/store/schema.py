@@ -429,11 +429,17 @@ CREATE TABLE usefulness (
 )
 """
 
+_SYMBOLS = """
+-- A question for the uses of a symbol looks among symbols only.
+CREATE INDEX entities_symbols ON entities (space) WHERE kind = 'code_symbol'
+"""
+
 STEPS: list[tuple[str, str]] = [
     ("the tables of the first release", _TABLES),
     ("hierarchies of clusters", _HIERARCHIES),
     ("kinds that users set", _KINDS),
     ("learning from feedback", _LEARNING),
+    ("an index of symbols", _SYMBOLS),
 ]
 """Name and script of each migration, numbered from 1."""
 

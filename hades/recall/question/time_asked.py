@@ -119,8 +119,8 @@ def time_asked(
 ) -> TimeAsked:
     """Return the time a question asks about: the caller's `since` and `until`, else its words.
 
-    `valid` is the moment of the memory; `timed` if the caller chose another than now. The time of an event must be looked up later;
-    until then `valid` stands for it.
+    `valid` is the moment of the memory; `timed` if the caller chose another than now. The time of
+    an event must be looked up later; until then `valid` stands for it.
     """
     if since is not None or until is not None:
         return TimeAsked(
