@@ -64,7 +64,8 @@ docs: $(READY)  ## write the generated reference pages anew
 	$(BIN)/python tools/reference.py
 
 site: $(SITE)  ## build docs/ as a site into hades/site, for `hades docs`; a warning is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@# Without --quiet, which hides warnings from --strict.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 dist: site  ## build the wheel and the source distribution, with the site in both
 	@$(INSTALL) --quiet build==1.6.1
