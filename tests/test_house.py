@@ -225,7 +225,7 @@ def test_every_public_name_command_and_setting_has_a_sentence() -> None:
 
 def test_links_in_the_docs_lead_somewhere() -> None:
     lost = []
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+    for page in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]:
         for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
             target, _, anchor = link.partition("#")
             place = page.parent / target if target else page

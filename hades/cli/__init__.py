@@ -39,7 +39,7 @@ def _options(
         raise typer.Exit
 
 
-_MODULES = "states sources maintenance database evals serve explorer mcp agents hooks"
+_MODULES = "states sources maintenance database evals serve explorer mcp agents hooks docs"
 for _module in _MODULES.split():
     importlib.import_module(f"hades.cli.{_module}")  # each adds its commands
 commands.add_commands(app)
