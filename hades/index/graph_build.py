@@ -247,11 +247,13 @@ def _names(tables: Tables, moment: GraphMoment, moved: Ints, counts: Any = None)
     `counts` are the mention counts before that; they are updated in place. Default: all 0.
     """
     at = _mentions_of(tables, moved)
+    entity = tables.mentions["entity"][at]
     sign = np.where(moment.visible[tables.mentions["chunk"][at]], 1, -1)
     if counts is None:
         counts = np.zeros((len(tables["entities"]), COUNTS), np.int32)
     for column, values in enumerate(counted(tables.mentions, at).T):
-        np.add.at(counts[:, column], tables.mentions["entity"][at], sign * values)
+        added = np.bincount(entity, sign * values, len(counts))
+        counts[:, column] += added.astype(counts.dtype)
     entities = tables["entities"]
     own = (entities["space"] == moment.space) & (entities["origin"] == 0)
     own &= entities["recorded_at"] <= moment.known
