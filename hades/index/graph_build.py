@@ -247,13 +247,12 @@ def _names(tables: Tables, moment: GraphMoment, moved: Ints, counts: Any = None)
     `counts` are the mention counts before that; they are updated in place. Default: all 0.
     """
     at = _mentions_of(tables, moved)
-    entity = tables.mentions["entity"][at]
-    sign = np.where(moment.visible[tables.mentions["chunk"][at]], 1, -1)
+    # Of the counts' type: where `add.at` must convert values, it takes 25 times as long.
+    sign = np.where(moment.visible[tables.mentions["chunk"][at]], np.int32(1), np.int32(-1))
     if counts is None:
         counts = np.zeros((len(tables["entities"]), COUNTS), np.int32)
     for column, values in enumerate(counted(tables.mentions, at).T):
-        added = np.bincount(entity, sign * values, len(counts))
-        counts[:, column] += added.astype(counts.dtype)
+        np.add.at(counts[:, column], tables.mentions["entity"][at], sign * values)
     entities = tables["entities"]
     own = (entities["space"] == moment.space) & (entities["origin"] == 0)
     own &= entities["recorded_at"] <= moment.known
