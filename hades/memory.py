@@ -317,7 +317,6 @@ class View:
         """
         if self._store.read_only:
             return
-        finder, phases = self._finder, self._phases(self._space_id, on_progress)
         vectors, count = self._vectors_missing(), self._store.chunks.pending_count
         uncut = self.pending - count(self._space_id, Phase.EMBEDDINGS)
         if for_question and not (self.pending or vectors):
@@ -325,6 +324,7 @@ class View:
         if for_question and not uncut and vectors > EMBEDDED_AT_ONCE:
             self._index_share()
             return
+        finder, phases = self._finder, self._phases(self._space_id, on_progress)
         with finder.indexing:
             for _ in range(INDEXED_AGAIN_AT_MOST):
                 with suppress(NotFound):  # a state was purged while it was read: try again

@@ -228,6 +228,35 @@ def test_the_real_command(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (shown[0]["actor"], shown[0]["subject"]) == ("robot", "a")
     missing = _hades("get", "b")
     assert (missing.returncode, missing.stdout) == (2, "")
+    assert _hades("--", "get", "a", "--raw").stdout == "from a pipe"
+    assert "approve" in _hades("review", "--help").stdout
+    full = CliRunner().invoke(app, ["--help"]).output
+    assert _hades("--help").stdout.split("Options:")[1] == full.split("Options:")[1]
+
+
+def test_a_command_imports_only_what_it_needs(shell: Shell, path: Path) -> None:
+    def imported(*command: str, before: str = "") -> set[str]:
+        code = (
+            "import atexit, sys\n"
+            "atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+            f"{before}\nfrom hades.cli import main\nmain()\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, *command], capture_output=True, text=True, check=True
+        )
+        modules = set(done.stderr.split())
+        assert "hades.cli" in modules
+        return modules
+
+    shell("remember", "team/lead", "Maria Lopez leads the Falcon project.")
+    shell("recall", "Who leads the Falcon project?")
+    shown = imported("--help")
+    assert not {"pydantic", "rich", "asyncio", "numpy", "hades.store.store"} & shown
+    read = imported("get", "team/lead", "--memory", str(path))
+    assert not {"asyncio", "numpy", "httpx", "hades.recall.engine"} & read
+    many = "from hades.index import vectors; vectors.KERNEL_FROM_ROWS = 0"
+    asked = imported("recall", "Who leads Falcon?", "--memory", str(path), before=many)
+    assert not {"asyncio", "numba", "httpx", "hades.ingest.phases"} & asked
 
 
 def test_what_is_told_without_a_memory() -> None:

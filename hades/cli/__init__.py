@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import io
 import os
 import sys
+from itertools import chain
 from typing import Annotated
 
 import typer
@@ -45,15 +47,30 @@ for _module in _MODULES.split():
 commands.add_commands(app)
 
 
+def _drop_other_options(first: list[str]) -> None:
+    """Keep only what the first argument needs, because Typer reads the options of all commands.
+
+    That takes longer than many a command. The help needs the names and summaries only.
+    """
+    groups = [item for item in app.registered_groups if [item.name] == first]
+    commands = [item for item in app.registered_commands if [item.name] == first]
+    if groups or commands:
+        app.registered_groups, app.registered_commands = groups, commands
+    elif first in ([], ["-h"], ["--help"], ["--version"]):
+        within = [item.typer_instance for item in app.registered_groups]
+        for command in chain.from_iterable(
+            part.registered_commands for part in (app, *within) if part is not None
+        ):
+            command.help, command.callback = inspect.getdoc(command.callback), lambda: None
+
+
 def main() -> None:
     """Run the command line."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Print a character that the terminal cannot encode as its number.
             stream.reconfigure(errors="backslashreplace")
-    # Keep only the command that is run: reading the options of all sixty takes longer than many.
-    named = [item for item in app.registered_commands if [item.name] == sys.argv[1:2]]
-    app.registered_commands = named or app.registered_commands
+    _drop_other_options(sys.argv[1:2])
     try:
         app()
     except BrokenPipeError:

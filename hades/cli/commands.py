@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-from hades.cli.invocation import Invocation, register
+from hades.cli.invocation import Invocation, own_parameters, register
 from hades.errors import InvalidInput
 from hades.operations.declare import OPERATIONS, Operation, Parameter
 from hades.store.records import Progress
@@ -37,9 +37,10 @@ def add_commands(app: typer.Typer) -> None:
 
 def add_command(app: typer.Typer, name: str, operation: Operation) -> None:
     """Add the command of one operation."""
-    own = [as_option(item) for item in operation.parameters if is_offered(item)]
-    if operation.confirm is not None:
-        own.append(_YES)
+
+    def own() -> list[inspect.Parameter]:
+        confirmation = [_YES] if operation.confirm is not None else []
+        return [*options_of(operation), *confirmation]
 
     def run(invocation: Invocation, **given: Any) -> None:
         sure = given.pop("yes", True)
@@ -64,22 +65,19 @@ def extended(
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        own = dict(inspect.signature(function, eval_str=True).parameters)
-        del own["invocation"], own["given"]
-        theirs = [
-            as_option(item, optional=item.name in optional)
-            for item in operation.parameters
-            if is_offered(item)
-        ]
+        def mine() -> list[inspect.Parameter]:
+            return own_parameters(function, "invocation", "given")
+
+        def own() -> list[inspect.Parameter]:
+            return [*options_of(operation, *optional), *mine()]
 
         def run(invocation: Invocation, **values: Any) -> None:
-            mine = {name: values.pop(name) for name in own}
-            function(invocation, values, **mine)
+            further = {parameter.name: values.pop(parameter.name) for parameter in mine()}
+            function(invocation, values, **further)
 
         run.__doc__ = function.__doc__
         run.__name__ = function.__name__
-        parameters = [*theirs, *own.values()]
-        register(app, operation.name, run, parameters, timed=operation.timed, asks=operation.asks)
+        register(app, operation.name, run, own, timed=operation.timed, asks=operation.asks)
         return function
 
     return decorate
@@ -95,6 +93,15 @@ def call(operation: Operation, memory: Any, given: Mapping[str, Any], progress: 
     if operation.tells_progress:
         named["on_progress"] = progress
     return getattr(memory, operation.name)(*args, **named)
+
+
+def options_of(operation: Operation, *optional: str) -> list[inspect.Parameter]:
+    """Return the parameters of an operation that the command line has, as Typer reads them."""
+    return [
+        as_option(parameter, optional=parameter.name in optional)
+        for parameter in operation.parameters
+        if is_offered(parameter)
+    ]
 
 
 def is_offered(parameter: Parameter) -> bool:

@@ -11,7 +11,7 @@ import importlib.util
 import inspect
 import json as jsonlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,26 +191,30 @@ def command(
     """Return a decorator that registers a function as a command; options as in `register`."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        own = dict(inspect.signature(function, eval_str=True).parameters)
-        del own["invocation"]
-        register(app, name, function, own.values(), **about)
+        register(app, name, function, lambda: own_parameters(function, "invocation"), **about)
         return function
 
     return decorate
+
+
+def own_parameters(function: Callable[..., None], *others: str) -> list[inspect.Parameter]:
+    """Return the parameters of a function without the `others`, with their types resolved."""
+    parameters = inspect.signature(function, eval_str=True).parameters
+    return [parameter for name, parameter in parameters.items() if name not in others]
 
 
 def register(
     app: typer.Typer,
     name: str,
     function: Callable[..., None],
-    own: Iterable[inspect.Parameter],
+    own: Callable[[], Iterable[inspect.Parameter]],
     *,
     timed: bool = False,
     asks: bool = False,
     of_memory: bool = True,
     spaced: bool = True,
 ) -> None:
-    """Register a function as a command: it gets an Invocation and the parameters `own`.
+    """Register a function as a command: it gets an Invocation and the parameters `own` returns.
 
     A `timed` command takes --at and --known; one that `asks` also takes --read-only. A command
     that is not `of_memory` takes only --json. One that is not `spaced` concerns the whole memory
@@ -220,23 +224,40 @@ def register(
     shared |= _ASKING if asks else {}
     if not spaced:
         shared.pop("space")
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [parameter.replace(kind=keyword) for parameter in own]
-    parameters += [
-        inspect.Parameter(option, keyword, default=_DEFAULTS.get(option), annotation=annotation)
-        for option, annotation in shared.items()
-    ]
+    app.command(name)(CommandFunction(function, own, shared))
 
-    def run(**given: Any) -> None:
-        invocation = Invocation(**{option: given.pop(option) for option in shared})
+
+class CommandFunction:
+    """A command as Typer calls it.
+
+    Its options are read when Typer asks for the signature, because reading those of all commands
+    takes longer than many a command.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., None],
+        own: Callable[[], Iterable[inspect.Parameter]],
+        shared: Mapping[str, Any],
+    ) -> None:
+        self._function, self._own, self._shared = function, own, shared
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__annotations__ = {}  # Typer finds the types in the signature
+
+    def __call__(self, **given: Any) -> None:
+        invocation = Invocation(**{option: given.pop(option) for option in self._shared})
         with edge(as_json=invocation.json):
-            function(invocation, **given)
+            self._function(invocation, **given)
 
-    run.__doc__ = function.__doc__
-    run.__name__ = function.__name__
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    app.command(name)(run)
+    @property
+    def __signature__(self) -> inspect.Signature:
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters = [parameter.replace(kind=keyword) for parameter in self._own()]
+        parameters += [
+            inspect.Parameter(option, keyword, default=_DEFAULTS.get(option), annotation=annotation)
+            for option, annotation in self._shared.items()
+        ]
+        return inspect.Signature(parameters)
 
 
 @contextmanager

@@ -168,29 +168,40 @@ class Adjacency:
 
 
 class RowCache(dict[int, tuple[list[int], list[float], float]]):
-    """By node, once fetched: its neighbours that are not barred, their weights, and the sum."""
+    """By node, once fetched: its neighbours that are not barred, their weights, and the sum.
+
+    A walk needs only the sum of most nodes, so a row becomes lists when it is first used.
+    """
 
     def __init__(self, graph: Neighbours, barred: Flags | None) -> None:
         super().__init__()
         self._graph, self._barred = graph, barred
+        self._arrays: dict[int, tuple[Ints, Floats32, slice]] = {}
+        self.totals: dict[int, float] = {}
+        """The sum of the weights of each fetched node."""
 
     def fetch(self, nodes: Iterable[int]) -> None:
         """Fetch the rows of nodes that are not cached, in one call."""
-        missing = [node for node in dict.fromkeys(nodes) if node not in self]
+        missing = [node for node in dict.fromkeys(nodes) if node not in self.totals]
         if not missing:
             return
         counts, targets, weights = self._graph.of(np.array(missing, np.int64))
+        owner = np.repeat(np.arange(len(missing)), counts)
         if self._barred is not None:
             use = ~self._barred[targets]
-            owner = np.repeat(np.arange(len(missing)), counts)
-            counts = np.bincount(owner[use], minlength=len(missing))
-            targets, weights = targets[use], weights[use]
-        to, strength = targets.tolist(), weights.tolist()
+            owner, targets, weights = owner[use], targets[use], weights[use]
+            counts = np.bincount(owner, minlength=len(missing))
+        totals = np.bincount(owner, weights, len(missing))
+        self.totals.update(zip(missing, totals.tolist(), strict=True))
         end = 0
         for node, count in zip(missing, counts.tolist(), strict=True):
             start, end = end, end + count
-            row = strength[start:end]
-            self[node] = to[start:end], row, sum(row)
+            self._arrays[node] = targets, weights, slice(start, end)
+
+    def __missing__(self, node: int) -> tuple[list[int], list[float], float]:
+        targets, weights, own = self._arrays.pop(node)
+        row = self[node] = targets[own].tolist(), weights[own].tolist(), self.totals[node]
+        return row
 
 
 class _Late:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -148,15 +149,16 @@ def plain_walk(
     estimate: dict[int, float] = {}
     frontier: list[int] = []
     waiting: set[int] = set()
+    totals = rows.totals
     rows.fetch(seeds.tolist())
     for node, share in zip(seeds.tolist(), shares.tolist(), strict=True):
         residual[node] = residual.get(node, 0.0) + share
-        if residual[node] > epsilon * rows[node][2] and node not in waiting:
+        if residual[node] > epsilon * totals[node] and node not in waiting:
             waiting.add(node)
             frontier.append(node)
     pushes, capped = 0, None
     while frontier and capped is None:
-        rows.fetch(other for node in frontier for other in rows[node][0])
+        rows.fetch(chain.from_iterable(rows[node][0] for node in frontier))
         following: list[int] = []
         for node in frontier:
             if deadline and pushes % CHECKED_EVERY_PUSHES == 0 and deadline():
@@ -172,7 +174,7 @@ def plain_walk(
             spread = damping * pushed / total
             for other, weight in zip(targets, weights, strict=True):
                 held = residual[other] = residual.get(other, 0.0) + spread * weight
-                if held > epsilon * rows[other][2] and other not in waiting:
+                if held > epsilon * totals[other] and other not in waiting:
                     waiting.add(other)
                     following.append(other)
         frontier = following

@@ -37,7 +37,7 @@ VERIFIED_AT_ONCE_BYTES = 64_000_000
 LOCK_SECONDS = 60.0
 """How long a process waits for another that writes to the indexes."""
 _LOOK_AGAIN_SECONDS = 0.02
-_BLOCK_BYTES = 8_000_000
+_BLOCK_BYTES = 1_000_000
 _MARK = b"HADESIX1"
 _HEAD = struct.Struct("<8sII")
 _ALIGNED = 64

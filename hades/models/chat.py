@@ -7,7 +7,6 @@ environment and appear in no message.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -191,6 +190,8 @@ class _Endpoint:
         body = {"model": self._setting.model, "messages": messages}
         limits = {"max_tokens": max_tokens, "temperature": 0}
         begun = time.monotonic()
+        import asyncio
+
         try:
             import openai
         except ImportError:

@@ -7,7 +7,6 @@ deadline for the connection, the headers, the body and all retries together.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from queue import SimpleQueue
 from threading import Thread
@@ -23,6 +22,8 @@ def run_async(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
     caller gets the result before the loop is closed, because closing waits for DNS lookups, which
     cannot be cancelled. The thread is a daemon, so that an interrupted command ends at once.
     """
+    import asyncio
+
     results: SimpleQueue[Result | BaseException] = SimpleQueue()
 
     async def run() -> None:

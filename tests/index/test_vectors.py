@@ -25,7 +25,7 @@ def test_the_scan_is_exact_with_and_without_the_kernel(many: Vectors) -> None:
     generator = np.random.default_rng(2)
     numbers = np.arange(12_000)
     every, mask = np.ones(12_000, np.bool_), generator.random(12_000) < 0.5
-    for number in range(6):
+    for number in range(KERNEL_FROM_LOOKS + 3):
         question = generator.normal(size=64).astype(np.float32)
         question /= np.linalg.norm(question)
         exact = many.full(numbers) @ question
