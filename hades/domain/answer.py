@@ -22,6 +22,8 @@ _LABEL = re.compile(r"[\[［【]\s*+([FPT]?\d[\d\s,;–-]*+)[\]］】]")
 DOUBTED = 0.6
 """If neither the notes, by the reader, nor a fact reaches this probability, `ask` says that it is
 not sure, unless it gives a path or a theme."""
+_COMPARING = ("seeds", "rank", "facts")
+"""The stages that compare texts and facts with the question; others only add to these."""
 _LETTERS = {"fact": "F", "path": "P", "theme": "T"}
 
 
@@ -493,6 +495,13 @@ class Recall:
         """Whether `answered`, the probability that a note answers, is known and at least 0.6."""
         return self.answered is not None and self.answered >= DOUBTED
 
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether time ran out before everything found was compared with the question."""
+        return any(
+            note.reason is Reason.TIMEOUT and note.stage in _COMPARING for note in self.reasons
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -578,6 +587,8 @@ class Answer:
         if self.unsaid:
             named = ", ".join(f"“{name}”" for name in self.unsaid)
             return f"Nothing found says anything about {named}."
+        if self.recall.is_cut_short and not self.recall.is_surely_answered:
+            return "Time ran out before everything was compared."
         if self.sentences and self.is_doubtful:
             return "Not sure: nothing found says this directly."
         if self.sentences or self.kind == "dry_run":

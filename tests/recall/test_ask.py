@@ -188,3 +188,14 @@ def test_every_sentence_stands_in_the_passage_it_cites(question: str, texts: lis
         assert one.text in " ".join(passages[one.citation - 1].chunk.text.split())
     scores = [one.score for one in found.sentences]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_an_answer_says_that_time_ran_out_and_denies_nothing(memory: hades.Memory) -> None:
+    memory.remember("studio/rent", "The studio rent is 1,150 euros a month.")
+    memory.remember("studio/kiln", "The big kiln works again.")
+    plenty = memory.ask("What is the rent?")
+    assert not plenty.recall.is_cut_short
+    short = memory.ask("What is the rent?", plan={"budget": {"latency_ms": 1}})
+    assert short.recall.is_cut_short
+    assert short.shortfall == "Time ran out before everything was compared."
+    assert not short.unsaid

@@ -221,8 +221,8 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> tuple[str, ...]:
 
     If a likely fact comes first, the question may use another word for its relation, so names of
     one word are not reported; if the reader is sure of a note whose topic has no number, numbers
-    are not. If no reader read notes and no text found has a word of a short question, these are
-    its words.
+    are not. If no reader read notes, though there was time, and no text found has a word of a
+    short question, these are its words.
     """
     unknown = recall.unknown
     if units and units[0].kind == "fact" and units[0].belief >= DOUBTED:
@@ -230,7 +230,8 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> tuple[str, ...]:
     numbered = units and any(sign.isdigit() for sign in units[0].topic)
     if recall.is_surely_answered and not numbered:
         return tuple(name for name in unknown if not name[-1].isdigit())
-    if unknown or recall.answered is not None or recall.wants is not Wants.STATE:
+    is_judged = recall.answered is not None or recall.is_cut_short
+    if unknown or is_judged or recall.wants is not Wants.STATE:
         return unknown
     asked = _without_time(recall)
     if (_language(recall) or ENGLISH) != ENGLISH:
