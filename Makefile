@@ -32,8 +32,9 @@ test: $(READY)  ## run the tests that are not slow, on all cores; PYTHON=… cho
 	@$(BIN)/python -c 'import sys; print("Testing on Python", sys.version)'
 	$(BIN)/python -m pytest $(PARALLEL) --dist worksteal -m 'not slow' --ignore tests/test_house.py
 
-test-all: test $(FRAMEWORKS)  ## and the slow ones: kills, servers of their own, models, frameworks, the docs
+test-all: test $(FRAMEWORKS)  ## and the slow ones: kills, servers, models, frameworks, docs, small benchmarks
 	$(BIN)/python -m pytest $(PARALLEL) --dist loadfile -m slow
+	$(BIN)/python -m bench --small
 
 coverage: $(READY)  ## run every test and say which lines none of them reached
 	$(BIN)/python -m pytest $(PARALLEL) --dist worksteal --cov --cov-report=term:skip-covered

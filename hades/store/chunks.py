@@ -315,7 +315,12 @@ class Chunks:
         return {row[0]: f"{row[7]}@{row[8]}#{row[2]}" for row in rows}
 
     def _placed(self, chunks: Sequence[int], valid: int, known: int) -> list[Any]:
-        return self._database.rows(_PLACED, chunks=list(chunks), valid=valid, known=known)
+        """Return a row per chunk; within a snapshot each chunk is read once."""
+        read: dict[int, Any] = self._database.shared(("placed", valid, known), dict)
+        if new := [chunk for chunk in chunks if chunk not in read]:
+            rows = self._database.rows(_PLACED, chunks=new, valid=valid, known=known)
+            read |= dict.fromkeys(new) | {row[0]: row for row in rows}
+        return [read[chunk] for chunk in dict.fromkeys(chunks) if read[chunk] is not None]
 
     def _with_contents(
         self, rows: Sequence[Any], column: int, *, lost_ok: bool = False

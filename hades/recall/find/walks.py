@@ -20,7 +20,8 @@ from hades.recall.run import Stage
 PRIOR_SHARE, PRIOR_POWER = 0.3, 4
 """The far walk starts from names by 1/frequency, and from this share of the prior to this power."""
 DAMPING_FAR = 0.75
-EPSILON = 1e-5
+EPSILON = 3e-5
+"""With 1e-5, R@5 of HotpotQA and MuSiQue is the same, for 2 to 7 ms more."""
 
 
 def start_walks(stage: Stage, search: SearchQuery, seeds: Seeds) -> Callable[[], Walks]:
