@@ -36,6 +36,8 @@ OWN_KEYS |= {"confidence", "importance", "metadata"}
 CONFLICT = re.compile(r"\.conflict(?:-[0-9]{1,6})?\.md$")
 """The end of the name of a file with the other side of a conflict."""
 
+_LINE_BREAKS = frozenset("\x85\u2028\u2029")
+"""Characters that YAML would change, unless they are written as escapes."""
 _REPLACED = dict.fromkeys([*range(32), 127, *map(ord, '<>:"\\|?*#^[]')], "_")
 """Characters that Windows refuses in names, or Obsidian in links."""
 _RESERVED = {"con", "prn", "aux", "nul", "node_modules", "__pycache__"}
@@ -79,8 +81,9 @@ def note_text(state: State) -> str:
     front |= {key: value for key, value in metadata.items() if key not in OWN_KEYS}
     if nested := {key: value for key, value in metadata.items() if key in OWN_KEYS}:
         front["metadata"] = nested
-    options: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": float("inf")}
-    head = yaml.dump(front, Dumper=_Dumper, **options)
+    head = _yaml(front, allow_unicode=True)
+    if not _LINE_BREAKS.isdisjoint(head):
+        head = _yaml(front, allow_unicode=False)
     text = f"---\n{head}---\n\n{state.content}" + "\n" * (not state.content.endswith("\n"))
     if len(head) > FRONT_MATTER_CHARACTERS_AT_MOST or len(text.encode()) > NOTE_BYTES_AT_MOST:
         raise InvalidInput(f"The note {state.topic!r} is too large for a Markdown file.")
@@ -123,19 +126,17 @@ def read_note(raw: bytes) -> NoteFile:
     )
 
 
+def _yaml(front: Mapping[str, Any], *, allow_unicode: bool) -> str:
+    options: dict[str, Any] = {"sort_keys": False, "width": float("inf")}
+    return str(yaml.safe_dump(front, allow_unicode=allow_unicode, **options))
+
+
 def _kept(state: State) -> dict[str, Any]:
     return {key: value for key, value in state.metadata.items() if key != PROMOTION}
 
 
 def _trimmed(content: str) -> str:
     return content.replace("\r\n", "\n").strip("\n")
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes no references, because the loader refuses them."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
 
 
 class _Loader(yaml.SafeLoader):
@@ -150,16 +151,15 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
+_SCALARS = {
+    "bool": re.compile(r"(?:true|false)$"),
+    "null": re.compile(r"(?:null|~)?$"),
+    "int": re.compile(r"-?(?:0|[1-9][0-9]*)$"),
+    "float": re.compile(r"-?[0-9]+\.[0-9]*(?:e[-+][0-9]+)?$"),
+}
 _Loader.yaml_implicit_resolvers = {}  # those of YAML 1.1 read 12:30 as a number
-_TAG = "tag:yaml.org,2002:"
-_Loader.add_implicit_resolver(f"{_TAG}bool", re.compile(r"(?:true|false)$"), list("tf"))
-_Loader.add_implicit_resolver(f"{_TAG}null", re.compile(r"(?:null|~)?$"), ["n", "~", ""])
-_Loader.add_implicit_resolver(
-    f"{_TAG}int", re.compile(r"-?(?:0|[1-9][0-9]*)$"), list("-0123456789")
-)
-_Loader.add_implicit_resolver(
-    f"{_TAG}float", re.compile(r"-?[0-9]+\.[0-9]*(?:e[-+][0-9]+)?$"), list("-0123456789")
-)
+for _name, _pattern in _SCALARS.items():
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", _pattern, None)
 
 
 def _front(text: str) -> dict[str, Any]:

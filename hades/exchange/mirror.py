@@ -6,7 +6,6 @@ import json
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from stat import S_ISREG
 
 from hades.errors import InvalidInput
 from hades.exchange.markdown import write_note
@@ -14,33 +13,23 @@ from hades.exchange.markdown import write_note
 STATE_FILE = ".hades-mirror.json"
 STATE_BYTES_AT_MOST = 64 * 2**20
 UNSURE_S = 2.0
-"""A file that changed so recently may change again without another time, as FAT has only even
-seconds. Its time is not trusted."""
+"""A file that changed so recently may change again with the same time: FAT counts two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyncedFile:
-    """The topic and version of a file after its last sync, and its time and size."""
+    """The topic and version of a file after its last pass, and its stamp."""
 
     topic: str
     version: int
-    modified: int = 0
-    size: int = 0
-
-    def is_untouched(self, path: Path) -> bool:
-        """Return whether a file surely is as it was."""
-        found = path.lstat()
-        return S_ISREG(found.st_mode) and (found.st_mtime_ns, found.st_size) == (
-            self.modified,
-            self.size,
-        )
+    stamp: str = ""
 
 
-def synced_file(path: Path, topic: str, version: int) -> SyncedFile:
-    """Describe a file that was just written or read."""
+def stamp_of(path: Path) -> str:
+    """Return the time and size of a file, or "" if it changed too recently to trust them."""
     found = path.lstat()
     is_sure = time.time() - found.st_mtime > UNSURE_S
-    return SyncedFile(topic, version, found.st_mtime_ns if is_sure else 0, found.st_size)
+    return f"{found.st_mtime_ns} {found.st_size}" if is_sure else ""
 
 
 def load_synced(root: Path, identity: str) -> dict[str, SyncedFile]:

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
@@ -30,7 +31,7 @@ from hades.exchange.markdown import (
     topic_of,
     write_note,
 )
-from hades.exchange.mirror import SyncedFile, load_synced, save_synced, synced_file
+from hades.exchange.mirror import SyncedFile, load_synced, save_synced, stamp_of
 from hades.ingest.walk import walk
 from hades.store.records import Progress
 
@@ -138,11 +139,12 @@ class MirrorPass:
 
     def _take_file(self, path: str, synced: SyncedFile | None) -> None:
         target = self._root / path
-        listed = self._topics.get(synced.topic) if synced else None
-        if synced and listed and listed.version == synced.version and synced.is_untouched(target):
-            self._leave(path)
-            self._done.unchanged += 1
-            return
+        if synced is not None and synced.stamp and synced.stamp == stamp_of(target):
+            listed = self._topics.get(synced.topic)
+            if listed is not None and listed.version == synced.version:
+                self._leave(path)
+                self._done.unchanged += 1
+                return
         found = target.stat()
         if 0 <= time.time() - found.st_mtime < self._settled_s:
             self._leave(path)  # somebody is probably writing it
@@ -172,6 +174,8 @@ class MirrorPass:
         """Bring a file and its topic together."""
         known = synced.version if synced and synced.topic == now.topic else 0
         base = self._version(now.topic, note.version or known)
+        if base is not None and note.valid_from == iso(base.valid_from):
+            note = replace(note, valid_from=None)
         # A file that went back to an earlier version was changed, too.
         is_edited = base is None or not note.says(base) or base.version < known
         if now.level:
@@ -198,6 +202,8 @@ class MirrorPass:
             raise InvalidInput(f"Its topic is a {kind}, and a mirror holds notes only.")
         was_here = kind is not None or (synced is not None and synced.topic == topic)
         if note.version is None or not was_here:
+            # What was forgotten is remembered from now on.
+            note = note if kind is None else replace(note, valid_from=None)
             self._remember(path, raw, note, topic, None)
             return
         if kind is None:
@@ -222,10 +228,7 @@ class MirrorPass:
     ) -> None:
         if not note.content.strip():
             raise InvalidInput("It is empty: write something, or forget its topic.")
-        since = note.valid_from
-        if since is not None and before is not None and since == iso(before.valid_from):
-            since = None
-        moment = self._memory._time(since)
+        moment = self._memory._time(note.valid_from)
         is_late = moment is not None and to_micros(moment) > self._store.now()
         if is_late or (moment is not None and before is not None and moment < before.valid_from):
             raise InvalidInput("Its `valid_from` must not be before the last version or after now.")
@@ -304,4 +307,4 @@ class MirrorPass:
 
     def _keep(self, path: str, state: State) -> None:
         if not self._dry_run:
-            self._after[path] = synced_file(self._root / path, state.topic, state.version)
+            self._after[path] = SyncedFile(state.topic, state.version, stamp_of(self._root / path))
