@@ -33,6 +33,8 @@ SHORTENED_BYTES = 60
 OWN_KEYS = frozenset({"topic", "version", "kind", "tags", "valid_from", "recorded_at"})
 OWN_KEYS |= {"confidence", "importance", "metadata"}
 """The keys of front matter with a meaning here. All others are metadata of the note."""
+BRACKETS_AT_MOST = 2_000
+"""Opening brackets of front matter. PyYAML needs 17 s for 60,000 of them."""
 CONFLICT = re.compile(r"\.conflict(?:-[0-9]{1,6})?\.md$")
 """The end of the name of a file with the other side of a conflict."""
 
@@ -85,7 +87,8 @@ def note_text(state: State) -> str:
     if not _LINE_BREAKS.isdisjoint(head):
         head = _yaml(front, allow_unicode=False)
     text = f"---\n{head}---\n\n{state.content}" + "\n" * (not state.content.endswith("\n"))
-    if len(head) > FRONT_MATTER_CHARACTERS_AT_MOST or len(text.encode()) > NOTE_BYTES_AT_MOST:
+    is_long = len(head) > FRONT_MATTER_CHARACTERS_AT_MOST or _brackets(head) > BRACKETS_AT_MOST
+    if is_long or len(text.encode()) > NOTE_BYTES_AT_MOST:
         raise InvalidInput(f"The note {state.topic!r} is too large for a Markdown file.")
     return text
 
@@ -162,7 +165,13 @@ for _name, _pattern in _SCALARS.items():
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", _pattern, None)
 
 
+def _brackets(front: str) -> int:
+    return front.count("[") + front.count("{")
+
+
 def _front(text: str) -> dict[str, Any]:
+    if _brackets(text) > BRACKETS_AT_MOST:
+        raise InvalidInput("Its front matter is nested too deeply.")
     try:
         front = yaml.load(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
