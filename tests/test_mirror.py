@@ -208,7 +208,7 @@ def test_a_file_that_changes_while_it_is_read_stays(
 
     with monkeypatch.context() as patch:
         patch.setattr(mirroring, "note_text", interrupted)
-        assert "changed while" in memory.mirror(folder).skipped[0][1]
+        assert "changed meanwhile" in memory.mirror(folder).skipped[0][1]
     assert (folder / "a.md").read_text().endswith("Three.\n")
     done = memory.mirror(folder)
     assert [file for file, _ in done.conflicts] == ["a.conflict.md"]  # it still says version 1

@@ -155,10 +155,10 @@ class _Loader(yaml.SafeLoader):
 
 
 _SCALARS = {
-    "bool": re.compile(r"(?:true|false)$"),
-    "null": re.compile(r"(?:null|~)?$"),
-    "int": re.compile(r"-?(?:0|[1-9][0-9]*)$"),
-    "float": re.compile(r"-?[0-9]+\.[0-9]*(?:e[-+][0-9]+)?$"),
+    "bool": re.compile(r"\A(?:true|false)\Z"),
+    "null": re.compile(r"\A(?:null|~)?\Z"),
+    "int": re.compile(r"\A-?(?:0|[1-9][0-9]*+)\Z"),
+    "float": re.compile(r"\A-?[0-9]++\.[0-9]*+(?:e[-+][0-9]++)?\Z"),
 }
 _Loader.yaml_implicit_resolvers = {}  # those of YAML 1.1 read 12:30 as a number
 for _name, _pattern in _SCALARS.items():

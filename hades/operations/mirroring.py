@@ -162,9 +162,8 @@ class MirrorPass:
         self._files[topic] = path
         self._paths.take(path, topic)
         if topic in self._topics:
-            self._compare(
-                path, raw, note, synced, self._store.topics.state(self._space, topic, NOW)
-            )
+            now = self._store.topics.state(self._space, topic, NOW)
+            self._compare(path, raw, note, synced, now)
         else:
             self._take_other(path, raw, note, topic, synced)
 
@@ -180,13 +179,10 @@ class MirrorPass:
         is_edited = base is None or not note.says(base) or base.version < known
         if now.level:
             raise InvalidInput("Its topic is a summary, which is made from other notes.")
-        if note.says(now):
-            if note.version == now.version:
-                self._done.unchanged += 1
-                self._keep(path, now)
-            else:
-                self._write(path, now, raw)
-        elif not is_edited:
+        if note.says(now) and note.version == now.version:
+            self._done.unchanged += 1
+            self._keep(path, now)
+        elif note.says(now) or not is_edited:
             self._write(path, now, raw)
         elif base is not None and base.version == now.version:
             self._remember(path, raw, note, now.topic, now)
@@ -217,6 +213,7 @@ class MirrorPass:
             self._done.conflicts.append((path, f"{why} to remember it again, or delete it."))
             return
         if not self._dry_run:
+            self._require(path, raw)
             (self._root / path).unlink()
             with suppress(OSError):  # a folder with other files stays
                 for folder in list(Path(path).parents)[:-1]:
@@ -254,7 +251,8 @@ class MirrorPass:
         stem = path[: -len(".md")]
         for number in count(1):
             copy = f"{stem}.conflict{f'-{number}' if number > 1 else ''}.md"
-            if self._lacks(copy) or (self._root / copy).read_bytes() == raw:
+            target = self._root / copy
+            if self._lacks(copy) or (target.is_file() and target.read_bytes() == raw):
                 break
         if not self._dry_run:
             write_note(self._root, copy, raw)
@@ -291,19 +289,18 @@ class MirrorPass:
     def _write(self, path: str, state: State, expected: bytes | None, is_news: bool = True) -> None:
         """Write a state to a file, if that is still as `expected` (None: missing)."""
         raw = note_text(state).encode()
-        target = self._root / path
         if not self._dry_run:
-            found = None if self._lacks(path) else target.read_bytes()
-            if found != expected:
-                is_new = expected is None
-                why = (
-                    "It is there already, but ignored" if is_new else "It changed while it was read"
-                )
-                raise InvalidInput(f"{why}: nothing was written.")
+            self._require(path, expected)
             write_note(self._root, path, raw)
-        self._keep(path, state)
+            self._keep(path, state)
         if is_news:
             self._done.written.append(path)
+
+    def _require(self, path: str, expected: bytes | None) -> None:
+        """Raise InvalidInput if somebody changed or made a file since it was read."""
+        if (None if self._lacks(path) else (self._root / path).read_bytes()) != expected:
+            why = "It exists, but is ignored" if expected is None else "It changed meanwhile"
+            raise InvalidInput(f"{why}: nothing was written.")
 
     def _keep(self, path: str, state: State) -> None:
         if not self._dry_run:
