@@ -377,6 +377,7 @@ class Memory(View):
 
     # Sources
     ingest = op.sources.ingest
+    mirror = op.sources.mirror
     index = op.sources.index
     import_triples = op.sources.import_triples
     reembed = op.sources.reembed

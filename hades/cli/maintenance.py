@@ -60,7 +60,7 @@ def export(
     invocation: Invocation,
     path: Annotated[str, typer.Argument(help="The file or folder to write; - for stdout.")],
     format: Annotated[
-        str, typer.Option("--format", help="jsonl, node-link, graphml, arango or neo4j.")
+        str, typer.Option("--format", help="jsonl, markdown, node-link, graphml, arango or neo4j.")
     ] = "jsonl",
     embeddings: Annotated[
         bool, typer.Option("--embeddings", help="Add the vectors of passages and names.")
@@ -68,7 +68,8 @@ def export(
 ) -> None:
     """Export the memory, or its graph for another tool.
 
-    jsonl holds all spaces and times. The other formats hold one space's graph at one time.
+    jsonl holds all spaces and times. markdown holds one space's notes at one time, the other
+    formats its graph.
     """
     with invocation.viewed() as view:
         view.export(sys.stdout if path == "-" else path, format, embeddings=embeddings)

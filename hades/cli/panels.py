@@ -17,7 +17,8 @@ PANELS = {
     "summaries drill organise hierarchy clusters core",
     "Learning": "feedback query-log weights",
     "Indexes and storage": "index reembed warm archive tiers",
-    "The memory as a whole": "stats check spaces backup restore copy export import settings models",
+    "The memory as a whole": "stats check spaces backup restore copy export import mirror settings "
+    "models",
     "Server and database": "ui serve keys db",
     "Evaluation": "eval train-ranker",
     "Help": "docs",

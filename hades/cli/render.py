@@ -25,6 +25,7 @@ from hades.domain.compare import commit_of
 from hades.domain.context import CoreBlock
 from hades.domain.feedback import KINDS, LoggedQuery, ParameterChange, WeightSnapshot
 from hades.domain.graph import Entity, Related
+from hades.domain.mirror import MirrorSummary
 from hades.domain.plain import counted, one_line
 from hades.domain.promotion import Suggestion
 from hades.domain.tiers import Tier
@@ -237,6 +238,22 @@ def summary_lines(done: Summary, *, verbose: bool = True) -> PlainText:
     more = f" and {len(kinds) - KINDS_SHOWN} more kinds" if len(kinds) > KINDS_SHOWN else ""
     skipped = f"skipped {len(done.skipped)} files: {shown}{more} (--verbose: why)"
     yield TextLine(skipped, style="warning")
+
+
+@writes(MirrorSummary)
+def mirror_lines(done: MirrorSummary) -> PlainText:
+    """Yield lines on a mirror: what was done, then what is left to a person."""
+    counts = ("written", "read", "removed", "forgotten")
+    for name in counts:
+        for path in getattr(done, name):
+            yield TextLine(f"{name} {path}")
+    for path in done.deleted:
+        yield TextLine(f"deleted {path}: its note is kept (--deleted: forget or restore)")
+    for what, cases in (("conflict", done.conflicts), ("skipped", done.skipped)):
+        for path, why in cases:
+            yield TextLine(f"{what} {path}: {flat(why)}", style="warning")
+    said = ", ".join(f"{len(getattr(done, name))} {name}" for name in counts)
+    yield TextLine(f"{said}, {done.unchanged} unchanged", style="head")
 
 
 def _counts(console: Console, counts: Mapping[str, int | str]) -> None:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -15,6 +16,7 @@ import typer
 
 from hades.cli import app
 from hades.cli.invocation import Invocation, command
+from hades.domain.mirror import MirrorSummary
 from hades.errors import InvalidInput, NotFound
 from hades.ingest.summary import Summary
 
@@ -122,6 +124,53 @@ def ingest(
     # A file of a folder may be skipped, but not one that the user named.
     named_files = tuple(path.name for path in map(Path, paths) if not path.is_dir())
     if any(PurePosixPath(where).name.startswith(named_files) for where, _ in summary.skipped):
+        raise typer.Exit(1)
+
+
+@command(app, "mirror")
+def mirror(
+    invocation: Invocation,
+    folder: Annotated[Path, typer.Argument(help="The folder of Markdown files.")],
+    deleted: Annotated[
+        str,
+        typer.Option("--deleted", help="For a deleted file: report, forget or restore its note."),
+    ] = "report",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would change.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Keep running: look for changes every two seconds.")
+    ] = False,
+) -> None:
+    """Keep the notes as Markdown files to read and edit.
+
+    Edited files become new versions, changed notes are written to their files. If both changed,
+    the edited text is kept as NAME.conflict.md. The exit code is 1 while there are conflicts.
+    """
+    known: MirrorSummary | None = None
+    with invocation.opened(create=True) as memory:
+        while True:
+            with invocation.progress() as progress:
+                done = memory.mirror(
+                    folder,
+                    deleted=deleted,
+                    dry_run=dry_run,
+                    settled_s=WATCH_EVERY_S if known else 0.0,
+                    on_progress=progress,
+                )
+                if done.read and not dry_run:
+                    memory.index(progress)
+            if known is None or replace(known, unchanged=done.unchanged) != done:
+                invocation.show_result(done, MirrorSummary)
+                sys.stdout.flush()
+            # What was done is news only once; what is left to do is not repeated.
+            known = MirrorSummary(
+                deleted=done.deleted, conflicts=done.conflicts, skipped=done.skipped
+            )
+            if not watch:
+                break
+            time.sleep(WATCH_EVERY_S)
+    if done.conflicts:
         raise typer.Exit(1)
 
 

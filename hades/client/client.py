@@ -10,6 +10,7 @@ missing raises Unavailable):
 - `snapshot` is missing: use `at(known=…)` to read one moment;
 - `once` is missing: every write is sent with an idempotency key already;
 - `examine` is missing: its features are for training, on the machine with the file;
+- `mirror` is missing: it is kept on the machine with the file;
 - `focus` is missing: checking for changes would take as long as asking the server;
 - a server has limits: 1,000 hits of a search, 16 million characters of a content;
 - `on_progress` reports uploads, downloads and jobs, but not the work inside one call;
@@ -43,6 +44,7 @@ from hades.operations.parameters import BATCH_WRITES_AT_MOST
 from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
+    from hades.domain.mirror import MirrorSummary
     from hades.ingest.summary import Summary
     from hades.lifecycle.focus import Focus
 
@@ -274,6 +276,18 @@ class Client(RemoteView, Memory):
         return ingest_from_here(
             self._connection, self._space, paths, options, on_progress, follow_links
         )
+
+    def mirror(
+        self,
+        folder: str | Path,
+        *,
+        deleted: str = "report",
+        dry_run: bool = False,
+        settled_s: float = 0.0,
+        on_progress: Progress | None = None,
+    ) -> MirrorSummary:
+        """Raise Unavailable: a server neither reads nor writes folders for its clients."""
+        raise Unavailable("A mirror is kept beside the memory's file: open the file for it.")
 
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
         """Send a file of facts and wait until it is imported; see `Memory.import_triples`."""

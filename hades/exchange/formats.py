@@ -21,16 +21,18 @@ GRAPH_FOLDERS: dict[str, Callable[[GraphSnapshot, Path], None]] = {
     "arango": arango.write,
     "neo4j": neo4j.write,
 }
-FORMATS = ("jsonl", *GRAPH_FILES, *GRAPH_FOLDERS)
+FOLDERS = ("markdown", *GRAPH_FOLDERS)
+FORMATS = ("jsonl", *GRAPH_FILES, *FOLDERS)
 
 
 def check(format: str, *, embeddings: bool) -> None:
     """Raise InvalidInput if there is no such format, or if it cannot hold embeddings."""
     if format not in FORMATS:
         raise InvalidInput(f"There is no format {format!r}: {', '.join(FORMATS)}.")
-    if embeddings and format == "graphml":
+    if embeddings and format in ("graphml", "markdown"):
+        name = {"graphml": "GraphML", "markdown": "Markdown"}[format]
         raise InvalidInput(
-            "GraphML cannot hold embeddings: use node-link, arango or neo4j, or leave them out."
+            f"{name} cannot hold embeddings: use node-link, arango or neo4j, or leave them out."
         )
 
 

@@ -188,6 +188,10 @@ class Introducer:
         if name.startswith("topic:"):
             return self._store.mentions.topic_node(self._space, name.removeprefix("topic:"))
         symbol = stated.kind == "code"
+        if stated.kind == "document":  # a wikilink names a topic or anything else
+            own = self._store.entities.own_nodes(self._space, name)
+            if own and own[-1] & 7 == NodeKind.TOPIC:
+                return own[-1]
         kind = "code_symbol" if symbol else implied or UNKNOWN
         entity = self._store.mentions.entity(
             write, self._space, name, kind, Origin.EXTRACTED, symbol=symbol

@@ -179,18 +179,22 @@ def export(
     """Write the memory to a file, a folder or an open text file.
 
     `jsonl` holds all spaces and times; `node-link`, `graphml`, `arango` and `neo4j` hold the graph
-    of this space as of the time of the view. `embeddings` adds the vectors of passages and names,
-    which `jsonl` always has and `graphml` cannot hold.
+    of this space as of the time of the view, and `markdown` its notes, one file each. `embeddings`
+    adds the vectors of passages and names, which `jsonl` always has and `graphml` and `markdown`
+    cannot hold.
     """
     from hades.exchange import formats
 
     formats.check(format, embeddings=embeddings)
     target = Path(path).expanduser() if isinstance(path, str | Path) else path
-    if format in formats.GRAPH_FOLDERS:
+    if format in formats.FOLDERS:
         if not isinstance(target, Path):
             raise InvalidInput(f"The format {format} is a folder: give a path for it.")
         with formats.new_folder(target) as folder, view._store.snapshot():
-            formats.GRAPH_FOLDERS[format](_graph(view, embeddings), folder)
+            if format == "markdown":
+                _export_notes(view, folder)
+            else:
+                formats.GRAPH_FOLDERS[format](_graph(view, embeddings), folder)
     else:
         with formats.text_file(target) as file:
             _export_file(view, file, format, embeddings)
@@ -246,6 +250,14 @@ def _export_file(view: View, file: TextIO, format: str, embeddings: bool) -> Non
     else:
         with view._store.snapshot():
             GRAPH_FILES[format](_graph(view, embeddings), file)
+
+
+def _export_notes(view: View, folder: Path) -> None:
+    from hades.exchange import markdown
+
+    names = (topic.name for topic in view.topics(kind="note"))
+    states = (view._store.topics.state(view._space_id, name, view.as_of) for name in names)
+    markdown.write((state for state in states if not state.level), folder)
 
 
 def _graph(view: View, embeddings: bool) -> GraphSnapshot:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hades.errors import InvalidInput
+from hades.errors import InvalidInput, Unavailable
 from hades.operations.declare import Role, operation
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
+    from hades.domain.mirror import MirrorSummary
     from hades.ingest.readers.triples import Triple
     from hades.ingest.summary import Summary
     from hades.memory import Memory
@@ -77,6 +78,44 @@ def ingest(
         in_process=in_process,
         ray=ray,
     )
+
+
+def mirror(
+    memory: Memory,
+    folder: str | Path,
+    *,
+    deleted: str = "report",
+    dry_run: bool = False,
+    settled_s: float = 0.0,
+    on_progress: Progress | None = None,
+) -> MirrorSummary:
+    """Bring the notes of this space and a folder of Markdown files together, both ways.
+
+    The first call writes one file per note. Later, an edited file becomes a new version, a new
+    file a new topic, and a changed note is written to its file. If both changed, the file gets the
+    memory's text, and the edited text is kept beside it as `NAME.conflict.md`. The file of a
+    forgotten note is removed, unless it was edited. If a file was deleted, `deleted` says what is
+    done about its note: `report` keeps it, `forget` forgets it, `restore` writes the file again.
+    Files that changed less than `settled_s` seconds ago are left for the next call. With
+    `on_progress`, wait for another process that mirrors the folder; else raise Unavailable.
+    """
+    from hades.ingest.turn import turn
+    from hades.operations.mirroring import DELETED, MirrorPass
+
+    if deleted not in DELETED:
+        raise InvalidInput(f"`deleted` is {', '.join(DELETED)}, not {deleted!r}.")
+    memory._require_space()
+    root = Path(folder).expanduser()
+    try:
+        if not dry_run:
+            root.mkdir(exist_ok=True)
+        with turn(root, "mirroring", on_progress) as is_ours:
+            if not is_ours:
+                raise Unavailable(f"Another process mirrors {root} now: try again later.")
+            this = MirrorPass(memory, root, deleted=deleted, dry_run=dry_run, settled_s=settled_s)
+            return this.run(on_progress or (lambda _what, _done, _total: None))
+    except OSError as error:
+        raise Unavailable(f"{root} cannot be mirrored: {error.strerror or error}.") from error
 
 
 @operation("POST", "/index", role=Role.WRITER, long=True)

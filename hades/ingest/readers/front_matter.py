@@ -28,27 +28,32 @@ class FrontMatter:
     """The other entries that are single values, such as `date`."""
 
 
-def front_matter(content: str) -> FrontMatter:
-    """Return the front matter, or an empty one if it is missing or not YAML."""
+def front_span(content: str) -> tuple[int, int, int] | None:
+    """Return where the YAML begins and ends and where the text begins; None if there is none."""
     opening = _FRONT_FENCE.match(content)
     if opening is None:
-        return FrontMatter()
+        return None
     at_most = opening.end() + FRONT_MATTER_CHARACTERS_AT_MOST
     closing = _FRONT_END.search(content, opening.end(), at_most)
-    if closing is None:
+    return None if closing is None else (opening.end(), closing.start(), closing.end())
+
+
+def front_matter(content: str) -> FrontMatter:
+    """Return the front matter, or an empty one if it is missing or not YAML."""
+    if (span := front_span(content)) is None:
         return FrontMatter()
     import yaml  # imported here, because most files have no front matter
 
     try:
         # The base loader keeps every value as a string, so a date stays as written.
-        loaded = yaml.load(content[opening.end() : closing.start()], Loader=yaml.BaseLoader)
+        loaded = yaml.load(content[span[0] : span[1]], Loader=yaml.BaseLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
         return FrontMatter()
     if not isinstance(loaded, dict):
         return FrontMatter()
     entries = {one_line(key).lower(): value for key, value in loaded.items() if type(key) is str}
     return FrontMatter(
-        end=closing.end(),
+        end=span[2],
         title=next(iter(_values(entries.get("title"))), ""),
         tags=tuple(
             tag

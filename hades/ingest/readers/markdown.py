@@ -26,6 +26,7 @@ from hades.ingest.readers.text import (
     plain,
     stem_of,
 )
+from hades.language.english.lexicon import STOP_WORDS
 
 NAME_CHARACTERS_AT_MOST = 120
 """A longer text is a sentence and not a name."""
@@ -51,6 +52,12 @@ _INLINE_LINK = re.compile(
 _DEFINITION = re.compile(r"^ {0,3}\[([^\[\]\n]{1,300})\]:[ \t]*<?([^\s<>]{1,500})", re.MULTILINE)
 _BARE = re.compile(r"(?<!\]\()(?<![\w\[<])<?(https?://[^\s<>\"'`|\])]{1,500})")
 _WIKI = re.compile(r"(!?)\[\[([^\[\]|#\n]{1,200})[^\[\]\n]{0,200}\]\]")
+_RELATION = re.compile(
+    r"^[ \t]{0,9}[-*+] ((?:[^\W\d_][\w-]{0,30} ){1,3})"
+    r"\[\[([^\[\]|#\n]{1,200})[^\[\]\n]{0,200}\]\][ \t]{0,9}(?:\([^()\n]{0,300}\)[ \t]{0,9})?$",
+    re.MULTILINE,
+)
+"""An item that states a relation, as in basic-memory: `- depends on [[Cache]] (since May)`."""
 _CODE_SPAN = re.compile(r"`[^`\n]{1,500}`")
 
 _CLOSING_MARKS = re.compile(
@@ -179,35 +186,50 @@ def _heading_text(marked: str) -> str:
 def _links(content: str, parts: Sequence[_MarkdownPart], topic: str) -> tuple[Link, ...]:
     """Return one link to each target, at its first place in the text; LINKS_AT_MOST in all."""
     source = f"topic:{topic}"
-    links: dict[str, Link] = {}
+    links: dict[tuple[str, str], Link] = {}
     for number, part in enumerate(parts):
         if part.is_code:
             continue
-        for target, evidence in _targets(content[part.start : part.end], topic):
-            known = not target or target in (source, topic) or target in links
+        for relation, target, evidence in _targets(content[part.start : part.end], topic):
+            known = not target or target in (source, topic) or (relation, target) in links
             if not known and len(target) <= TARGET_CHARACTERS_AT_MOST:
                 shown = one_line(evidence, EVIDENCE_CHARACTERS_AT_MOST)
-                links[target] = Link(source, REFERS_TO, target, number, shown)
+                links[relation, target] = Link(source, relation, target, number, shown)
                 if len(links) == LINKS_AT_MOST:
                     return tuple(links.values())
     return tuple(links.values())
 
 
-def _targets(text: str, topic: str) -> Iterator[tuple[str, str]]:
-    """Yield the target of each link in a part, "" if unusable, and the visible text."""
+def _targets(text: str, topic: str) -> Iterator[tuple[str, str, str]]:
+    """Yield relation, target ("" if unusable) and visible text of each link in a part."""
     text = _CODE_SPAN.sub(" ", text)
     if "[" in text:
+        for words, name in _RELATION.findall(text):
+            yield _relation(words), one_line(name), f"{words}{name}"
+        text = _RELATION.sub("", text)
         for image, shown, bracketed, bare in _INLINE_LINK.findall(text):
             if not image:
-                yield resolve_link(bracketed or bare, topic), shown
+                yield REFERS_TO, resolve_link(bracketed or bare, topic), shown
         for label, target in _DEFINITION.findall(text):
-            yield resolve_link(target, topic), label
+            yield REFERS_TO, resolve_link(target, topic), label
         for embedded, name in _WIKI.findall(text):
             if not embedded:
-                yield one_line(name), name
+                yield REFERS_TO, one_line(name), name
     if "://" in text:
         for url in _BARE.findall(text):
-            yield resolve_link(url.rstrip(".,;:!?"), topic), ""
+            yield REFERS_TO, resolve_link(url.rstrip(".,;:!?"), topic), ""
+
+
+def _relation(words: str) -> str:
+    """Return the relation that an item states in these words.
+
+    >>> _relation("Depends on "), _relation("with "), _relation("coref ")
+    ('depends_on', 'refers_to', 'refers_to')
+    """
+    relation = words.lower().replace("-", "_").split()
+    says_nothing = all(word in STOP_WORDS for word in relation)
+    # Only a reader may say that two names mean the same.
+    return REFERS_TO if says_nothing or relation == ["coref"] else "_".join(relation)
 
 
 def resolve_link(href: str, topic: str) -> str:

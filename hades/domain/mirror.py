@@ -1,0 +1,26 @@
+"""The result of mirroring notes as files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class MirrorSummary:
+    """What a mirror did, or with `dry_run` would do."""
+
+    written: list[str] = field(default_factory=list)
+    """Files written because their topics are new or changed in memory."""
+    read: list[str] = field(default_factory=list)
+    """Topics that got a new version from a file."""
+    removed: list[str] = field(default_factory=list)
+    """Files removed because their topics were forgotten."""
+    forgotten: list[str] = field(default_factory=list)
+    """Topics forgotten because their files were deleted."""
+    deleted: list[str] = field(default_factory=list)
+    """Files that somebody deleted; their topics are kept."""
+    unchanged: int = 0
+    conflicts: list[tuple[str, str]] = field(default_factory=list)
+    """Files with conflicts that somebody must resolve, and how."""
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    """Files that were left as they are, and the reason."""

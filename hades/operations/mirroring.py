@@ -1,0 +1,307 @@
+"""Mirroring: one pass that brings a folder of Markdown files and the notes of a space together.
+
+A file names its topic and the version that it was written from. Since every version is kept, this
+version shows what each side has changed: the file differs from it, or the topic has a later one.
+A pass that is killed leaves files and versions that the next pass understands.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hades.domain.mirror import MirrorSummary
+from hades.domain.times import NOW, iso, to_micros
+from hades.domain.topics import State
+from hades.errors import Conflict, InvalidInput, NotFound
+from hades.exchange.markdown import (
+    CONFLICT,
+    NOTE_BYTES_AT_MOST,
+    NoteFile,
+    NotePaths,
+    note_text,
+    read_note,
+    topic_of,
+    write_note,
+)
+from hades.exchange.mirror import SyncedFile, load_synced, save_synced, stamp_of
+from hades.ingest.walk import walk
+from hades.store.records import Progress
+
+if TYPE_CHECKING:
+    from hades.memory import Memory
+
+DELETED = ("report", "forget", "restore")
+"""What can be done about the topics of deleted files."""
+_MERGE = "Take what you want to keep from it, then delete it."
+
+
+class MirrorPass:
+    """One pass over a folder and a space."""
+
+    def __init__(
+        self, memory: Memory, root: Path, *, deleted: str, dry_run: bool, settled_s: float
+    ) -> None:
+        self._memory = memory
+        self._store, self._space = memory._store, memory._space_id
+        self._root = root
+        self._deleted = deleted
+        self._dry_run = dry_run
+        self._settled_s = settled_s
+        place = self._store.database.place
+        place = place if "://" in place else os.path.realpath(place)
+        self._identity = sha256(f"{place}\n{memory.space}".encode()).hexdigest()[:16]
+        self._before = load_synced(root, self._identity)
+        self._after = dict(self._before)
+        self._topics = {topic.name: topic for topic in memory.topics(kind="note")}
+        self._paths = NotePaths()
+        self._files: dict[str, str] = {}
+        """The file of each topic that has one."""
+        self._unread = False
+        """Whether a file was left unread that could belong to any topic."""
+        self._done = MirrorSummary()
+
+    def run(self, report: Progress) -> MirrorSummary:
+        """Read what changed in files, write what changed in memory, and return what was done."""
+        try:
+            paths = self._listed()
+            for number, path in enumerate(paths):
+                report("reading files", number, len(paths))
+                with self._skipping(path):
+                    self._take_file(path, self._before.get(path))
+            missing = [name for name in self._topics if name not in self._files]
+            gone = {
+                synced.topic: path for path, synced in self._before.items() if self._lacks(path)
+            }
+            for number, name in enumerate(missing):
+                report("writing files", number, len(missing))
+                with self._skipping(gone.get(name, name)):
+                    self._take_note(name, gone.get(name))
+            kept = {path for path in self._after if not self._lacks(path)} | {*self._done.deleted}
+            self._after = {path: self._after[path] for path in kept}
+        finally:
+            if not self._dry_run:
+                save_synced(self._root, self._identity, self._after)
+        return self._done
+
+    def _lacks(self, path: str) -> bool:
+        return not os.path.lexists(self._root / path)
+
+    def _listed(self) -> list[str]:
+        """Return the Markdown files, those of the last pass first, and report all others."""
+        paths = []
+        for found, why in walk(self._root):
+            path = found.relative_to(self._root).as_posix()
+            is_markdown = path.lower().endswith(".md")
+            if found.is_symlink() and (is_markdown or why):
+                self._skip(path, "It is a link, and a mirror follows no links.")
+            elif why:
+                self._skip(path, why)
+            elif is_markdown and CONFLICT.search(path):
+                self._done.conflicts.append((path, _MERGE))
+            elif is_markdown:
+                paths.append(path)
+        return sorted(paths, key=lambda path: (path not in self._before, path))
+
+    @contextmanager
+    def _skipping(self, path: str) -> Iterator[None]:
+        """Report a file that cannot be read or written, and go on."""
+        try:
+            yield
+        except (InvalidInput, Conflict, NotFound) as error:
+            self._skip(path, str(error))
+        except OSError as error:
+            self._skip(path, f"It cannot be read or written: {error.strerror or error}.")
+
+    def _skip(self, path: str, why: str) -> None:
+        self._done.skipped.append((path, why))
+        self._leave(path)
+
+    def _leave(self, path: str) -> None:
+        """Leave a file as it is, and the topic that it probably belongs to."""
+        if self._lacks(path):
+            return
+        self._unread = self._unread or path not in self._before
+        if not path.lower().endswith(".md"):
+            return
+        topic = self._before[path].topic if path in self._before else topic_of(path)
+        self._files.setdefault(topic, path)
+        self._paths.take(path, topic)
+
+    # From files to memory
+
+    def _take_file(self, path: str, synced: SyncedFile | None) -> None:
+        target = self._root / path
+        if synced is not None and synced.stamp and synced.stamp == stamp_of(target):
+            listed = self._topics.get(synced.topic)
+            if listed is not None and listed.version == synced.version:
+                self._leave(path)
+                self._done.unchanged += 1
+                return
+        found = target.stat()
+        if 0 <= time.time() - found.st_mtime < self._settled_s:
+            self._leave(path)  # somebody is probably writing it
+            return
+        if found.st_size > NOTE_BYTES_AT_MOST:
+            raise InvalidInput(f"It is larger than {NOTE_BYTES_AT_MOST // 2**20} MB.")
+        raw = target.read_bytes()
+        note = read_note(raw)
+        topic = note.topic or (synced.topic if synced else topic_of(path))
+        if topic in self._files:
+            raise InvalidInput(
+                f"Its topic has a file already, {self._files[topic]}: "
+                "remove `topic` and `version` from this one, or delete it."
+            )
+        self._files[topic] = path
+        self._paths.take(path, topic)
+        if topic in self._topics:
+            now = self._store.topics.state(self._space, topic, NOW)
+            self._compare(path, raw, note, synced, now)
+        else:
+            self._take_other(path, raw, note, topic, synced)
+
+    def _compare(
+        self, path: str, raw: bytes, note: NoteFile, synced: SyncedFile | None, now: State
+    ) -> None:
+        """Bring a file and its topic together."""
+        known = synced.version if synced and synced.topic == now.topic else 0
+        base = self._version(now.topic, note.version or known)
+        if base is not None and note.valid_from == iso(base.valid_from):
+            note = replace(note, valid_from=None)
+        # A file that went back to an earlier version was changed, too.
+        is_edited = base is None or not note.says(base) or base.version < known
+        if now.level:
+            raise InvalidInput("Its topic is a summary, which is made from other notes.")
+        if note.says(now) and note.version == now.version:
+            self._done.unchanged += 1
+            self._keep(path, now)
+        elif note.says(now) or not is_edited:
+            self._write(path, now, raw)
+        elif base is not None and base.version == now.version:
+            self._remember(path, raw, note, now.topic, now)
+        else:
+            self._set_aside(path, raw, now)
+
+    def _take_other(
+        self, path: str, raw: bytes, note: NoteFile, topic: str, synced: SyncedFile | None
+    ) -> None:
+        """Take a file whose topic is not a note that holds now."""
+        kind = self._store.topics.kind(self._space, topic)
+        if kind not in (None, "note"):
+            raise InvalidInput(f"Its topic is a {kind}, and a mirror holds notes only.")
+        was_here = kind is not None or (synced is not None and synced.topic == topic)
+        if note.version is None or not was_here:
+            # What was forgotten is remembered from now on.
+            note = note if kind is None else replace(note, valid_from=None)
+            self._remember(path, raw, note, topic, None)
+            return
+        if kind is None:
+            raise InvalidInput(
+                "Its topic was erased from the memory: delete it, or remove `version` from it "
+                "to remember it again."
+            )
+        base = self._version(topic, note.version)
+        if base is None or not note.says(base):
+            why = "It was edited, but its topic was forgotten: remove `version` from it"
+            self._done.conflicts.append((path, f"{why} to remember it again, or delete it."))
+            return
+        if not self._dry_run:
+            self._require(path, raw)
+            (self._root / path).unlink()
+            with suppress(OSError):  # a folder with other files stays
+                for folder in list(Path(path).parents)[:-1]:
+                    (self._root / folder).rmdir()
+        self._done.removed.append(path)
+
+    def _remember(
+        self, path: str, raw: bytes, note: NoteFile, topic: str, before: State | None
+    ) -> None:
+        if not note.content.strip():
+            raise InvalidInput("It is empty: write something, or forget its topic.")
+        moment = self._memory._time(note.valid_from)
+        is_late = moment is not None and to_micros(moment) > self._store.now()
+        if is_late or (moment is not None and before is not None and moment < before.valid_from):
+            raise InvalidInput("Its `valid_from` must not be before the last version or after now.")
+        stamp = self._store.topics.stamps(self._space, [topic]).get(topic, (0, 0))
+        if self._dry_run:
+            self._done.read.append(f"{topic}@{stamp[1] + 1}")
+            return
+        state = self._memory.remember(
+            topic,
+            note.content,
+            tags=note.tags,
+            metadata=note.metadata,
+            confidence=note.confidence,
+            importance=note.importance,
+            valid_from=moment,
+            expect_version=stamp[1],
+        )
+        self._done.read.append(state.id)
+        self._write(path, state, raw, is_news=False)
+
+    def _set_aside(self, path: str, raw: bytes, now: State) -> None:
+        """Keep the text of a file beside it, and write what the memory says into the file."""
+        stem = path[: -len(".md")]
+        for number in count(1):
+            copy = f"{stem}.conflict{f'-{number}' if number > 1 else ''}.md"
+            target = self._root / copy
+            if self._lacks(copy) or (target.is_file() and target.read_bytes() == raw):
+                break
+        if not self._dry_run:
+            write_note(self._root, copy, raw)
+        self._write(path, now, raw, is_news=False)
+        why = f"{path} and its topic both changed: it now has the memory's text, this file yours."
+        self._done.conflicts = [each for each in self._done.conflicts if each[0] != copy]
+        self._done.conflicts.append((copy, f"{why} {_MERGE}"))
+
+    def _version(self, topic: str, version: int) -> State | None:
+        try:
+            state = self._store.topics.version(self._space, topic, version, NOW)
+        except NotFound:
+            return None
+        return None if state.forgotten else state
+
+    # From memory to files
+
+    def _take_note(self, name: str, gone: str | None) -> None:
+        """Take a note that has no file; `gone` is the file that it had."""
+        now = self._store.topics.state(self._space, name, NOW)
+        if now.level:
+            return
+        if gone is not None and self._deleted != "restore":
+            if self._deleted == "report" or self._unread:
+                self._done.deleted.append(gone)
+                return
+            if self._before[gone].version == now.version:
+                if not self._dry_run:
+                    self._memory.forget(name)
+                self._done.forgotten.append(name)
+                return
+        self._write(self._paths.path_of(name), now, None)
+
+    def _write(self, path: str, state: State, expected: bytes | None, is_news: bool = True) -> None:
+        """Write a state to a file, if that is still as `expected` (None: missing)."""
+        raw = note_text(state).encode()
+        if not self._dry_run:
+            self._require(path, expected)
+            write_note(self._root, path, raw)
+            self._keep(path, state)
+        if is_news:
+            self._done.written.append(path)
+
+    def _require(self, path: str, expected: bytes | None) -> None:
+        """Raise InvalidInput if somebody changed or made a file since it was read."""
+        if (None if self._lacks(path) else (self._root / path).read_bytes()) != expected:
+            why = "It exists, but is ignored" if expected is None else "It changed meanwhile"
+            raise InvalidInput(f"{why}: nothing was written.")
+
+    def _keep(self, path: str, state: State) -> None:
+        if not self._dry_run:
+            self._after[path] = SyncedFile(state.topic, state.version, stamp_of(self._root / path))
