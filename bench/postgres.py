@@ -78,7 +78,7 @@ def server(folder: Path) -> Iterator[Callable[[str], str]]:
             for schema in made:
                 connection.execute(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')
         if started is not None:
-            started.stop()
+            started.cleanup()
 
 
 def copy_rows(source: Path, address: str) -> tuple[int, float]:

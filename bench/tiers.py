@@ -119,7 +119,7 @@ def _archive(folder: Path) -> None:
         archive = memory._store.topics.archive
 
         def cold(version: int) -> None:
-            archive.forget()
+            archive.kept.clear()
             memory.get("plan", version=version)
 
         first = _times(cold, wanted)
