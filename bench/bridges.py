@@ -31,7 +31,7 @@ from hades.evals.metrics import percentile
 from hades.store.schema import STEPS
 
 HOPS_AT_MOST = 4
-SMALL_PAPERS = 2_000
+SMALL_PAPERS, SMALL_PAIRS = 200, 60
 LINK = re.compile(
     r"(?:(?:https?://)?(?:www\.)?github\.com[/:]+)?(?P<name>[A-Za-z0-9][\w.-]*/[\w.-]+)(?:/[\w./-]*)?"
 )
@@ -74,6 +74,7 @@ def run(*, small: bool) -> None:
         Pair(row["arxiv_id"], titles[row["arxiv_id"]], row["repo"], row["where"])
         for row in _rows(pairs_file)
     ]
+    pairs = pairs[:SMALL_PAIRS] if small else pairs
     rows = []
     for variant, path in (
         (
