@@ -1,4 +1,4 @@
-"""How an idea evolved: what causes stomach ulcers, from 1910 to 2005.
+"""How an idea evolved: what causes stomach ulcers, from 1910 to 1994.
 
 Notes on papers change what is believed. The memory answers as of any year, keeps what was believed
 before, and finds how two ideas are connected. Run it: python examples/research.py
