@@ -161,7 +161,7 @@ def relate(
             valid_from=starts,
             valid_to=ends,
             weight=weight,
-            evidence=clean_content(evidence),
+            evidence=clean_content(evidence or ""),
             metadata=clean_metadata(metadata) or {},
         )
         edge, is_news = fact_changes.relate(store, write, space, draft, exclusive=exclusive)
@@ -260,7 +260,7 @@ def change_fact(
             to=new_target,
             new_relation=new_relation,
             content=content,
-            evidence=clean_content(evidence),
+            evidence=clean_content(evidence or ""),
         )
         if change.state is not None:
             review.review(store, write, space, change.state, memory._actor)

@@ -84,7 +84,7 @@ class Retriever(_PlanPart):
         default=2, ge=0, le=2, description="passages read with the question, to find the next"
     )
     time_words: bool = Field(default=True, description="read the time in the question's words")
-    timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
+    timeout_ms: int = Field(default=1_000, ge=1, le=LATENCY_MS_AT_MOST)
 
 
 class Graph(_PlanPart):
@@ -99,7 +99,7 @@ class Graph(_PlanPart):
     damping: float = Field(default=0.5, gt=0, lt=1)
     decay_rate: float = Field(default=0.8, ge=1e-6, le=1, description="what an arc passes on")
     pruning_threshold: float = Field(default=0.005, ge=1e-6, le=1, description="of flows")
-    timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
+    timeout_ms: int = Field(default=1_000, ge=1, le=LATENCY_MS_AT_MOST)
 
 
 _CONNECTING = Graph(hops=3, decay_rate=0.85, pruning_threshold=0.01)
@@ -118,7 +118,7 @@ class Reranker(_PlanPart):
     )
     reader: bool = Field(default=True, description="read the nearest sentences of notes")
     m: int = Field(default=24, ge=1, le=PASSAGES_AT_MOST, description="passages ranked to the end")
-    timeout_ms: int = Field(default=500, ge=1, le=LATENCY_MS_AT_MOST)
+    timeout_ms: int = Field(default=1_000, ge=1, le=LATENCY_MS_AT_MOST)
 
 
 class Budget(_PlanPart):

@@ -73,6 +73,7 @@ what was the tariff last October | | last October | during | 2024-10-01 | 2024-1
 who teaches next March | | next March | during | 2026-03-01 | 2026-04-01 | state
 which passports will expire in March | | in March | during | 2026-03-01 | 2026-04-01 | state
 what was the fee in March 2024 | | in March 2024 | during | 2024-03-01 | 2024-04-01 | state
+what did Sarah know in March 1412 | | in March 1412 | during | 1412-03-01 | 1412-04-01 | state
 what was the fee in March last year | | in March last year | during | 2024-03-01 | 2024-04-01 | state
 Who ran the club in 2019? | | in 2019 | during | 2019-01-01 | 2020-01-01 | state
 Which flats came up for rent in early June? | | in early June | during | 2025-06-01 | 2025-06-11 | happenings

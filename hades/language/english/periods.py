@@ -297,6 +297,8 @@ _STEP, _PART, _MONTH = any_of(_STEPS), any_of(_HOURS), any_of(MONTHS)
 _NUMBER_OF_DAY = "[0-9]{1,2}(?:st|nd|rd|th)?"
 _SOME_DAYS = f"{_NUMBER_OF_DAY}(?:(?:-| (?:to|and|until|till|through) ){_NUMBER_OF_DAY})?"
 _FOUR_DIGITS = "(?P<year>(?:19|20|21)[0-9]{2})"
+_YEAR_OF_MONTH = "(?P<year>(?:1[0-9]|2[01])[0-9]{2})"
+"""A number that is less often a year counts as one after a month: `March 1412`."""
 
 RULES = tuple(
     (lazy_pattern(rf"(?P<the>the )?(?:{pattern})(?= |$)"), read, example)
@@ -331,7 +333,7 @@ RULES = tuple(
             rf"|(?P<months>{any_of((*SEASONS, *_QUARTERS))})"
             rf"|(?:(?P<before>{_SOME_DAYS}|first(?= of)) (?:of )?|(?<!the ))(?P<month>{_MONTH})"
             rf"(?: (?:the )?(?P<after>{_SOME_DAYS})(?! {_MONTH}))?)"
-            rf"(?: (?:of |, )?(?:{_FOUR_DIGITS}(?:[/-][0-9]{{2}})?|(?P<shift>{_STEP}) year))?",
+            rf"(?: (?:of |, )?(?:{_YEAR_OF_MONTH}(?:[/-][0-9]{{2}})?|(?P<shift>{_STEP}) year))?",
             _yearly,
             "Q2 last year: 2024-04-01 2024-07-01",
         ),

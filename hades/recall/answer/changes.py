@@ -233,7 +233,7 @@ class _Versions:
     def still(self) -> list[Sentence]:
         for number, fact in enumerate(self.recall.facts, start=1):
             edge, ends = fact.edge, (fact.edge.source.name, fact.edge.target.name)
-            if fact.score < FACT_MEANT or not self.values <= _said(fact.text):
+            if fact.score < FACT_MEANT or not self.values | self.terms <= _said(fact.text):
                 continue
             if not all(self.terms & _said(name) for name in ends):
                 continue
