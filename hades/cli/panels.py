@@ -20,7 +20,7 @@ PANELS = {
     "The memory as a whole": "stats check spaces backup restore copy export import settings models",
     "Server and database": "ui serve keys db",
     "Evaluation": "eval train-ranker",
-    "Help": "docs",
+    "Help": "demo docs",
 }
 """Commands by heading, in the order in which the help shows them."""
 
