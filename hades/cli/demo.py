@@ -84,9 +84,7 @@ def _remember(memory: Memory) -> None:
         tags=["decision"],
         valid_from=REJECTED,
     )
-    memory.remember(
-        "bugs/412", "Bug 412 corrupts rows when a shard restarts.", valid_from=REJECTED
-    )
+    memory.remember("bugs/412", "Bug 412 corrupts rows when a shard restarts.", valid_from=REJECTED)
     memory.relate(
         "design/sharding",
         "rejected_because",
@@ -123,7 +121,8 @@ def _ask(memory: Memory, out: Console, what: str, question: str, at: str | None)
     found, then = answer.recall, "" if at is None else f" --at {at}"
     out.print(f"\n{what}", style="bold")
     out.print(f'$ hades ask "{question}"{then}')
-    render(out, answer, OPERATIONS["ask"].returns)
+    if not out.quiet:  # long texts are written past the console
+        render(out, answer, OPERATIONS["ask"].returns)
     for line in (*(f"path: {path}" for path in found.paths[:PATHS_SHOWN]), *found.reasons):
         out.print(str(line), markup=False, style="dim")
     out.print(f"{found.tokens} tokens for a model, {found.ms:.0f} ms", style="dim")

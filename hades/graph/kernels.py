@@ -176,9 +176,7 @@ def several(
             start(seeds[own], shares[own], epsilon, rows, barred, state, queue, touched, at)
         before = at[PUSHES]
         most = before if stop else before + limit
-        more = push(
-            damping, epsilon, most, rows, barred, known, state, queue, pushed, touched, at
-        )
+        more = push(damping, epsilon, most, rows, barred, known, state, queue, pushed, touched, at)
         pushes[number] = at[PUSHES]
         limit -= at[PUSHES] - before
         if more and not stop:

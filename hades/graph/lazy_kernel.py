@@ -29,7 +29,7 @@ class LazyKernel:
         return self._is_ready
 
     def wait(self) -> None:
-        """Load the kernel, if there is numba, and wait. A server does so before its first question."""
+        """Load the kernel, if there is numba, and wait. A server does so at its start."""
         self._loading().join()
 
     def _loading(self) -> threading.Thread:
