@@ -1,9 +1,9 @@
 """The push of personalised PageRank, in numba: see `ppr` for the algorithm.
 
-Loading numba takes half a second, and the first compilation several. Walks run in numpy
-until this module is ready. All values of a node are in one row of `state`, so that an arc costs one
-cache miss and not four. Loops avoid small functions that take arrays: each call counts references,
-which took five times as long as the walk itself.
+Loading numba takes half a second, and the first compilation several. Walks run in numpy until this
+module is ready, and where numba is not installed. All values of a node are in one row of `state`,
+so that an arc costs one cache miss and not four. Loops avoid small functions that take arrays: each
+call counts references, which took five times as long as the walk itself.
 """
 
 from __future__ import annotations
