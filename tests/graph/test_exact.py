@@ -13,7 +13,7 @@ from hades.graph import ppr
 from hades.graph.adjacency import Adjacency
 from hades.graph.ppr import walk
 
-pytestmark = pytest.mark.usefixtures("engine")
+pytestmark = pytest.mark.usefixtures("walk_engine")
 
 
 def steps(count: int, arcs: Any) -> tuple[Any, Any]:

@@ -19,7 +19,7 @@ from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Floats32, Ints
 from hades.graph.ppr import Walk, walk, walk_many
 
-pytestmark = pytest.mark.usefixtures("engine")
+pytestmark = pytest.mark.usefixtures("walk_engine")
 
 HORT, MONTEBELLO, ROCKLAND, MINSK, P1, P2, P3 = range(7)
 EDGES = [
@@ -127,14 +127,16 @@ def test_a_deadline_is_hard(train: Adjacency) -> None:
     assert (late.pushes, late.capped) == (0, Reason.TIMEOUT)
 
 
-def test_a_long_walk_looks_at_the_deadline(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_walk_looks_at_the_deadline(
+    walk_engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ppr, "SLICE_PUSHES", 10)
     ring = np.arange(1000)
     graph = Adjacency.undirected(1000, ring, (ring + 1) % 1000, np.ones(1000))
     answers = iter([False, False, True])
     cut = walk(graph, np.array([0]), np.ones(1), epsilon=1e-9, deadline=lambda: next(answers))
     # The kernel looks after 10 pushes, numpy before each round: one node, two nodes, …
-    assert (cut.pushes, cut.capped) == (30 if engine == "kernel" else 3, Reason.TIMEOUT)
+    assert (cut.pushes, cut.capped) == (30 if walk_engine == "kernel" else 3, Reason.TIMEOUT)
     whole = walk(graph, np.array([0]), np.ones(1), deadline=lambda: False)
     assert whole.capped is None
 
@@ -196,8 +198,8 @@ def test_best_is_ordered_with_ties_by_number() -> None:
 
 
 @pytest.mark.slow
-def test_a_first_question_does_not_load_the_kernel(engine: str) -> None:
-    if engine == "numpy":
+def test_a_first_question_does_not_load_the_kernel(walk_engine: str) -> None:
+    if walk_engine == "numpy":
         pytest.skip("needs numba")
     code = (
         "import sys, numpy as np\n"
