@@ -21,12 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test test-all test-adk coverage check bench fuzz attack faults eval docs site dist pictures clean
 
 demo: $(DEMO)  ## set up and show what HADES does
-	@echo; echo "--- notes that change ---"
-	@$(BIN)/python examples/approach_x.py
-	@echo; echo "--- and now files ---"
-	@$(BIN)/python examples/first_search.py
-	@echo; echo "--- and now questions ---"
-	@$(BIN)/python examples/recall.py
+	@$(BIN)/hades demo
 
 test: $(READY)  ## run the tests that are not slow, on all cores; PYTHON=… chooses another Python
 	@$(BIN)/python -c 'import sys; print("Testing on Python", sys.version)'

@@ -50,6 +50,7 @@ def run(*, small: bool = False) -> None:
     figures = [
         *_questions(path, asked),
         *_rates(path, asked, 2.0 if small else WORKED_S),
+        *_imports(1 if small else COMMAND_RUNS),
         *_commands(path, 1 if small else COMMAND_RUNS),
         *_indexing(papers, 20 if small else INDEXED),
     ]
@@ -135,6 +136,18 @@ def _work(given: tuple[Path, list[str], float, str]) -> int:
             call(asked[done % len(asked)])
             done += 1
     return done
+
+
+def _imports(runs: int) -> Iterator[tuple[str, str]]:
+    """Yield what an import takes in a fresh process, without the start of Python."""
+    for what in ("import hades", "from hades import open, Memory"):
+        code = f"import time; s = time.perf_counter(); {what}; print(time.perf_counter() - s)"
+        given, times = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, []
+        for _ in range(runs + 1):
+            command = [sys.executable, "-c", code]
+            done = subprocess.run(command, env=given, check=True, capture_output=True, text=True)
+            times.append(float(done.stdout))
+        yield f"`{what}`, ms, median", f"{np.median(times[1:]) * 1e3:.0f}"
 
 
 def _commands(path: Path, runs: int) -> Iterator[tuple[str, str]]:

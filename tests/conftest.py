@@ -33,6 +33,8 @@ from hypothesis import HealthCheck, settings
 import hades
 from hades import breaker
 from hades.domain.times import to_micros
+from hades.graph import ppr
+from hades.graph.lazy_kernel import LazyKernel
 from hades.ingest import pipeline
 from hades.ingest.workers import Workers
 from hades.models.onnx_encoder import Vectors, _Session
@@ -183,6 +185,22 @@ def _no_settings_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 @pytest.fixture
 def clock() -> HeldClock:
     return HeldClock()
+
+
+@pytest.fixture(scope="module", params=["kernel", "numpy"])
+def walk_engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Make all walks of a module run with the kernel, then with numpy, as without numba."""
+
+    def missing() -> None:
+        raise ImportError
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "numpy":
+            patch.setattr(ppr, "kernel", LazyKernel(missing, after=1))
+        ppr.kernel.wait()
+        if ppr.kernel.is_ready() != (request.param == "kernel"):
+            pytest.skip("numba is not installed")
+        yield request.param
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ PANELS = {
     "models",
     "Server and database": "ui serve keys db",
     "Evaluation": "eval train-ranker",
-    "Help": "docs",
+    "Help": "demo docs",
 }
 """Commands by heading, in the order in which the help shows them."""
 

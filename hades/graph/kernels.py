@@ -1,9 +1,9 @@
 """The push of personalised PageRank, in numba: see `ppr` for the algorithm.
 
-Loading numba takes half a second, and the first compilation several. Walks run in plain Python
-until this module is ready. All values of a node are in one row of `state`, so that an arc costs one
-cache miss and not four. Loops avoid small functions that take arrays: each call counts references,
-which took five times as long as the walk itself.
+Loading numba takes half a second, and the first compilation several. Walks run in numpy until this
+module is ready, and where numba is not installed. All values of a node are in one row of `state`,
+so that an arc costs one cache miss and not four. Loops avoid small functions that take arrays: each
+call counts references, which took five times as long as the walk itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numba import njit
 
 RESIDUAL, ESTIMATE, TOTAL, MARK = 0, 1, 2, 3
 UNSEEN, SEEN, QUEUED, BARRED = 0.0, 1.0, 2.0, 3.0
-HEAD, LENGTH, TOUCHED, PUSHES = 0, 1, 2, 3
+HEAD, LENGTH, TOUCHED, PUSHES, LEFT = 0, 1, 2, 3, 4
 
 
 @njit(cache=True, nogil=True)
@@ -65,24 +65,31 @@ def start(
 @njit(cache=True, nogil=True)
 def push(
     damping: float, epsilon: float, limit: int, rows: Any, barred: Any, known: Any,
-    state: Any, queue: Any, touched: Any, at: Any,
+    state: Any, queue: Any, pushed: Any, touched: Any, at: Any,
 ) -> bool:  # fmt: skip
     """Push until the queue is empty or `limit` pushes were done. Return whether nodes are queued.
 
+    A round takes the residuals of all queued nodes first, so that the order within it is no matter.
     `known` keeps the sums of weights under this mask for later walks; it may be empty.
     """
     indptr, base, weights, row_of, late_start, late_stop, late, late_weights, totals = rows
     masked, kept, size = len(barred) > 0, len(known) > 0, len(queue)
-    head, length, seen, pushes = at[HEAD], at[LENGTH], at[TOUCHED], at[PUSHES]
+    head, length, seen, pushes, left = at[HEAD], at[LENGTH], at[TOUCHED], at[PUSHES], at[LEFT]
     while length and pushes < limit:
+        if not left:
+            left = length
+            for number in range(left):
+                node = queue[(head + number) % size]
+                pushed[left - 1 - number] = state[node, RESIDUAL]
+                state[node, ESTIMATE] += (1 - damping) * state[node, RESIDUAL]
+                state[node, RESIDUAL] = 0.0
+                state[node, MARK] = SEEN
         node = queue[head]
         head = head + 1 if head + 1 < size else 0
         length -= 1
+        left -= 1
         pushes += 1
-        residual, total = state[node, RESIDUAL], state[node, TOTAL]
-        state[node, ESTIMATE] += (1 - damping) * residual
-        state[node, RESIDUAL] = 0.0
-        state[node, MARK] = SEEN
+        residual, total = pushed[left], state[node, TOTAL]
         if total <= 0:
             continue
         spread = damping * residual / total
@@ -125,7 +132,7 @@ def push(
                 end = head + length
                 queue[end if end < size else end - size] = other
                 length += 1
-    at[HEAD], at[LENGTH], at[TOUCHED], at[PUSHES] = head, length, seen, pushes
+    at[HEAD], at[LENGTH], at[TOUCHED], at[PUSHES], at[LEFT] = head, length, seen, pushes, left
     return bool(length > 0)
 
 
@@ -141,15 +148,15 @@ def gather(state: Any, touched: Any, at: Any, nodes: Any, scores: Any) -> int:
             count += 1
         for column in range(4):
             state[node, column] = 0.0
-    for place in range(4):
-        at[place] = 0
+    at[:] = 0
     return count
 
 
 @njit(cache=True, nogil=True)
 def several(
     seeds: Any, shares: Any, ends: Any, damping: float, epsilon: float, stop: bool, limit: int,
-    rows: Any, barred: Any, known: Any, state: Any, queue: Any, touched: Any, at: Any,
+    rows: Any, barred: Any, known: Any,
+    state: Any, queue: Any, pushed: Any, touched: Any, at: Any,
     nodes: Any, scores: Any, done: Any, pushes: Any, short: Any,
 ) -> bool:  # fmt: skip
     """Do several walks. Return True if `limit` pushes were reached before all were done.
@@ -169,7 +176,7 @@ def several(
             start(seeds[own], shares[own], epsilon, rows, barred, state, queue, touched, at)
         before = at[PUSHES]
         most = before if stop else before + limit
-        more = push(damping, epsilon, most, rows, barred, known, state, queue, touched, at)
+        more = push(damping, epsilon, most, rows, barred, known, state, queue, pushed, touched, at)
         pushes[number] = at[PUSHES]
         limit -= at[PUSHES] - before
         if more and not stop:

@@ -25,10 +25,13 @@ class Scratch:
     def __init__(self, count: int) -> None:
         self.state = np.zeros((count, 4))
         """Residual, estimate, sum of weights and mark of each node: one cache line."""
-        self.queue = np.empty(max(1, count), np.int32)
+        self.queue = np.empty(max(1, 2 * count), np.int32)
+        """The nodes of this round and of the next."""
+        self.pushed = np.empty(count)
+        """The residuals that the nodes of this round push, last node first."""
         self.touched = np.empty(max(1, count), np.int32)
-        self.at = np.zeros(4, np.int64)
-        """Head and length of the queue, number of touched nodes, number of pushes."""
+        self.at = np.zeros(5, np.int64)
+        """Head and length of the queue, numbers of touched nodes, of pushes, left in this round."""
 
 
 class ScratchPool:
@@ -63,14 +66,19 @@ class Weighed:
         self._lock = threading.Lock()
 
     def under(self, mask: Flags | None, rows: object) -> Floats:
-        """Return sums by node for walks to fill in, -1 if unknown; [] without a read-only mask."""
+        """Return sums by node for walks to fill in; [] without a read-only mask."""
         if mask is None or mask.flags.writeable:
             return _NOTHING
         with self._lock:
             for kept, state, known in self._kept:
                 if kept() is mask and state is rows:
                     return known
-            known = np.full(len(mask), -1.0)
+            known = unweighed(mask)
             self._kept = [kept for kept in self._kept if kept[0]() is not None and kept[1] is rows]
             self._kept = [*self._kept[1 - MASKS_REMEMBERED :], (weakref.ref(mask), rows, known)]
             return known
+
+
+def unweighed(barred: Flags) -> Floats:
+    """Return sums that are not known yet, as -1; those of barred nodes are infinite."""
+    return np.where(barred, np.inf, -1.0)

@@ -1,7 +1,7 @@
 """The scan of int8 vectors, in numba: numpy takes three times as long.
 
 Loading numba takes half a second, and the first compilation several. `Vectors` uses numpy until
-this module is ready.
+this module is ready, and where numba is not installed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Warming: load beforehand what a first question would wait for.
 
-The kernels are compiled once per machine, in a few seconds, and cached on disk; loading them then
-takes half a second in each process. Until then plain Python and numpy do the work, so that no
-question waits for a compiler.
+The kernels (of the extra `fast`) are compiled once per machine, in a few seconds, and cached on
+disk; loading them then takes half a second in each process. Until then numpy does the work, so that
+no question waits for a compiler.
 """
 
 from __future__ import annotations

@@ -13,10 +13,7 @@ from hades.graph import ppr
 from hades.graph.adjacency import Adjacency
 from hades.graph.ppr import walk
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _kernel() -> None:
-    ppr.kernel.wait()
+pytestmark = pytest.mark.usefixtures("walk_engine")
 
 
 def steps(count: int, arcs: Any) -> tuple[Any, Any]:

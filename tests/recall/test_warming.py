@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def test_a_warm_memory_answers_as_a_cold_one_does(tmp_path: Path) -> None:
         warm = memory.recall("Where does the Aurora sail from?")
         assert list(spent) == ["kernels", "encoder", "indexes"]
         assert told[0] == "warming kernels"
-        assert ppr.kernel.is_ready()
+        assert ppr.kernel.is_ready() is (find_spec("numba") is not None)
         assert (warm.context, warm.passages) == (cold.context, cold.passages)
 
 
