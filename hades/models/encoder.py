@@ -87,6 +87,11 @@ def reader_of(encoder: Encoder) -> SentenceReader | None:
     return encoder.reader if isinstance(encoder, FolderEncoder) else None
 
 
+def is_local(encoder: Encoder) -> bool:
+    """Return whether an encoder is a model on disk, which runs in this process."""
+    return isinstance(encoder, FolderEncoder)
+
+
 def wait_until_loaded(encoder: Encoder) -> None:
     """Load a model on disk, or wait until it is loaded. Other encoders are always ready."""
     if isinstance(encoder, FolderEncoder):

@@ -13,7 +13,7 @@ import json
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,7 +77,7 @@ class FolderEncoder:
         self._max_tokens = max_tokens
         self._loading = threading.Lock()
         self._sessions: dict[int, _Session] = {}
-        self._encoded = lru_cache(maxsize=KEPT_VECTORS)(self._encode_one)
+        self._kept: dict[str, Vectors] = {}
 
     @cached_property
     def model(self) -> str:
@@ -115,7 +115,7 @@ class FolderEncoder:
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return a unit vector per text, in order."""
         if len(texts) == 1:
-            return self._encoded(texts[0])
+            return self._encode_one(texts[0])
         vectors = np.empty((len(texts), self.dims), np.float32)
         for start in range(0, len(texts), SLICE_TEXTS):
             tokens = self._tokenise(texts[start : start + SLICE_TEXTS])
@@ -124,8 +124,14 @@ class FolderEncoder:
         return vectors
 
     def _encode_one(self, text: str) -> Vectors:
+        if (kept := self._kept.get(text)) is not None:
+            return kept
         vectors = np.array(self._run(self._tokenise([text])), np.float32)
         vectors.flags.writeable = False
+        with self._loading:
+            if len(self._kept) >= KEPT_VECTORS:
+                del self._kept[next(iter(self._kept))]
+            self._kept[text] = vectors
         return vectors
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:

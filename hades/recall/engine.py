@@ -40,12 +40,12 @@ from hades.recall.bridge_cache import BridgeCache
 from hades.recall.find.beam import run_beam
 from hades.recall.find.finder import Finder, Scope
 from hades.recall.find.meant import connected_ends
-from hades.recall.find.read_on import start_reading_on
+from hades.recall.find.read_on import read_on
 from hades.recall.find.results import Found
 from hades.recall.find.scores import scaled
 from hades.recall.find.seeds import Encoding, find_seeds, start_encoding
 from hades.recall.find.turns import gains_of_turns
-from hades.recall.find.walks import start_walks
+from hades.recall.find.walks import find_walks
 from hades.recall.plan import UNHURRIED, Plan, plan_for
 from hades.recall.query_context import QueryContext
 from hades.recall.question.names import names_in
@@ -264,7 +264,7 @@ class RecallEngine:
         encoding: Encoding | None,
         turns: Sequence[str] = (),
     ) -> Found:
-        """Find passages: seeds, then the beam, with walks and reading on in the background."""
+        """Find passages: by seeds, walks, the beam, and reading on."""
         within = query.within(when)
         if within is None:
             # Show the nearest passages anyway; `ask` does not answer from them.
@@ -277,13 +277,12 @@ class RecallEngine:
         if not len(seeds.named):  # a question with a name of its own stands alone
             gains = gains_of_turns(run, search.query, self.finder.encoder, question, turns)
             seeds = replace(seeds, turned=gains)
-        with run.stage("read_on", run.plan.retriever.timeout_ms) as reading:
-            following = start_reading_on(reading, search, seeds, self.finder.encoder)
-            with run.stage("walk", run.plan.graph.timeout_ms) as walking:
-                walks = start_walks(walking, search, seeds)
-                beam = run_beam(run, search, seeds)
-                walked = walks()
-            return Found(search, seeds, walked, following(), beam)
+        with run.stage("walk", run.plan.graph.timeout_ms) as stage:
+            walks = find_walks(stage, search, seeds)
+        beam = run_beam(run, search, seeds)
+        with run.stage("read_on", run.plan.retriever.timeout_ms) as stage:
+            following = read_on(stage, search, seeds, self.finder.encoder)
+        return Found(search, seeds, walks, following, beam)
 
     def time(
         self, run: Run, scope: Scope, query: QueryContext, question: str, now: int

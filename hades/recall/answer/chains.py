@@ -112,7 +112,7 @@ class Chains:
 
     def _waited(self, call: Callable[[], Result]) -> Result:
         """Return the result of a model; raise TimeoutError when the time of the stage is up."""
-        waiting = self._stage.run.in_background(call, left_behind=True)
+        waiting = self._stage.run.in_background(call, local=True)
         return waiting(self._stage.seconds_left)
 
     def _before_facts(self, chains: Sequence[_Chain], facts: Sequence[Fact]) -> list[_Chain]:

@@ -19,7 +19,7 @@ from hades.index.words import is_said, name_words, stems
 from hades.language.english.lexicon import STOP_WORDS
 from hades.language.english.terms import QuestionTerms, terms_of
 from hades.language.names import fact_words, plain_fact, spoken
-from hades.models.encoder import Encoder
+from hades.models.encoder import Encoder, is_local
 from hades.models.reader import SentenceReader
 from hades.recall.find.results import SearchQuery
 from hades.recall.find.scores import best
@@ -97,7 +97,7 @@ def _read(stage: Stage, reader: SentenceReader, question: str, facts: Sequence[F
         f"{spoken(e.source.name)}. {plain_fact(e.source.name, e.relation, e.target.name)}"
         for e in edges
     ]
-    waiting = stage.run.in_background(lambda: reader.speaks(question, texts), left_behind=True)
+    waiting = stage.run.in_background(lambda: reader.speaks(question, texts), local=True)
     try:
         logits = waiting(stage.seconds_left).tolist()
     except TimeoutError:
@@ -172,7 +172,7 @@ def _encoded(stage: Stage, encoder: Encoder, texts: Sequence[str]) -> Floats32 |
     """Return the vectors of texts, or None if time is up or the encoder fails or is not used."""
     if "meaning" not in stage.run.plan.retriever.retrievers:
         return None
-    waiting = stage.run.in_background(lambda: encoder.encode(texts), left_behind=True)
+    waiting = stage.run.in_background(lambda: encoder.encode(texts), local=is_local(encoder))
     try:
         return waiting(stage.seconds_left)
     except TimeoutError:

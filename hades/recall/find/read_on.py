@@ -7,8 +7,6 @@ usual encoder, so passages keep their vectors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from hades.domain.graph import Reason
@@ -28,14 +26,10 @@ SECONDS_AT_LEAST = 0.1
 """The time that must be left to read on: two passages take 30 ms on two cores."""
 
 
-def start_reading_on(
-    stage: Stage, search: SearchQuery, seeds: Seeds, encoder: Encoder
-) -> Callable[[], Floats]:
-    """Begin to encode the question with the best passages, in the background.
-
-    The returned function waits, and returns each chunk's cosine with the nearest of the vectors.
-    """
-    run, query, nothing = stage.run, search.query, np.zeros(len(seeds.mask))
+def read_on(stage: Stage, search: SearchQuery, seeds: Seeds, encoder: Encoder) -> Floats:
+    """Encode the question with the best passages; return each chunk's cosine with the nearest of
+    these vectors, or 0 if nothing is read."""
+    run, query, following = stage.run, search.query, np.zeros(len(seeds.mask))
     count, hop = run.plan.retriever.read_on, hop_encoder(encoder)
     apart = query.notes | query.graph.spoken
     best = [int(chunk) for chunk in seeds.top[:count] if not apart[chunk]]
@@ -51,23 +45,14 @@ def start_reading_on(
         texts, headings = query.store.chunks.texts(ids), query.store.chunks.headings(ids)
         read = [f"{search.text} {headings[id_]}: {texts[id_][:PASSAGE_CHARACTERS]}" for id_ in ids]
         stage.found = len(ids)
-        waiting = run.in_background(lambda: hop.encode(read), left_behind=True)
-
-        def wait() -> Floats:
-            following = nothing
-            try:
-                vectors = waiting(stage.seconds_left)
-            except TimeoutError:
-                stage.stop(Reason.TIMEOUT, "without what comes next: the encoder takes longer")
-            except HadesError as error:
-                stage.note(Reason.ENCODER_FAILED, str(error))
-            else:
-                for vector in vectors:
-                    following = np.maximum(following, query.cosine(vector, exact=False))
-            return following
-
-        return wait
-    return lambda: nothing
+        try:
+            vectors = hop.encode(read)
+        except HadesError as error:
+            stage.note(Reason.ENCODER_FAILED, str(error))
+        else:
+            for vector in vectors:
+                following = np.maximum(following, query.cosine(vector, exact=False))
+    return following
 
 
 def _worth_reading(search: SearchQuery, best: list[int]) -> list[int]:

@@ -14,7 +14,7 @@ from hades.domain.graph import Reason
 from hades.errors import HadesError
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.graph_view import GraphView
-from hades.models.encoder import Encoder
+from hades.models.encoder import Encoder, is_local
 from hades.recall.find.results import SearchQuery, Seeds
 from hades.recall.find.scores import best, lent, nth_best, scaled
 from hades.recall.query_context import QueryContext
@@ -45,7 +45,7 @@ def start_encoding(run: Run, encoder: Encoder, question: str) -> Encoding | None
         except HadesError as error:
             return None, str(error)
 
-    return run.in_background(encode, left_behind=True)
+    return run.in_background(encode, local=is_local(encoder))
 
 
 def find_seeds(

@@ -19,7 +19,7 @@ from hades.graph.arrays import Floats, Floats32
 from hades.language.english.lexicon import word_set
 from hades.language.english.terms import terms_of
 from hades.language.words import words
-from hades.models.encoder import Encoder
+from hades.models.encoder import Encoder, is_local
 from hades.recall.find.seeds import prior_of
 from hades.recall.query_context import QueryContext
 from hades.recall.run import Run, Stage
@@ -100,7 +100,9 @@ def _vectors(
     if "meaning" not in stage.run.plan.retriever.retrievers:
         return without
     try:
-        waiting = stage.run.in_background(lambda: encoder.encode(list(turns)), left_behind=True)
+        waiting = stage.run.in_background(
+            lambda: encoder.encode(list(turns)), local=is_local(encoder)
+        )
         return waiting(stage.seconds_left)
     except TimeoutError:
         stage.stop(Reason.TIMEOUT, "turns are searched by their words")

@@ -6,8 +6,6 @@ third walk, from both together, goes further: it finds passages two names away.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from hades.domain.graph import Reason
@@ -24,20 +22,20 @@ EPSILON = 3e-5
 """With 1e-5, R@5 of HotpotQA and MuSiQue is the same, for 2 to 7 ms more."""
 
 
-def start_walks(stage: Stage, search: SearchQuery, seeds: Seeds) -> Callable[[], Walks]:
-    """Begin the walks in the background; the function returned waits for them (all 0 if none)."""
+def find_walks(stage: Stage, search: SearchQuery, seeds: Seeds) -> Walks:
+    """Walk from the names of the question and from the prior (all 0 if there is no walk)."""
     plan, graph, nothing = stage.run.plan.graph, search.query.graph, np.zeros(len(seeds.mask))
     if not plan.walk:
         stage.note(Reason.SWITCHED_OFF)
     elif not graph.adjacency.has_arcs:
         stage.note(Reason.EMPTY_GRAPH)
     elif not stage.is_late("the walk"):
-        return _started(stage, search, seeds)
-    return lambda: Walks(nothing, nothing, nothing, nothing)
+        return _walked(stage, search, seeds)
+    return Walks(nothing, nothing, nothing, nothing)
 
 
-def _started(stage: Stage, search: SearchQuery, seeds: Seeds) -> Callable[[], Walks]:
-    run, graph, barred = stage.run, search.query.graph, search.query.barred
+def _walked(stage: Stage, search: SearchQuery, seeds: Seeds) -> Walks:
+    graph, barred = search.query.graph, search.query.barred
     named, top = seeds.named, np.sort(seeds.top)
     by_prior = seeds.prior[top] ** PRIOR_POWER
     by_prior = by_prior / max(1e-12, by_prior.sum())
@@ -56,21 +54,16 @@ def _started(stage: Stage, search: SearchQuery, seeds: Seeds) -> Callable[[], Wa
         )
 
     both = np.concatenate([at, top]), np.concatenate([by_name, PRIOR_SHARE * by_prior])
-    far = run.in_background(lambda: go([both], DAMPING_FAR))
-    near = run.in_background(lambda: go([(at, by_name), (top, by_prior)], run.plan.graph.damping))
-
-    def wait() -> Walks:
-        walks = [*near(), *far()]
-        for reason in dict.fromkeys(walk.capped for walk in walks if walk.capped is not None):
-            stage.stop(reason, "the walk is not complete")
-        from_names, from_prior, further = (_by_chunk(graph, walk) for walk in walks)
-        share = PRIOR_SHARE / (1 + PRIOR_SHARE)
-        joined = from_names * (1 - share) + from_prior * share if len(named) else from_prior
-        stage.found = int((joined > 0).sum())
-        stage.added = int(((joined > 0) & (seeds.prior <= 0)).sum())
-        return Walks(from_names, from_prior, joined, further)
-
-    return wait
+    walks = go([(at, by_name), (top, by_prior)], stage.run.plan.graph.damping)
+    walks += go([both], DAMPING_FAR)
+    for reason in dict.fromkeys(walk.capped for walk in walks if walk.capped is not None):
+        stage.stop(reason, "the walk is not complete")
+    from_names, from_prior, further = (_by_chunk(graph, walk) for walk in walks)
+    share = PRIOR_SHARE / (1 + PRIOR_SHARE)
+    joined = from_names * (1 - share) + from_prior * share if len(named) else from_prior
+    stage.found = int((joined > 0).sum())
+    stage.added = int(((joined > 0) & (seeds.prior <= 0)).sum())
+    return Walks(from_names, from_prior, joined, further)
 
 
 def _by_chunk(graph: GraphView, walk: Walk) -> Floats:

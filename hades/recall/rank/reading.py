@@ -119,7 +119,7 @@ def read_notes_with(
         return _read(reader, search, notes, near, words, turned)
 
     try:
-        return stage.run.in_background(read, left_behind=True)(stage.seconds_left)
+        return stage.run.in_background(read, local=True)(stage.seconds_left)
     except TimeoutError:
         stage.stop(Reason.TIMEOUT, "without the reader")
         return NoteReading()
