@@ -144,7 +144,7 @@ def read(path: Path) -> Read:
         try:
             if edge.get("derived") is not True:
                 result.edges.append(_take_edge(edge, names))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise InvalidInput(f"{path}: edge {number} is wrong or lacks {error}.") from error
     return result
 
