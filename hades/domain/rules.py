@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -143,7 +142,7 @@ def clean_share(number: float | None, what: str) -> float | None:
         return None
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise InvalidInput(f"The {what} is a number from 0 to 1, not {number!r}.")
-    if not math.isfinite(number) or not 0 <= number <= 1:
+    if not 0 <= number <= 1:
         raise InvalidInput(f"The {what} is a number from 0 to 1, not {number}.")
     return float(number)
 

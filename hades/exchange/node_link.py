@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from hades.domain.plain import plain
+from hades.domain.plain import one_line, plain
 from hades.domain.topics import State
 from hades.errors import InvalidInput
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hades.exchange.elements import ExportedEdge, ExportedNode
     from hades.exchange.snapshot import GraphSnapshot
 
+REASON_CHARACTERS_AT_MOST = 200
 _STATE_FIELDS = ("tags", "confidence", "importance", "valid_from")
 _OF_A_TEXT = ("text", *(column.name for column in fields(State)))
 _EDGE_FIELDS = ("strength", "evidence", "valid_from", "valid_to")
@@ -139,14 +140,21 @@ def read(path: Path) -> Read:
         try:
             names[node["id"]] = _take_node(result, node)
         except (KeyError, TypeError, AttributeError) as error:
-            raise InvalidInput(f"{path}: node {number} lacks {error}.") from error
+            raise InvalidInput(f"{path}: node {number} lacks {short_reason(error)}.") from error
     for number, edge in enumerate(links):
         try:
             if edge.get("derived") is not True:
                 result.edges.append(_take_edge(edge, names))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise InvalidInput(f"{path}: edge {number} is wrong or lacks {error}.") from error
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise InvalidInput(
+                f"{path}: edge {number} is wrong or lacks {short_reason(error)}."
+            ) from error
     return result
+
+
+def short_reason(error: Exception) -> str:
+    """Return an error as one line: it may quote a value of the file, of any length."""
+    return one_line(str(error)[:REASON_CHARACTERS_AT_MOST])
 
 
 def _take_node(result: Read, node: dict[str, Any]) -> str:

@@ -220,8 +220,8 @@ def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dic
             counts = memory._store.load(write, reader, into)
         except _NOT_A_RECORD as error:
             raise InvalidInput(
-                f"{reader.where()} is not a record this version can read ({error}); "
-                "nothing was imported."
+                f"{reader.where()} is not a record this version can read "
+                f"({node_link.short_reason(error)}); nothing was imported."
             ) from error
     memory._follow_encoder(only_default=True)
     return counts

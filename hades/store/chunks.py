@@ -469,5 +469,7 @@ def encoder_id(database: Database, encoder: str, dims: int) -> int:
     if row is None:
         return database.insert("encoders", name=encoder, dims=dims)
     if row[1] != dims:
-        raise Conflict(f"Vectors of the encoder {encoder!r} have {row[1]} dimensions, not {dims}.")
+        raise Conflict(
+            f"Vectors of the encoder {encoder!r} have {row[1]} dimensions, not {dims!s:.60}."
+        )
     return int(row[0])

@@ -206,7 +206,7 @@ class Loader:
         row = dict(record)
         table = row.pop("table")
         if table not in _TABLES:
-            raise InvalidInput(f"There is no such kind of record as {table!r}.")
+            raise InvalidInput(f"There is no such kind of record as {table!r:.60}.")
         if table in _NEED_NUMBERS and not self._identical:
             return
         self._convert(table, row)
@@ -322,7 +322,7 @@ class Loader:
         encoding, depth, body = pack(content, before, depth)
         name = self._database.value("SELECT name FROM topics WHERE id = ?", row["topic"])
         if name is None:
-            raise InvalidInput(f"The state of topic {row['topic']} comes before its topic.")
+            raise InvalidInput(f"The state of topic {row['topic']!s:.60} comes before its topic.")
         digest = b"" if content is None else digest_of(name, row["version"], content)
         row |= {"encoding": encoding, "body": body, "depth": depth, "digest": digest}
         self._last_state = (row["topic"], content, depth)
@@ -388,7 +388,7 @@ class Loader:
         types = COLUMNS[table]
         for name, value in row.items():
             if name not in types:
-                raise InvalidInput(f"A record of {table} has no field {name!r}.")
+                raise InvalidInput(f"A record of {table} has no field {name!r:.60}.")
             if value is not None and not isinstance(value, _TYPES[types[name]]):
                 raise InvalidInput(f"The field {name!r} of a record of {table} is of a wrong type.")
 

@@ -23,8 +23,10 @@ from hades.language.english.written_times import WrittenTime, read_written_time
 
 WRITTEN_TIME_CHARACTERS_AT_MOST = 60
 
-ROLES = frozenset(
-    ["user", "human", "assistant", "system", "tool", "function", "developer", "ai", "bot", "model"]
+# Tuples rather than sets: a value of a file that is looked up in them may be unhashable.
+ROLES = (
+    *("user", "human", "assistant", "system", "tool", "function", "developer", "ai", "bot"),
+    "model",
 )
 """Speakers that are not names of persons. As names they would link all chats to each other."""
 
@@ -118,8 +120,8 @@ def turn_records(path: Path) -> Sessions:
 
 # Assistants
 
-_SPOKEN_ROLES = frozenset({"user", "assistant", "human", "model", "ai"})
-_SPOKEN_PARTS = frozenset({"text", "input_text", "output_text"})
+_SPOKEN_ROLES = ("user", "assistant", "human", "model", "ai")
+_SPOKEN_PARTS = ("text", "input_text", "output_text")
 _NOT_SPOKEN_MARKS = ("isMeta", "isSidechain", "isCompactSummary")
 _INSERTED = re.compile(r"<(/?)(system-reminder|command-[a-z]+|local-command-[a-z]+)>")
 """Tags around text that the program, not the user, put into a user's message."""
@@ -176,7 +178,7 @@ def _branch(nodes: dict[str, Any], current: object) -> list[dict[str, Any]]:
         if isinstance(node, dict)
     }
     parents = {key: nodes[key].get("parent") for key in messages}
-    if current not in nodes:
+    if not isinstance(current, str) or current not in nodes:
         # If times are equal, the last one in the file wins.
         leaves = [key for key in reversed(messages) if key not in parents.values()]
         current = max(leaves, key=lambda key: _created(messages[key]), default=None)
@@ -303,7 +305,7 @@ def is_rollout_line(value: dict[str, Any]) -> bool:
     return (
         value.get("type") == "event_msg"
         and isinstance(payload, dict)
-        and payload.get("type") in _ROLLOUT_SPEAKERS
+        and payload.get("type") in list(_ROLLOUT_SPEAKERS)
         and isinstance(payload.get("message"), str)
     )
 

@@ -16,7 +16,7 @@ from hades.ingest.readers.records import Record, converted, parse_json, read_rec
 
 _DAY_FILE = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 _SLACK_STAMP = re.compile(r"\d{9,11}\.\d{1,9}")
-_SPOKEN_SUBTYPES = frozenset({None, "bot_message", "me_message", "thread_broadcast", "file_share"})
+_SPOKEN_SUBTYPES = (None, "bot_message", "me_message", "thread_broadcast", "file_share")
 """Other subtypes report that somebody joined, left or renamed something."""
 _SLACK_REFERENCE = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
 

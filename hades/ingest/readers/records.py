@@ -185,7 +185,8 @@ def _extras(record: Record, mapping: FieldMapping) -> dict[str, Any]:
         if name not in mapped
         and (
             (isinstance(value, str) and 0 < len(value) <= EXTRA_CHARACTERS_AT_MOST)
-            or (isinstance(value, int | float) and math.isfinite(value))
+            or isinstance(value, int)
+            or (isinstance(value, float) and math.isfinite(value))
         )
     )
     return dict(islice(extras, EXTRAS_AT_MOST))
