@@ -1,4 +1,4 @@
-"""Pages of the site that lie outside docs/: README, CHANGELOG and CONTRIBUTING.
+"""Pages of the site that lie outside docs/: README, CHANGELOG, CONTRIBUTING and SECURITY.
 
 MkDocs calls these functions (`hooks` in mkdocs.yml). On disk the files link to each other as
 GitHub shows them; here the links are changed to the names that the files have in the site.
@@ -18,6 +18,7 @@ OUTSIDE = {
     "README.md": "overview.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "reporting.md",
 }
 
 
