@@ -2,16 +2,12 @@
 
 Wall time is what a user waits; processor time is what a question costs whoever else uses the
 machine. The peers are measured in the same run: our own plain search, and a product of the
-question with all vectors in numpy, encoding included.
+question with all vectors in numpy, encoding included. `bench/headline.py` measures workers, notes
+and commands.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,8 +20,6 @@ from bench.arxiv import busy, memory_of, papers_file, questions
 from bench.table import note, show
 
 ASKED, ASKED_SMALL = 200, 40
-WORKERS = 2
-REPAIRED = 20
 Times = list[tuple[float, float]]
 """Wall and processor milliseconds of each call."""
 
@@ -41,9 +35,6 @@ def run(*, small: bool = False) -> None:
     asked = questions(papers, ASKED_SMALL if small else ASKED)
     path = memory_of(papers, size)
     _warm_costs(path, asked, size)
-    _workers(path, asked, size)
-    _after_writes(path, asked, size)
-    _cold(path, size)
     _growth(papers, asked[: ASKED // 2], small)
 
 
@@ -111,87 +102,6 @@ def _warm_costs(path: Path, asked: Sequence[str], size: int) -> None:
         "Stages of recall, wall ms p50 / p95",
         tuple(stages),
         [[p50_p95(values) for values in stages.values()]],
-    )
-
-
-def _work(given: tuple[Path, list[str], float]) -> int:
-    """One of several workers: on a core of its own, one thread in everything."""
-    path, asked, seconds = given
-    if hasattr(os, "sched_setaffinity"):
-        cores = sorted(os.sched_getaffinity(0))
-        number = multiprocessing.current_process()._identity[0] - 1
-        os.sched_setaffinity(0, {cores[number % len(cores)]})
-    with opened(path, asked) as memory:
-        done, ends = 0, time.perf_counter() + seconds
-        while time.perf_counter() < ends:
-            memory.recall(asked[done % len(asked)])
-            done += 1
-    return done
-
-
-def _workers(path: Path, asked: Sequence[str], size: int, seconds: float = 15.0) -> None:
-    one_thread = dict.fromkeys(
-        ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-    )
-    before = {name: os.environ.get(name) for name in one_thread}
-    os.environ.update(one_thread)
-    with multiprocessing.get_context("spawn").Pool(WORKERS) as pool:
-        parts = [(path, list(asked[n::WORKERS]), seconds) for n in range(WORKERS)]
-        done = pool.map(_work, parts, chunksize=1)
-    for name, value in before.items():
-        if value is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = value
-    show(
-        f"Two workers, one thread each, {size:,} papers; {busy()}",
-        ("questions a second (aim ≥ 60)",),
-        [(f"{sum(done) / seconds:.1f}",)],
-    )
-
-
-def _after_writes(path: Path, asked: Sequence[str], size: int) -> None:
-    """A note between two questions: it is cut, embedded, linked, and the graph repaired."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy.hades"
-        with hades.open(path) as memory:
-            memory.backup(copy)
-        with opened(copy, asked) as memory:
-
-            def remember(question: str) -> None:
-                memory.remember(f"note/{len(memory.topics('note/*'))}", f"We asked: {question}")
-
-            remembered, recalled, again = [], [], []
-            for question in asked[:REPAIRED]:
-                remembered += timed(remember, [question])
-                recalled += timed(memory.recall, [question])
-                again += timed(memory.recall, [question])
-    show(
-        f"A note between questions, {size:,} papers, ms p50 / p95; {busy()}",
-        ("what", "wall", "processor"),
-        [
-            row("remember", remembered),
-            row("the next recall, which takes the note in", recalled),
-            row("the recall after that", again),
-        ],
-    )
-
-
-def _cold(path: Path, size: int) -> None:
-    """The command line in a fresh process: with no compiled kernel on disk, and later."""
-    command = [sys.executable, "-c", "from hades.cli import main; main()", "recall"]
-    command += ["How do graph neural networks oversmooth?", "--memory", str(path)]
-    with tempfile.TemporaryDirectory() as cache:
-        given = os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": os.pathsep.join(sys.path)}
-        times = []
-        for _ in range(4):
-            start = time.perf_counter()
-            subprocess.run(command, env=given, check=True, capture_output=True)
-            times.append(time.perf_counter() - start)
-    show(
-        f"`hades recall` as a command, {size:,} papers, seconds; {busy()}",
-        ("first, nothing compiled (aim < 1.5)", "second", "third", "fourth"),
-        [[f"{spent:.2f}" for spent in times]],
     )
 
 

@@ -163,7 +163,7 @@ def mirror(
             if known is None or replace(known, unchanged=done.unchanged) != done:
                 invocation.show_result(done, MirrorSummary)
                 sys.stdout.flush()
-            # What was done is news only once; what is left to do is not repeated.
+            # Print a summary only if it differs from that of the last pass.
             known = MirrorSummary(
                 deleted=done.deleted, conflicts=done.conflicts, skipped=done.skipped
             )

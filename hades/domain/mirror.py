@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class MirrorSummary:
-    """What a mirror did, or with `dry_run` would do."""
+    """The changes that a pass of a mirror made, or with `dry_run` would make."""
 
     written: list[str] = field(default_factory=list)
     """Files written because their topics are new or changed in memory."""

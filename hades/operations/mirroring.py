@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hades.memory import Memory
 
 DELETED = ("report", "forget", "restore")
-"""What can be done about the topics of deleted files."""
+"""The values of `deleted`: how to treat the topics of deleted files."""
 _MERGE = "Take what you want to keep from it, then delete it."
 
 
@@ -198,7 +198,7 @@ class MirrorPass:
             raise InvalidInput(f"Its topic is a {kind}, and a mirror holds notes only.")
         was_here = kind is not None or (synced is not None and synced.topic == topic)
         if note.version is None or not was_here:
-            # What was forgotten is remembered from now on.
+            # A forgotten topic starts again now, not at the time that the file names.
             note = note if kind is None else replace(note, valid_from=None)
             self._remember(path, raw, note, topic, None)
             return

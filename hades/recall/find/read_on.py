@@ -20,8 +20,8 @@ PASSAGE_CHARACTERS = 200
 """Characters of a passage that are read. With 350, as in training, the gold of MuSiQue, HotpotQA
 and 2Wiki is found as often, in nearly twice the time."""
 COVERED, ADDED_AT_LEAST = 0.9, 0.15
-"""Nothing is read if the best passage has this share of the question's words (by weight), since
-then nothing comes next. The second passage is read if it adds this share to that of the first."""
+"""Shares of the question's words, by weight. If the best passage has COVERED, it probably answers,
+and reading on is skipped. The second passage is read only if it adds ADDED_AT_LEAST."""
 SECONDS_AT_LEAST = 0.1
 """The time that must be left to read on: two passages take 30 ms on two cores."""
 

@@ -32,9 +32,9 @@ Encoding = Callable[[float], Encoded]
 
 
 def start_encoding(run: Run, encoder: Encoder, question: str) -> Encoding | None:
-    """Begin to encode a question in the background; None if the plan does not use meaning.
+    """Return a function that waits for a question's vector; None if the plan does not use meaning.
 
-    Encoding takes about as long as everything that is looked up meanwhile.
+    The call of an embedding server starts now, so that it runs while other things are read.
     """
     if "meaning" not in run.plan.retriever.retrievers:
         return None
