@@ -49,7 +49,7 @@ fuzz: $(READY)  ## call every endpoint of the server with thousands of right and
 
 soak: $(READY)  ## mixed load with restarts, on a file and on PostgreSQL: MINUTES=120 before a release
 	PYTHONPATH=tests:tests/serve $(BIN)/python tests/serve/soaking.py $(or $(MINUTES),2) \
-	  $(or $(ENGINE),file postgres)
+	  $(or $(PAUSE),0) $(or $(ENGINE),file postgres)
 
 attack: $(READY)  ## the attacks of tests/attack in their long form: kills, races, flipped bits, patterns
 	HADES_ATTACK=long $(BIN)/python -m pytest tests/attack

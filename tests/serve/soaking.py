@@ -1,10 +1,11 @@
 """A soak: hours of mixed load on a server that is stopped and killed meanwhile.
 
 `make soak` runs two minutes on a file and two on PostgreSQL; `MINUTES=120` is for a release, and
-`ENGINE=file` or `ENGINE=postgres` runs one of them. It fails if a write that was answered is
-missing, if a call fails other than for want of time, or if `check` reports damage. Memory and times
-are printed for each third of the load between the restarts, to be judged by a reader: the set of
-topics is bounded, so only versions grow.
+`ENGINE=file` or `ENGINE=postgres` runs one of them; `PAUSE=0.5` lets each client wait so many
+seconds between two calls, for a machine that has other work. It fails if a write that was answered
+is missing, if a call fails other than for want of time, or if `check` reports damage. Memory and
+times are printed for each third of the load between the restarts, to be judged by a reader: the set
+of topics is bounded, so only versions grow.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class Soak:
     folder: Path
     address: str
     can_backup: bool
+    pause_s: float
     states: dict[tuple[str, int], str] = field(default_factory=dict)
     """The text of each topic and version that was acknowledged."""
     edges: dict[int, tuple[str, str]] = field(default_factory=dict)
@@ -103,6 +105,7 @@ class Soak:
             else:
                 ended = time.monotonic()
                 self.timed.append(Timed(kind, ended, 1000 * (ended - began)))
+            self.over.wait(self.pause_s)
         if memory is not None:
             memory.close()
 
@@ -192,7 +195,7 @@ def _said(answer: object) -> None:
     assert str(answer)
 
 
-def soak(folder: Path, place: Path | str, minutes: float) -> Soak:
+def soak(folder: Path, place: Path | str, minutes: float, pause_s: float) -> Soak:
     """Load a server for some minutes; two restarts before and two after the measured load."""
     whole_s = 60 * minutes
     brief_s = RESTART_SHARE * whole_s
@@ -203,7 +206,7 @@ def soak(folder: Path, place: Path | str, minutes: float) -> Soak:
         (brief_s, signal.SIGTERM),
         (brief_s, signal.SIGTERM),
     ]
-    state = Soak(folder, f"unix://{folder / 'admin.sock'}", isinstance(place, Path))
+    state = Soak(folder, f"unix://{folder / 'admin.sock'}", isinstance(place, Path), pause_s)
     clients = [threading.Thread(target=state.client, args=(n,)) for n in range(CLIENTS)]
     for number, (seconds, how) in enumerate(lives):
         with hades_serve(place, "--no-tcp", folder=folder) as server:
@@ -276,7 +279,7 @@ def _shown(ms: list[float]) -> str:
     return f"{ms[len(ms) // 2]:.0f}/{ms[int(0.95 * len(ms))]:.0f}" if ms else "–"
 
 
-def main(minutes: float, engines: list[str]) -> int:
+def main(minutes: float, pause_s: float, engines: list[str]) -> int:
     """Run the engines one after the other; return the exit code."""
     failed = False
     for engine in engines:
@@ -287,11 +290,11 @@ def main(minutes: float, engines: list[str]) -> int:
             if engine == "postgres":
                 data = tempfile.TemporaryDirectory(prefix="hades-pg-", ignore_cleanup_errors=True)
                 place = stack.enter_context(own_server(Path(stack.enter_context(data)))).address
-            state = soak(folder, place, minutes)
+            state = soak(folder, place, minutes, pause_s)
         report(engine, state)
         failed = failed or bool(state.failures)
     return int(failed)
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]), sys.argv[2:]))
+    sys.exit(main(float(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]))
