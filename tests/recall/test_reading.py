@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +12,8 @@ from word_encoder import write_word_encoder, write_word_reader
 import hades
 from hades.domain.graph import Reason
 from hades.models.encoder import load_encoder, reader_of
-from hades.models.reader import READER_GRAPH
-from hades.recall.rank import reading
+from hades.models.reader import READER_GRAPH, SentenceReader
+from hades.recall.rank import rank_candidates, reading
 
 DOUBT = "Not sure: nothing found says this directly."
 
@@ -69,6 +69,26 @@ def test_doubt_about_notes_is_none_about_a_document(memory: hades.Memory) -> Non
     found = memory.recall("Which insurance covers flooding?")
     assert [passage.chunk.topic for passage in found.passages] == ["policy", "lamp"]
     assert found.answered is None
+
+
+def test_notes_far_from_a_question_about_documents_are_not_read(
+    memory: hades.Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    speaks = SentenceReader.speaks
+
+    def counted(reader: SentenceReader, question: str, texts: Sequence[str]) -> object:
+        read.append(question)
+        return speaks(reader, question, texts)
+
+    monkeypatch.setattr(SentenceReader, "speaks", counted)
+    monkeypatch.setattr(rank_candidates, "READ_FROM", 0.7)  # this encoder finds all texts alike
+    memory.remember("lamp", "The blue lamp stands in the attic.")
+    memory.remember("policy", "Flooding is covered by insurance.", kind="document")
+    memory.recall("flooding insurance")
+    assert read == []
+    memory.recall("blue lamp insurance")
+    assert read == ["blue lamp insurance"]
 
 
 def test_a_name_that_no_note_has_does_not_deny_the_rest(memory: hades.Memory) -> None:

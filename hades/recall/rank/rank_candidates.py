@@ -14,10 +14,10 @@ from hades.domain.answer import Intent
 from hades.domain.graph import Reason
 from hades.domain.strength import strength_of
 from hades.domain.times import from_micros
-from hades.graph.arrays import Floats, Ints
+from hades.graph.arrays import Flags, Floats, Ints
 from hades.models.reader import SentenceReader
 from hades.recall.find.candidates import choose_candidates
-from hades.recall.find.results import Candidates, Found
+from hades.recall.find.results import Candidates, Found, Seeds
 from hades.recall.plan import Reranker
 from hades.recall.query_context import QueryContext
 from hades.recall.rank.code_signs import FUSED, code_signs
@@ -40,6 +40,11 @@ RANKED_FROM_CANDIDATES = 20
 SAME_TITLE = 2.0
 """The loss of a passage for each better one under the same title, in linked questions. Five
 passages then have 1 to 1.5 points more of the gold of four sets (2Wiki 97.4 → 98.1)."""
+
+READ_FROM = 0.5
+"""The reader reads notes only if the nearest has at least this part of the highest cosine of all
+candidates, or the best has this part of the highest BM25. Among 10,000 papers and 14 notes, the
+notes reached 0.15 to 0.4 of the cosine in questions about papers, and 1 in questions about them."""
 
 
 def rank_candidates(
@@ -65,7 +70,8 @@ def rank_candidates(
         is_note = query.notes[numbers]
         if is_note.any() and not stage.is_late("earlier versions"):
             own = replace(candidates, numbers=numbers[is_note])
-            judge = reader if plan.reader else None
+            reads = plan.reader and _may_answer(found.seeds, numbers, is_note)
+            judge = reader if reads else None
             notes = rank_notes(stage, found, own, ranker, judge, recent=recent)
             numbers = numbers[~is_note]
         # Earlier versions are candidates among notes only.
@@ -84,6 +90,15 @@ def rank_candidates(
             ranking = best_of(query, ranking, limit, candidates.current)
         stage.cut += stage.found - len(ranking.numbers)
         return ranking
+
+
+def _may_answer(seeds: Seeds, numbers: Ints, is_note: Flags) -> bool:
+    """Return whether a note comes close to the best candidate, by meaning or by words."""
+    # A follow-up question may name nothing of what it asks about.
+    if seeds.turned is not None or is_note.all():
+        return True
+    signals = seeds.cosine[numbers], seeds.words[numbers]
+    return any(signal[is_note].max() > READ_FROM * signal.max() for signal in signals)
 
 
 def _rank_passages(
