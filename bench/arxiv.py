@@ -106,9 +106,9 @@ def _copy_some(memory: hades.Memory, topics: Sequence[str], number: int) -> None
         for name in topics:
             before[f"{name}/{number}"] = list(memory.chunks(name))
             tail = f"\n\nThis is copy {number}."
-            store.topics.add(
-                write, 1, f"{name}/{number}", Draft(content=memory.get(name).content + tail)
-            )
+            copy = f"{name}/{number}"
+            store.topics.add(write, 1, copy, Draft(content=memory.get(name).content + tail))
+            store.topics.set_kind(write, 1, copy, store.topics.kind(1, name) or "document")
         olds: list[int] = []
         news: list[int] = []
         for pending in store.chunks.pending(1, 1, len(topics)):
@@ -127,6 +127,7 @@ def _copy_some(memory: hades.Memory, topics: Sequence[str], number: int) -> None
         moved = (moved / np.linalg.norm(moved, axis=1, keepdims=True)).astype(np.float16)
         rows = [(chunk << 3 | 2, row.tobytes()) for chunk, row in zip(news, moved, strict=True)]
         store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
+        store.chunks.set_embedded(encoder.model)
 
 
 def _copy_what_was_read(

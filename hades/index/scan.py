@@ -18,31 +18,18 @@ def scan(codes: Any, scales: Any, question: Any, rows: Any, mask: Any, out: Any)
 
     `rows` holds the position of each vector in `mask`.
 
-    Four vectors at a time, all in int8, so that the compiler multiplies sixteen pairs at once. This
-    made one core twice as fast as two were before (16,000 vectors: 0.35 ms).
+    Every step is cast to int32: numba would compute in int64, and then the compiler cannot multiply
+    sixteen pairs at once (163,000 vectors: 14 ms instead of 9).
     """
     count, dims = codes.shape
-    whole = count - count % 4
-    for row in range(0, whole, 4):
-        if mask[rows[row]] or mask[rows[row + 1]] or mask[rows[row + 2]] or mask[rows[row + 3]]:
-            first, second, third, fourth = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
-            for at in range(dims):
-                weight = np.int32(question[at])
-                first += np.int32(codes[row, at]) * weight
-                second += np.int32(codes[row + 1, at]) * weight
-                third += np.int32(codes[row + 2, at]) * weight
-                fourth += np.int32(codes[row + 3, at]) * weight
-            out[row] = first * scales[row]
-            out[row + 1] = second * scales[row + 1]
-            out[row + 2] = third * scales[row + 2]
-            out[row + 3] = fourth * scales[row + 3]
-    for row in range(whole, count):
-        total = np.int32(0)
-        for at in range(dims):
-            total += np.int32(codes[row, at]) * np.int32(question[at])
-        out[row] = total * scales[row]
     for row in range(count):
-        if not mask[rows[row]]:
+        if mask[rows[row]]:
+            total = np.int32(0)
+            for at in range(dims):
+                both = np.int32(np.int32(codes[row, at]) * np.int32(question[at]))
+                total = np.int32(total + both)
+            out[row] = np.float32(total) * scales[row]
+        else:
             out[row] = -np.inf
 
 

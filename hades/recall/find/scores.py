@@ -71,7 +71,7 @@ def best(scores: Floats, mask: Flags, limit: int, least: float = 0.0) -> Ints:
 
     `least` saves work: it is a score that at least `limit` chunks are known to reach.
     """
-    chunks = np.flatnonzero(mask & (scores > 0) & (scores >= least))
+    chunks = np.flatnonzero(mask & (scores >= least if least > 0 else scores > 0))
     if len(chunks) > limit:
         kth = np.partition(scores[chunks], len(chunks) - limit)[len(chunks) - limit]
         chunks = chunks[scores[chunks] >= kth]
