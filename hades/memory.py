@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import hades.operations as op
-from hades.domain.rules import clean_content, clean_kind, clean_name
+from hades.domain.rules import clean_kind, clean_name, clean_text
 from hades.domain.times import NOW, TIMES_MEANT, AsOf, TimeLike
 from hades.errors import InvalidInput, NotFound, Unavailable
 from hades.language.english.moments import parse_time
@@ -249,7 +249,7 @@ class View:
         self, question: str, on_progress: Progress | None, *, degrades: bool = False
     ) -> None:
         """Raise InvalidInput if the question is empty, then index new states."""
-        clean_content(question)
+        clean_text(question, "question")
         if not question.strip():
             raise InvalidInput("Ask something: the question is empty.")
         self._bring_up_to_date(on_progress, degrades=degrades)
