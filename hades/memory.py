@@ -116,13 +116,18 @@ class View:
         """The engines by encoder; shared by all views of a memory, and made at first use."""
         self._space = clean_name(space, "space")
         self._space_id = store.spaces.id(space)
-        self.as_of = as_of
+        self._as_of = as_of
         self._actor = ""
 
     @property
     def space(self) -> str:
         """The name of the space this view looks at."""
         return self._space
+
+    @property
+    def as_of(self) -> AsOf:
+        """The moment this view looks at."""
+        return self._as_of
 
     @property
     def change(self) -> int:
