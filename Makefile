@@ -63,6 +63,7 @@ eval: $(READY)  ## answer every question set there is (evals/, HADES_DATA); repo
 
 docs: $(READY)  ## write the generated reference pages anew
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/public_names.py
 
 site: $(SITE)  ## build docs/ as a site into hades/site, for `hades docs`; a warning is an error
 	@# Without --quiet, which hides warnings from --strict.

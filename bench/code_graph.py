@@ -18,9 +18,6 @@ from pathlib import Path
 
 import hades
 
-DETAIL_LINES = 30
-"""A shorter function inside a function belongs to the one around it, as HADES has it."""
-
 
 @dataclass
 class Module:

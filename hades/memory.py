@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import hades.operations as op
-from hades.domain.rules import clean_content, clean_kind, clean_name
+from hades.domain.rules import clean_kind, clean_name, clean_text
 from hades.domain.times import NOW, TIMES_MEANT, AsOf, TimeLike
 from hades.errors import InvalidInput, NotFound, Unavailable
 from hades.language.english.moments import parse_time
@@ -116,13 +116,18 @@ class View:
         """The engines by encoder; shared by all views of a memory, and made at first use."""
         self._space = clean_name(space, "space")
         self._space_id = store.spaces.id(space)
-        self.as_of = as_of
+        self._as_of = as_of
         self._actor = ""
 
     @property
     def space(self) -> str:
         """The name of the space this view looks at."""
         return self._space
+
+    @property
+    def as_of(self) -> AsOf:
+        """The moment this view looks at."""
+        return self._as_of
 
     @property
     def change(self) -> int:
@@ -249,7 +254,7 @@ class View:
         self, question: str, on_progress: Progress | None, *, degrades: bool = False
     ) -> None:
         """Raise InvalidInput if the question is empty, then index new states."""
-        clean_content(question)
+        clean_text(question, "question")
         if not question.strip():
             raise InvalidInput("Ask something: the question is empty.")
         self._bring_up_to_date(on_progress, degrades=degrades)

@@ -77,7 +77,7 @@ def open(
     )
     try:
         encoder = encoder or store.meta("encoder") or DEFAULT_ENCODER
-        memory = Memory(store, space or DEFAULT_SPACE, actor or _user(), encoder=encoder)
+        memory = Memory(store, space or DEFAULT_SPACE, actor or login_name(), encoder=encoder)
         if extractor is not None:
             memory._use_extractor(extractor)
         if not store.read_only and store.owed():
@@ -107,7 +107,8 @@ def open_with_settings(
     return open(path, read_only=read_only, **defaults | given)
 
 
-def _user() -> str:
+def login_name() -> str:
+    """Return the user's login name, or "unknown" if the system knows none."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

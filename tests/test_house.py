@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "hades"
 sys.path.insert(0, str(ROOT / "tools"))
 
+import public_names  # noqa: E402
 import reference  # noqa: E402
 
 from tests.attack import patterns  # noqa: E402
@@ -221,6 +222,28 @@ def test_the_reference_is_up_to_date() -> None:
 
 def test_every_public_name_command_and_setting_has_a_sentence() -> None:
     assert reference.undocumented() == []
+
+
+def test_no_public_name_is_lost() -> None:
+    """`docs/reference/names.txt` lists all that users of version 1 may rely on."""
+    listed, now = public_names.read(), public_names.public_names()
+    assert not public_names.lost(listed, now), "\n".join(public_names.lost(listed, now))
+    news = public_names.text(public_names.with_news(listed, now))
+    assert public_names.FILE.read_text(encoding="utf-8") == news, (
+        "new public names: run `make docs`"
+    )
+
+
+def test_a_lost_name_is_told_in_a_sentence() -> None:
+    listed = {"hades.open": ["uri", "space"], "command ask": ["--json"]}
+    assert public_names.lost(listed, {"hades.open": ["uri", "clock"]}) == [
+        "command ask is public and is gone: later versions of 1 keep it.",
+        "'space' of hades.open is public and is gone: later versions of 1 keep it.",
+    ]
+    assert public_names.with_news(listed, {"hades.open": ["clock"]}) == {
+        "hades.open": ["uri", "space", "clock"],
+        "command ask": ["--json"],
+    }
 
 
 def test_links_in_the_docs_lead_somewhere() -> None:

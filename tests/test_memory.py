@@ -268,6 +268,25 @@ def test_content_may_hold_what_a_name_may_not(memory: hades.Memory) -> None:
         memory.remember("a\x00b", "x")
 
 
+@pytest.mark.parametrize("what", ["evidence", "question", "reason"])
+def test_a_text_beside_a_note_holds_no_nul(memory: hades.Memory, what: str) -> None:
+    memory.remember("a", "Ann met Bob\x00.")
+    memory.relate("a", "knows", "b")
+    before = memory.edges(), memory.history("a")
+    calls: dict[str, list[Callable[[], object]]] = {
+        "evidence": [
+            lambda: memory.relate("a", "knows", "b", evidence="x\x00y"),
+            lambda: memory.change_fact("a", "knows", "b", to="c", evidence="x\x00y"),
+        ],
+        "question": [lambda: memory.recall("Who\x00?"), lambda: memory.search("Who\x00?")],
+        "reason": [lambda: memory.promote("a", reason="Bob\x00 left.")],
+    }
+    for call in calls[what]:
+        with pytest.raises(hades.InvalidInput, match=f"The {what} cannot hold a NUL character"):
+            call()
+    assert (memory.edges(), memory.history("a")) == before
+
+
 @pytest.mark.slow
 def test_ten_megabytes_come_back_exactly(memory: hades.Memory) -> None:
     text = "The quick brown fox – jumps.\n" * 350_000

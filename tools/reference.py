@@ -1,4 +1,4 @@
-"""Write the reference pages from the code: commands, settings, public names, routes, the schema.
+"""Write the reference pages from the code: commands, settings, Python, routes, tools, the schema.
 
 Run by `make docs`; a test fails when a page is not what this writes.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import enum
 import inspect
 import re
 import sys
@@ -25,6 +26,7 @@ import hades  # noqa: E402
 from hades.cli import app  # noqa: E402
 from hades.operations.declare import OPERATIONS  # noqa: E402
 from hades.serve.graphql.app import SCHEMA  # noqa: E402
+from hades.serve.mcp.server import TOOLS  # noqa: E402
 from hades.serve.rest import routers  # noqa: E402
 from hades.settings import PREFIX, Settings  # noqa: E402
 
@@ -40,16 +42,17 @@ def pages() -> dict[Path, str]:
         REFERENCE / "settings.md": "\n".join(_settings()) + "\n",
         REFERENCE / "python.md": "\n".join(_python()) + "\n",
         REFERENCE / "rest.md": "\n".join(_rest()) + "\n",
+        REFERENCE / "mcp.md": "\n".join(_mcp()) + "\n",
         REFERENCE / "schema.graphql": f"# {WRITTEN}\n\n{SCHEMA.as_str()}\n",
     }
 
 
 def undocumented() -> list[str]:
     """Return the commands and settings without a description."""
-    missing = [name for name, command in _all_commands() if not command.help]
+    missing = [name for name, command in all_commands() if not command.help]
     missing += [
         f"{name} {parameter.name}"
-        for name, command in _all_commands()
+        for name, command in all_commands()
         for parameter in command.params
         if not getattr(parameter, "help", None)
     ]
@@ -58,11 +61,11 @@ def undocumented() -> list[str]:
         thing = getattr(hades, name)
         missing += [] if _sentence(thing) else [name]
         if inspect.isclass(thing):
-            missing += [f"{name}.{m}" for m, method in _methods(thing) if not _sentence(method)]
+            missing += [f"{name}.{m}" for m, method in methods_of(thing) if not _sentence(method)]
     return missing
 
 
-def _all_commands() -> Iterator[tuple[str, Any]]:
+def all_commands() -> Iterator[tuple[str, Any]]:
     root = typer.main.get_command(app)
     for name, command in root.commands.items():  # type: ignore[attr-defined]
         if hasattr(command, "commands"):
@@ -77,7 +80,7 @@ def _commands() -> Iterator[str]:
     yield "Every command on a memory takes `--memory PATH`, `--space NAME` and `--json`. Commands"
     yield "that can look back take `--at` and `--known`. An error is one sentence on standard"
     yield "error, and the exit code is 2.\n"
-    for name, command in _all_commands():
+    for name, command in all_commands():
         words = [f"hades {name}"]
         for parameter in command.params:
             if parameter.param_type_name == "argument":
@@ -110,7 +113,7 @@ def _settings() -> Iterator[str]:
 
 
 def _rest() -> Iterator[str]:
-    commands = {name for name, _ in _all_commands()}
+    commands = {name for name, _ in all_commands()}
     yield f"# REST\n\n{NOTE}"
     yield "Paths are below `/v1/spaces/SPACE`. The role is the lowest one that may make the call."
     yield "`/openapi.json` of a server describes arguments and results.\n"
@@ -132,6 +135,19 @@ def _rest() -> Iterator[str]:
                     yield f"| `{verb} {path}` | {_sentence(route.endpoint).splitlines()[0]} |"
 
 
+def _mcp() -> Iterator[str]:
+    yield f"# MCP tools\n\n{NOTE}"
+    yield "[MCP](../mcp.md) says how a client gets them. Required arguments come first, in bold.\n"
+    yield "| tool | arguments | meaning |\n|---|---|---|"
+    for name, tool in sorted(TOOLS.items()):
+        required = tool.parameters.get("required", [])
+        words = [f"**`{argument}`**" for argument in required]
+        others = (word for word in tool.parameters["properties"] if word not in required)
+        words += [f"`{argument}`" for argument in others]
+        meaning = " ".join(tool.description.split())
+        yield f"| `{name}` | {', '.join(words)} | {meaning} |"
+
+
 def _python() -> Iterator[str]:
     yield f"# Python\n\n{NOTE}"
     yield "Everything below is a name of `hades`: `import hades`.\n"
@@ -147,14 +163,23 @@ def _python() -> Iterator[str]:
 
 
 def _class(thing: type) -> Iterator[str]:
-    if dataclasses.is_dataclass(thing):
-        fields = ", ".join(f"`{field.name}`" for field in dataclasses.fields(thing))
-        yield f"Fields: {fields}.\n"
+    if fields := fields_of(thing):
+        kind = "Values" if issubclass(thing, enum.Enum) else "Fields"
+        yield f"{kind}: {', '.join(f'`{field}`' for field in fields)}.\n"
     if thing is hades.Client:
         yield "Methods that are not listed are those of `Memory`.\n"
-    for name, method in _methods(thing):
+    for name, method in methods_of(thing):
         signature = "" if isinstance(method, property) else _signature(method, of_class=True)
         yield f"### `{name}{signature}`\n\n{_sentence(method)}\n"
+
+
+def fields_of(thing: type) -> list[str]:
+    """The fields of a dataclass or a model, or the values of an enumeration."""
+    if issubclass(thing, enum.Enum):
+        return [str(member.value) for member in thing]
+    if dataclasses.is_dataclass(thing):
+        return [field.name for field in dataclasses.fields(thing)]
+    return [*getattr(thing, "model_fields", ())]
 
 
 def _parts_of(thing: type) -> list[type]:
@@ -164,7 +189,7 @@ def _parts_of(thing: type) -> list[type]:
     return [one for one in own if one is not thing and one.__module__.startswith("hades")]
 
 
-def _methods(thing: type) -> list[tuple[str, Any]]:
+def methods_of(thing: type) -> list[tuple[str, Any]]:
     """Its public methods and properties, without those a public class above it has as well."""
     found: dict[str, Any] = {}
     parts = (thing, *_parts_of(thing))

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from hades.agents.results import TranscriptStep
 from hades.domain.rebuild import rebuild
-from hades.domain.rules import clean_content
+from hades.domain.rules import clean_text
 from hades.errors import InvalidInput
 from hades.recall.engine import QUESTION_CHARACTERS_AT_MOST
 
@@ -53,7 +53,7 @@ class QuestionAgent(Generic[Result]):
 
 def clean_question(question: str) -> str:
     """Return a question; raise InvalidInput if it is empty or longer than an encoder reads."""
-    clean_content(question)
+    clean_text(question, "question")
     if not question.strip():
         raise InvalidInput("Ask something: the question is empty.")
     if len(question) > QUESTION_CHARACTERS_AT_MOST:

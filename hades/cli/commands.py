@@ -124,12 +124,8 @@ def as_option(parameter: Parameter, *, optional: bool = False) -> inspect.Parame
     return inspect.Parameter(parameter.name, keyword, annotation=annotation, default=default)
 
 
-_YES = inspect.Parameter(
-    "yes",
-    inspect.Parameter.KEYWORD_ONLY,
-    annotation=Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")],
-    default=False,
-)
+YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+_YES = inspect.Parameter("yes", inspect.Parameter.KEYWORD_ONLY, annotation=YES, default=False)
 
 
 def _cli_type(parameter: Parameter) -> Any:

@@ -9,15 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from hades.cli import app
-from hades.cli.commands import extended
+from hades.cli.commands import YES, extended
 from hades.cli.invocation import Invocation, command
 from hades.domain.address import is_address, read_address, without_password
 from hades.domain.topics import Space
 from hades.errors import InvalidInput, NotFound
 from hades.operations.declare import OPERATIONS
 from hades.store.records import Problem
-
-YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 spaces_app = typer.Typer(help="Create, list and drop spaces.", no_args_is_help=True)
 app.add_typer(spaces_app, name="spaces")

@@ -61,7 +61,7 @@ class RemoteView(View):
     def __init__(self, connection: Connection, space: str, as_of: AsOf) -> None:
         self._connection = connection
         self._space = clean_name(space, "space")
-        self.as_of = as_of
+        self._as_of = as_of
 
     def at(
         self,
@@ -103,7 +103,7 @@ class RemoteView(View):
         `jsonl` is the whole memory, and needs the admin socket. Formats that are folders (`arango`,
         `neo4j`) are refused.
         """
-        of = self._connection, self._space, self._as_of()
+        of = self._connection, self._space, self._moment_query()
         download_export(*of, path, format, embeddings=embeddings)
 
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
@@ -135,7 +135,7 @@ class RemoteView(View):
                 clean_name(value)
             parts.append(value)
         if operation.timed:
-            arguments |= self._as_of()
+            arguments |= self._moment_query()
         path = path_of("spaces", self._space, *parts)
         patient = operation.long or operation.calls_model(given)
         if not operation.has_body:
@@ -161,7 +161,7 @@ class RemoteView(View):
             if cursor is None or (most is not None and len(items) >= most):
                 return items[:most]
 
-    def _as_of(self) -> dict[str, str]:
+    def _moment_query(self) -> dict[str, str]:
         """Return this view's moment as query parameters; {} for now."""
         times = {"as_of": self.as_of.valid, "known_at": self.as_of.known}
         return {name: iso(time) for name, time in times.items() if time is not None}

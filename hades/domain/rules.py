@@ -54,6 +54,16 @@ def clean_content(content: str) -> str:
     return content
 
 
+def clean_text(text: str, what: str) -> str:
+    """Return a text that is stored beside a note, such as evidence; raise InvalidInput for a NUL.
+
+    A file could store one and PostgreSQL cannot. Contents and metadata may hold NULs in both.
+    """
+    if "\x00" in clean_content(text):
+        raise InvalidInput(f"The {what} cannot hold a NUL character: leave it out.")
+    return text
+
+
 def clean_tags(tags: Iterable[str] | None) -> tuple[str, ...] | None:
     """Return tags sorted and without duplicates, or None if not given; else raise InvalidInput."""
     if tags is None:

@@ -143,7 +143,7 @@ class Organiser:
         cites = self.store.chunks.labels(wanted, *self.store.moment(NOW))
         return [
             [
-                CentralText(cites[chunk], headings.get(chunk, ""), texts[chunk])
+                CentralText(cites[chunk], headings.get(chunk, ""), texts[chunk].replace("\x00", ""))
                 for chunk in own
                 if chunk in texts and chunk in cites
             ]

@@ -14,6 +14,7 @@ from hades.domain.rules import (
     clean_name,
     clean_number,
     clean_share,
+    clean_text,
 )
 from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import Conflict, InvalidInput, NotFound
@@ -161,7 +162,7 @@ def relate(
             valid_from=starts,
             valid_to=ends,
             weight=weight,
-            evidence=clean_content(evidence or ""),
+            evidence=clean_text(evidence or "", "evidence"),
             metadata=clean_metadata(metadata) or {},
         )
         edge, is_news = fact_changes.relate(store, write, space, draft, exclusive=exclusive)
@@ -260,7 +261,7 @@ def change_fact(
             to=new_target,
             new_relation=new_relation,
             content=content,
-            evidence=clean_content(evidence or ""),
+            evidence=clean_text(evidence or "", "evidence"),
         )
         if change.state is not None:
             review.review(store, write, space, change.state, memory._actor)

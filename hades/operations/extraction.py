@@ -198,7 +198,7 @@ class _Run:
             *(0.0 if unread else min(fact.confidence, state.confidence), begins, until, state.id),
             start=fact.start,
             end=fact.end,
-            evidence=state.content[fact.start : fact.end],
+            evidence=state.content[fact.start : fact.end].replace("\x00", ""),
             by=self.by,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.promotion import Promotion, QualityReport, Suggestion
-from hades.domain.rules import clean_content, clean_name, clean_number
+from hades.domain.rules import clean_name, clean_number, clean_text
 from hades.errors import Conflict, InvalidInput
 from hades.language.words import words
 from hades.operations.declare import Param, Role, operation
@@ -47,7 +47,7 @@ def promote(
     state name its sources. Promoting again without news changes nothing.
     """
     clean_name(topic)
-    if not words(clean_content(reason)):
+    if not words(clean_text(reason, "reason")):
         raise InvalidInput("Say why: a promotion needs a reason.")
     if len(reason) > REASON_CHARACTERS_AT_MOST:
         most = f"at most {REASON_CHARACTERS_AT_MOST:,} characters"

@@ -22,6 +22,7 @@ from hades.domain.rules import (
     clean_number,
     clean_share,
     clean_tags,
+    clean_text,
 )
 from hades.domain.times import DAY_MICROSECONDS, TimeLike, iso, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound, Refused
@@ -230,7 +231,7 @@ def reject(
     ] = "",
 ) -> Proposal:
     """Reject a change that waits; raise Conflict if it does not."""
-    clean_content(why)
+    clean_text(why, "reason")
     with memory.batch():
         _waiting(memory, proposal)
         return _decided(memory, proposal, "reject", "rejected", why)

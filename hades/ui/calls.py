@@ -70,10 +70,6 @@ class Visitor:
         """The visitor's rights now; raise SignedOut if the session or the key has ended."""
         return self._calls.sessions.caller(self._token)
 
-    def sign_out(self) -> None:
-        """End the visitor's session."""
-        self._calls.sessions.end(self._token)
-
     def may(self, role: Role, space: str) -> bool:
         """Whether the visitor has a role in a space; pages show only what may be done."""
         caller, writes = self.caller, role > Role.READER

@@ -30,7 +30,7 @@ from hades.serve.auth.browsers import SignedOut
 from hades.serve.auth.caller import Role
 from hades.serve.problems import FAILED_INSIDE
 from hades.ui.calls import Visitor
-from hades.ui.controls import box, button, error, link, select, slider, text
+from hades.ui.controls import box, button, empty, error, link, select, slider, text
 
 STEPS = 1_000
 """The positions of the time slider; the last one is now."""
@@ -340,3 +340,11 @@ def _moment_words(at: str | None, days: int) -> str:
     if moment is None:
         return at[:40]
     return f"{day(moment)} {moment:%H:%M}" if days < SHORT_LIFE_DAYS else day(moment)
+
+
+def no_notes(frame: Frame) -> None:
+    """Say that the space has no notes, or had none at the time of the page."""
+    if frame.at is not None:
+        empty("Nothing was remembered at this time.", then="Move the slider, or press Now.")
+    else:
+        empty("This space is empty.", then="Write a first note: hades remember TOPIC “…”")

@@ -712,7 +712,6 @@ def test_any_text_is_read_or_refused(text: str, suffix: str) -> None:
         document = read_code(data, f"some/file{suffix}")
     except Unreadable:
         return
-        return
     check(document)
     assert read_code(data, f"some/file{suffix}") == document
 

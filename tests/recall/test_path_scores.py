@@ -45,6 +45,23 @@ def test_what_is_stated_wins_over_being_mentioned_together(
     assert ways(memory, "Ann Smith", "Bob Jones")[0] == "Ann Smith --[knows]--> Bob Jones"
 
 
+def test_a_bare_name_of_a_symbol_leads_to_its_file(memory: hades.Memory, tmp_path: Path) -> None:
+    code = "def evict(entries):\n    entries.pop(0)\n\n\nclass Store:\n    def compact(self): ...\n"
+    (tmp_path / "cache.py").write_text(code)
+    (tmp_path / "lru.md").write_text("When it is full, `evict` makes room, then `compact` runs.\n")
+    memory.ingest(tmp_path / "cache.py", tmp_path / "lru.md")
+    by_function, by_method = (
+        "lru.md --[documents]--> cache.evict <--[contains]-- cache.py",
+        "lru.md --[documents]--> cache.Store.compact <--[contains]-- cache.Store "
+        "<--[contains]-- cache.py",
+    )
+    assert ways(memory, "lru.md", "cache.py") == [by_function, by_method]
+    assert ways(memory, "lru.md", "cache.py", hops=1) == [by_function]
+    assert ways(memory, "cache.py", "lru.md")[0] == (
+        "cache.py --[contains]--> cache.evict <--[documents]-- lru.md"
+    )
+
+
 def test_a_path_tells_what_it_is_made_of(memory: hades.Memory) -> None:
     memory.relate("a", "knows", "b", weight=0.5)
     memory.relate("b", "cites", "c")

@@ -13,7 +13,7 @@ from rest_making import ADMIN, WRITER, Asker, S, asking
 
 import hades
 
-BEFORE, AFTER = "2024-02-01", "2024-03-01"
+BEFORE = "2024-02-01"
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hades.domain.answer import Neighbour, Path, Step, Subgraph, SubgraphEdge, SubgraphNode
-from hades.domain.graph import Edge, Node
+from hades.domain.graph import Edge, Node, NodeKind
 from hades.recall.paths.path_text import path_of, step_along
 from hades.recall.query_context import QueryContext
+from hades.store.derived_edges import DOCUMENTS
 from hades.store.records import Direction, EdgeFilter
 
 
@@ -31,6 +32,8 @@ class EdgeChoice:
 
 EDGES_LOOKED_AT = 1_000
 """`direct` reads the edges of a node only up to this degree; beyond it, path search finds them."""
+SYMBOLS_NESTED_AT_MOST = 5
+"""How deep a symbol may be in its file, as a method is in its class, to be joined to the file."""
 Way = tuple[tuple[Edge, Step], ...]
 """The edges that lead to a node; their strength is the product of the weights."""
 
@@ -55,6 +58,48 @@ def direct(query: QueryContext, source: int, target: int) -> list[Path]:
     steps = _steps(query, start, EdgeChoice())
     ways = [(step,) for step in steps if _node(query, step[1].target) in ends]
     return [_path(start, way) for way in sorted(ways, key=_strength, reverse=True)]
+
+
+def by_symbols(query: QueryContext, source: int, target: int) -> dict[Node, Path]:
+    """Return a path between a text and a file of code by each symbol that the text names.
+
+    The graph has no arc for a bare name such as `evict`, which is a common word in other texts.
+    """
+    start, end = (query.store.entities.describe(node) for node in (source, target))
+    paths = {way[0][1].target: _path(start, way) for way in _to_code(query, start, end, target)}
+    for way in _to_code(query, end, start, source):
+        paths[way[0][1].target] = _path(start, _reversed(end, way))
+    return paths
+
+
+def _to_code(query: QueryContext, text: Node, file: Node, code: int) -> Iterator[Way]:
+    """Yield the ways from a text to a symbol that it names, and on to the file that contains it."""
+    known = query.store.derived_edges
+    symbols = {*known.symbols_of([code])} if NodeKind.TOPIC.has(code) else set()
+    if not symbols or _degree(query, text) > EDGES_LOOKED_AT:
+        return
+    for first in _steps(query, text, EdgeChoice((DOCUMENTS,), "out")):
+        if _node(query, first[1].target) in symbols:
+            way, at = [first], first[1].target
+            while at != file and len(way) <= SYMBOLS_NESTED_AT_MOST:
+                owners = _steps(query, at, EdgeChoice(("contains",), "in"))
+                own = [step for step in owners if step[1].chunk.startswith(f"{file.name}@")]
+                if not own:
+                    break
+                way.append(own[0])
+                at = own[0][1].target
+            if at == file:
+                yield tuple(way)
+
+
+def _reversed(start: Node, way: Way) -> Way:
+    """Return the way back to the node at which a way starts."""
+    nodes = [start, *(step.target for _, step in way)]
+    back = [
+        (edge, step_along(edge, node, forward=not step.forward))
+        for node, (edge, step) in zip(nodes, way, strict=False)
+    ]
+    return tuple(back[::-1])
 
 
 def subgraph(

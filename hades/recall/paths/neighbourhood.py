@@ -14,7 +14,7 @@ from hades.graph.adjacency import Neighbours
 from hades.graph.arrays import Deadline
 from hades.graph.paths import between
 from hades.graph.reach import Reached, expand
-from hades.recall.paths.edge_walk import direct
+from hades.recall.paths.edge_walk import by_symbols, direct
 from hades.recall.paths.path_text import PathArcs, PathWriter
 from hades.recall.plan import ARCS_A_HOP
 from hades.recall.query_context import QueryContext
@@ -45,12 +45,13 @@ def paths(
     ends = [_numbers(query, node) for node in (source, target)]
     if not all(ends) or ends[0] == ends[1]:
         return []
+    longest = min(ARCS_AT_MOST, hops * ARCS_A_HOP)
     found = between(
         PathArcs(graph, scoring.hub_demotion),
         ends[0],
         ends[1],
         keep=max(limit * SCORED_MORE, SCORED_AT_LEAST),
-        longest=min(ARCS_AT_MOST, hops * ARCS_A_HOP),
+        longest=longest,
         decay=scoring.decay_rate,
         barred=_barred(query, {*ends[0], *ends[1]}),
         deadline=deadline,
@@ -59,6 +60,13 @@ def paths(
     # A direct edge is written only once.
     pool: list[tuple[Path, Sequence[int]]] = [(path, ()) for path in direct(query, source, target)]
     pool += [(writer.path(way.nodes, 0.0), way.nodes[1:-1]) for way in found.paths]
+    passed = {node for path, _ in pool for node in path.nodes}
+    by_symbol = by_symbols(query, source, target)
+    pool += [
+        (path, ())
+        for symbol, path in by_symbol.items()
+        if symbol not in passed and len(path.steps) <= longest
+    ]
     scored: dict[str, Path] = {}
     for path, through in pool:
         degrees = graph.adjacency.degrees(np.array(through, np.int64)).tolist()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,13 +104,11 @@ def own_command() -> list[str]:
     return [sys.executable, "-c", "from hades.cli import main; main()"]
 
 
-def application_folder(environment: Mapping[str, str] = os.environ) -> Path:
+def application_folder() -> Path:
     """Return the system's folder for the data of desktop applications."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support"
-    if sys.platform == "win32":
-        return Path(environment.get("APPDATA") or Path.home() / "AppData" / "Roaming")
-    return Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
 def _file_of(client: AgentProgram, here: Path | None) -> Path:

@@ -6,7 +6,6 @@ Standard output carries only the protocol; other output goes to standard error.
 from __future__ import annotations
 
 import asyncio
-import getpass
 import signal
 import sys
 from collections.abc import AsyncIterator, Coroutine
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hades.errors import HadesError
+from hades.opening import login_name
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor
 from hades.serve.mcp.call import AgentCall, following
@@ -37,7 +37,7 @@ def serve_memory(
         busy_timeout_s=settings.busy_timeout_s,
     )
     caller = Caller(
-        settings.actor or _login_name(),
+        settings.actor or login_name(),
         Role.READER if read_only else Role.WRITER,
         None if space is None else frozenset({space}),
     )
@@ -79,10 +79,3 @@ async def _warm(call: AgentCall) -> None:
     with suppress(HadesError):
         async with following(silent) as on_progress:
             await call.read(lambda view: view.warm(on_progress))
-
-
-def _login_name() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return "unknown"

@@ -21,7 +21,7 @@ from hades.ui.cards import (
 from hades.ui.controls import box, button, copy_dialog, empty, field, form, link, select, text
 from hades.ui.copies import copies_of
 from hades.ui.finding import how_found
-from hades.ui.frame import Frame, page
+from hades.ui.frame import Frame, no_notes, page
 from hades.ui.network import paths_chart
 
 _MODES = {"": "Any breadth", "execution": "Brief", "planning": "Broad", "brainstorming": "Widest"}
@@ -63,10 +63,8 @@ async def _welcome(frame: Frame) -> None:
     if topics:
         empty("Ask in plain words: what, why, when, who, or how two things are connected.",
               then="Or look through the topics", href=frame.address("/topics"))  # fmt: skip
-    elif frame.at is not None:
-        empty("Nothing was remembered at this time.", then="Move the slider, or press Now.")
     else:
-        empty("This space is empty.", then="Write a first note: hades remember TOPIC “…”")
+        no_notes(frame)
 
 
 def _show(frame: Frame, answer: Answer) -> None:

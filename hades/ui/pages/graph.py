@@ -21,7 +21,7 @@ from hades.errors import InvalidInput, NotFound
 from hades.ui import network
 from hades.ui.cards import chunk_address, chunk_card, path_card
 from hades.ui.controls import box, button, empty, field, form, link, select, text
-from hades.ui.frame import Frame, page
+from hades.ui.frame import Frame, no_notes, page
 from hades.ui.pages.topics import as_glob
 
 NODES, NODES_AT_MOST = 100, 1_000
@@ -115,10 +115,8 @@ async def _starts(frame: Frame, wanted: str) -> None:
         if wanted:
             empty(f"No name or topic matches “{wanted[:100]}”.", then="Show all names",
                   href=frame.address("/graph"))  # fmt: skip
-        elif frame.at is not None:
-            empty("Nothing was remembered at this time.", then="Move the slider, or press Now.")
         else:
-            empty("This space is empty.", then="Write a first note: hades remember TOPIC “…”")
+            no_notes(frame)
         return
     cut = f" of the first {NAMES_LOOKED_AT:,}" * (len(entities) == NAMES_LOOKED_AT)
     with box("two").style("margin-top: 16px"):

@@ -11,7 +11,7 @@ from hades.domain.topics import Diff, State, Topic
 from hades.errors import NotFound
 from hades.ui.cards import source_address
 from hades.ui.controls import box, button, diff, empty, field, form, link, select, text
-from hades.ui.frame import Frame, page
+from hades.ui.frame import Frame, no_notes, page
 from hades.ui.pages.source import read_number
 
 PAGE = 50
@@ -68,10 +68,8 @@ def _no_topics(frame: Frame, wanted: str) -> None:
     if wanted:
         empty(f"No topic matches “{wanted[:100]}”.", then="Show all topics",
               href=frame.address("/topics"))  # fmt: skip
-    elif frame.at is not None:
-        empty("Nothing was remembered at this time.", then="Move the slider, or press Now.")
     else:
-        empty("This space is empty.", then="Write a first note: hades remember TOPIC “…”")
+        no_notes(frame)
 
 
 def _row(frame: Frame, topic: Topic) -> None:
