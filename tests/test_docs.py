@@ -158,7 +158,6 @@ def test_every_example_runs(
         _check_approach_x(told)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "notebook", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda p: p.name
 )
