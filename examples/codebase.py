@@ -1,7 +1,7 @@
 """Ask a code base: what calls what, what changed when, and why.
 
 Makes a small git repository and reads it in, with a version of every file for every commit.
-Run it: python examples/codebase.py   (needs git and the extra `code`)
+Run it: python examples/codebase.py   (needs git)
 """
 
 import os

@@ -172,7 +172,8 @@ def require_extra(*modules: str, extra: str = "server") -> None:
     """Raise Unavailable, naming the extra to install, if a module is missing."""
     if not all(map(importlib.util.find_spec, modules)):
         what = "explorer" if extra == "web" else "server"
-        raise Unavailable(f"The {what} needs the extra `{extra}`: pip install '.[{extra}]'.")
+        install = f"pip install 'hades-memory[{extra}]'"
+        raise Unavailable(f"The {what} needs the extra `{extra}`: {install}.")
 
 
 def console(*, stderr: bool = False) -> Console:

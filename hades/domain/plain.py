@@ -10,9 +10,16 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
+from hades.domain.answer import Answer
 from hades.domain.times import iso
 from hades.domain.topics import Chunk, State
 
+SHOWN_PROPERTIES: Mapping[type, tuple[str, ...]] = {
+    State: ("id",),
+    Chunk: ("id",),
+    Answer: ("shortfall", "is_doubtful"),
+}
+"""The properties that are part of the plain form, before the fields."""
 _AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})
 
 
@@ -38,9 +45,7 @@ def _converter(kind: type) -> Callable[[Any], Any]:
 
 
 def _of_dataclass(kind: type) -> Callable[[Any], Any]:
-    names = tuple(field.name for field in fields(kind))
-    if kind in (State, Chunk):
-        names = ("id", *names)
+    names = (*SHOWN_PROPERTIES.get(kind, ()), *(field.name for field in fields(kind)))
     # Checking here saves a call for most values, which need no conversion.
     return lambda value: {
         name: item if type(item := getattr(value, name)) in _AS_THEY_ARE else plain(item)

@@ -75,7 +75,9 @@ class RayWorkers:
         try:
             self._ray: Any = import_module("ray")
         except ImportError as error:
-            raise Unavailable("Ray needs the extra `cluster`: pip install '.[cluster]'.") from error
+            raise Unavailable(
+                "Ray needs the extra `cluster`: pip install 'hades-memory[cluster]'."
+            ) from error
         self._address = address
         self._still_wanted = still_wanted
         self._is_ours = False

@@ -75,7 +75,7 @@ def _load_spacy() -> Callable[[Sequence[str]], Names]:
         model = import_module("spacy").load(SPACY_MODEL, exclude=list(_NOT_NEEDED))
     except (ImportError, OSError) as error:
         raise Unavailable(
-            "The extractor spacy needs the extra `spacy`: pip install '.[spacy]' in a checkout, "
+            "The extractor spacy needs the extra `spacy`: pip install 'hades-memory[spacy]', "
             "or set the extractor to names."
         ) from error
 

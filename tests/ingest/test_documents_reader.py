@@ -451,7 +451,9 @@ def test_a_missing_extra_is_named(
 ) -> None:
     monkeypatch.delitem(sys.modules, "hades.ingest.readers.pdf", raising=False)
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(Unreadable, match=r"needs the extra `documents`: pip install '\.\[docum"):
+    with pytest.raises(
+        Unreadable, match=r"needs the extra `documents`: pip install 'hades-memory\[docum"
+    ):
         read(suffix, OFFICE[suffix]())
 
 

@@ -11,6 +11,7 @@ from word_encoder import write_word_encoder, write_word_reader
 
 import hades
 from hades.domain.graph import Reason
+from hades.domain.plain import plain
 from hades.models.encoder import load_encoder, reader_of
 from hades.models.reader import READER_GRAPH, SentenceReader
 from hades.recall.rank import rank_candidates, reading
@@ -58,6 +59,8 @@ def test_an_answer_that_nothing_says_directly_is_given_with_doubt(memory: hades.
     assert unknown.sentences
     assert unknown.shortfall == DOUBT
     assert str(unknown).startswith(f"{DOUBT} Closest: ")
+    assert (plain(unknown)["shortfall"], plain(unknown)["is_doubtful"]) == (DOUBT, True)
+    assert (plain(known)["shortfall"], plain(known)["is_doubtful"]) == ("", False)
     assert unknown.recall.answered is not None
     assert known.recall.answered is not None
     assert unknown.recall.answered < known.recall.answered

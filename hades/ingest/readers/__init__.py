@@ -84,8 +84,7 @@ def _read(entry: ReaderEntry, known: dict[str, str], raw: bytes, topic: str) -> 
         if not entry.extra or (error.name or "").startswith("hades"):
             raise
         raise Unreadable(
-            f"{topic} needs the extra `{entry.extra}`: pip install '.[{entry.extra}]' "
-            "in a checkout of HADES."
+            f"{topic} needs the extra `{entry.extra}`: pip install 'hades-memory[{entry.extra}]'."
         ) from error
     except (Unreadable, MemoryError):
         raise

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_type_hints
 
 from fastapi import FastAPI
+from pydantic import TypeAdapter
 
+from hades.domain.plain import SHOWN_PROPERTIES
 from hades.serve.problems import ProblemDetails
 
 DESCRIPTION = """
@@ -28,7 +30,7 @@ TAGS = [
 
 
 def describe(app: FastAPI) -> None:
-    """Add to an app's OpenAPI the model of problems, and the ids of states and chunks."""
+    """Add to an app's OpenAPI the model of problems, and the properties that `plain` adds."""
     generate = app.openapi
 
     def complete() -> dict[str, Any]:
@@ -36,8 +38,11 @@ def describe(app: FastAPI) -> None:
         if "ProblemDetails" not in schemas:
             problem = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
             schemas |= {**problem.pop("$defs"), "ProblemDetails": problem}
-            for cited in ("State", "Chunk"):
-                schemas[cited]["properties"]["id"] = {"type": "string"}
+            for kind, names in SHOWN_PROPERTIES.items():
+                own = {name: get_type_hints(getattr(kind, name).fget)["return"] for name in names}
+                schemas[kind.__name__]["properties"] |= {
+                    name: TypeAdapter(shown).json_schema() for name, shown in own.items()
+                }
             # Some tools do not know `prefixItems`, so describe a pair without it.
             pair = {"type": "array", "minItems": 2, "maxItems": 2}
             schemas["Diff"]["properties"]["fields"]["additionalProperties"] = pair
