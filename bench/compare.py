@@ -25,12 +25,13 @@ from bench.table import show
 RESULTS = ROOT / "bench" / "results" / "comparison"
 ABILITIES = "abilities"
 TIME_LIMIT_S = 3_600
-ONE_THREAD = {
+ENVIRONMENT = {
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"),
+    **dict.fromkeys(("MEM0_TELEMETRY", "GRAPHITI_TELEMETRY_ENABLED"), "false"),
     "HADES_THREADS": "1",
-    "TOKENIZERS_PARALLELISM": "false",
     "HADES_ANSWER_CACHE_MB": "0",
 }
+"""One thread for everyone, no telemetry, no answers from a cache."""
 SAME = ("version", "hades", "machine", "python")
 """What a kept result must agree on."""
 
@@ -66,7 +67,7 @@ def measured(name: str, set_name: str, folder: Path) -> dict[str, Any]:
             return kept
     _tell(f"{set_name}: {TITLES[name]} …")
     command = [sys.executable, "-m", "bench.peers.measure", name, set_name]
-    environment = os.environ | ONE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         done = subprocess.run(
             command,

@@ -7,6 +7,7 @@ documentation promises.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ CHAINS = [
     ("Tobias Fenwick", "Lark Council", "Pell Brewery", "Stone Quay"),
 ]
 """A person, two things in between, and a place."""
+NEAR_LINKS = ("{0} chairs the {1}.", "The {1} pays for the upkeep of {3}.")
 LINKS = ("{0} chairs the {1}.", "The {1} owns the {2}.", "The {2} cast the bell at {3}.")
 BRIDGED_AMONG = 3
 Verdict = dict[str, Any]
@@ -145,7 +147,8 @@ def deletion(name: str) -> Verdict:
         )
     if left:
         return _verdict("residue", f"the deleted text is still in {', '.join(left)}")
-    return _verdict("pass", f"seen in {', '.join(before)} before, in no file after")
+    anew = "; its files were made anew" if name == "bm25s" else ""
+    return _verdict("pass", f"seen in {', '.join(before)} before, in no file after{anew}")
 
 
 def _hades_purged(folder: Path) -> tuple[list[str], list[str]]:
@@ -160,30 +163,36 @@ def _hades_purged(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def bridges(name: str) -> Verdict:
-    """Ask what joins a person and a place; the passage between them shares no name with either."""
-    texts = [link.format(*chain) for chain in CHAINS for link in LINKS]
+    """Ask what joins a person and a place, over two passages and over three.
+
+    Of three passages, the one between shares no name with the question: the outsider.
+    """
+    (_, near), (found, far) = (_bridged(name, links) for links in (NEAR_LINKS, LINKS))
+    said = f"{found} of {len(CHAINS)} outsiders among the first {BRIDGED_AMONG}"
+    if name != "hades":
+        return _verdict("partly" if found else "cannot", f"{said}; an answer has no paths")
+    paths = f"a path joins both ends over two passages for {near}, over three for {far}"
+    return _verdict("pass" if found == near == len(CHAINS) else "partly", f"{said}; {paths}")
+
+
+def _bridged(name: str, links: Sequence[str]) -> tuple[int, int]:
+    """Return how many passages in between were found, and how many paths join both ends."""
+    texts = [link.format(*chain) for chain in CHAINS for link in links]
+    rows = [{"id": f"p{number}", "title": "", "text": text} for number, text in enumerate(texts)]
     found, joined = 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        rows = [{"id": f"p{n}", "title": "", "text": text} for n, text in enumerate(texts)]
         system: Any = SYSTEMS[name](Path(folder), "corpus")
         system.index([Passage(row["id"], row["text"], source=row) for row in rows])
         for number, (person, first, second, place) in enumerate(CHAINS):
             text = f"How is {person} connected with {place}?"
             ids = system.find(Question("", text, frozenset()), BRIDGED_AMONG)
-            found += f"p{3 * number + 1}" in ids
+            found += f"p{len(links) * number + 1}" in ids
             if name == "hades":
+                wanted = {person, first, place} | ({second} if len(links) > 2 else set())
                 paths = system._set.memory.recall(text).paths
-                named = [{node.name for node in path.nodes} for path in paths]
-                joined += any({person, first, second, place} <= names for names in named)
+                joined += any(wanted <= {node.name for node in path.nodes} for path in paths)
         system.close()
-    share = f"{found} of {len(CHAINS)} outsiders among the first {BRIDGED_AMONG}"
-    if name == "hades":
-        share += f"; {joined} whole paths, with evidence, in the answer"
-    else:
-        share += "; no path in the answer"
-    return _verdict(
-        "pass" if joined == len(CHAINS) else "partly" if found or joined else "cannot", share
-    )
+    return found, joined
 
 
 def _stored(name: str, system: Any) -> str:

@@ -18,9 +18,9 @@ from hades.evals.replay import SetEvent, read_events
 from hades.evals.sets import EvalSet, Question, load_set, read_rows
 
 ROOT = Path(__file__).parents[2]
-WIKI_EVERY, WIKI_PASSAGES = 5, 1_500
-LOCOMO_EVERY = 4
-LONGMEMEVAL_EVERY = 8
+WIKI_EVERY, WIKI_PASSAGES = 8, 800
+LOCOMO_CONVERSATIONS, LOCOMO_EVERY = 2, 3
+LONGMEMEVAL_EVERY = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,13 @@ def _wiki(whole: EvalSet) -> Iterator[Group]:
 
 
 def _conversations(whole: EvalSet) -> Iterator[Group]:
-    questions = whole.questions[::LOCOMO_EVERY]
     turns: dict[str, list[Passage]] = {}
     for _, row in read_rows(whole.corpus):
         turn = Passage(str(row["id"]), f"{row['speaker']}: {row['text']}", source=row)
         turns.setdefault(str(row["conversation"]), []).append(turn)
-    for conversation, passages in turns.items():
-        yield Group(passages, [one for one in questions if one.conversation == conversation])
+    for conversation, passages in list(turns.items())[:LOCOMO_CONVERSATIONS]:
+        questions = [one for one in whole.questions if one.conversation == conversation]
+        yield Group(passages, questions[::LOCOMO_EVERY])
 
 
 def _notes(whole: EvalSet) -> Iterator[Group]:
@@ -159,14 +159,14 @@ SETS = {
     "locomo": PeerSet(
         "LoCoMo",
         "turns",
-        f"all five conversations, every {LOCOMO_EVERY}th question",
+        f"the first {LOCOMO_CONVERSATIONS} of its conversations, every third question",
         data("locomo"),
         _conversations,
     ),
     "longmemeval": PeerSet(
         "LongMemEval",
         "sessions",
-        f"every {LONGMEMEVAL_EVERY}th question with its own history",
+        f"every {LONGMEMEVAL_EVERY}th question, each with its own history of about 47 sessions",
         data("longmemeval"),
         _sessions,
     ),

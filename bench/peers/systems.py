@@ -209,7 +209,7 @@ class Mem0:
     module = "mem0"
 
     def __init__(self, folder: Path, kind: str) -> None:
-        os.environ.update({"MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder / "home")})
+        os.environ["MEM0_DIR"] = str(folder / "home")
         from langchain_core.embeddings import Embeddings
         from mem0 import Memory
 
@@ -296,7 +296,6 @@ class Graphiti:
     module = "graphiti_core"
 
     def __init__(self, folder: Path, kind: str) -> None:
-        os.environ["GRAPHITI_TELEMETRY_ENABLED"] = "false"
         from graphiti_core.driver.kuzu_driver import KuzuDriver
         from graphiti_core.graph_queries import get_fulltext_indices
 
