@@ -98,7 +98,7 @@ def _abilities(found: Sequence[Result]) -> Iterator[str]:
         yield _row(["system", *TESTS])
         yield _row(["---"] * (1 + len(TESTS)))
         for one in rows:
-            cells = [f"**{one[test]['verdict']}**: {one[test]['why']}" for test in TESTS]
+            cells = [f"**{one[test]['verdict']}**, {one[test]['why']}" for test in TESTS]
             yield _row([TITLES[one["system"]], *cells])
         yield ""
 

@@ -40,26 +40,39 @@ PASSAGE_RATIO, ROUNDS, ACTIVE_FROM = 1.5, 2, 0.5
 """LinearRAG: the weight of nearness, the rounds of bridging, and its least activation."""
 
 
-class _Graph:
+class Rebuilt:
+    """A system without additions: each change makes it anew from all its texts."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self._folder, self._texts = folder, dict[str, str]()
+
+    def index(self, passages: Sequence[Passage]) -> None:
+        """Add passages."""
+        self._texts.update((passage.id, passage.text) for passage in passages)
+        self._build()
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Remove passages."""
+        for id_ in ids:
+            del self._texts[id_]
+        self._build()
+
+    def close(self) -> None:
+        """Write to disk what is kept there; here nothing."""
+
+    def _build(self) -> None:
+        raise NotImplementedError
+
+
+class _Graph(Rebuilt):
     """Passages, their sentences and names, and the vectors of all of them."""
 
     module = "networkx"
 
     def __init__(self, folder: Path, kind: str) -> None:
-        self._texts: dict[str, str] = {}
+        super().__init__(folder, kind)
         self._vectors: dict[str, Any] = {}
         self._encoder = load_encoder()
-
-    def index(self, passages: Sequence[Passage]) -> None:
-        """Store passages and make the graph anew."""
-        self._texts.update((passage.id, passage.text) for passage in passages)
-        self._build()
-
-    def delete(self, ids: Iterable[str]) -> None:
-        """Remove passages and make the graph anew."""
-        for id_ in ids:
-            del self._texts[id_]
-        self._build()
 
     def find(self, question: Question, k: int) -> list[str]:
         """Return the ids of the k best passages."""
@@ -68,9 +81,6 @@ class _Graph:
         linked = self._linked(question.text)
         scores = near if not linked else self._walked(vector, near, linked)
         return [self._ids[at] for at in np.argsort(-scores, kind="stable")[:k]]
-
-    def close(self) -> None:
-        """Nothing is kept on disk."""
 
     def _walked(self, question: Any, near: Any, linked: dict[int, float]) -> Any:
         starts = self._starts(question, near, linked)

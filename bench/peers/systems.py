@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +17,9 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 import hades
-from bench.peers.graphs import HippoStyle, LinearStyle
+from bench.peers.graphs import HippoStyle, LinearStyle, Rebuilt
 from bench.peers.sets import Passage
+from hades.evals.ladder import UNHURRIED
 from hades.evals.memories import open_set
 from hades.evals.replay import write_event
 from hades.evals.sets import FILES, EvalSet, Question
@@ -47,7 +48,7 @@ class System(Protocol):
 
 
 class Hades:
-    """HADES as shipped: `recall` with its default plan."""
+    """HADES as shipped: `recall` with its default plan, but time limits that are not reached."""
 
     module = "hades"
 
@@ -100,7 +101,7 @@ class Hades:
             rows.unlink()  # Copies of the set, which are not part of the memory.
 
     def _chunks(self, view: hades.View, question: str, k: int) -> list[Any]:
-        return [passage.chunk for passage in view.recall(question).passages]
+        return [passage.chunk for passage in view.recall(question, plan=UNHURRIED).passages]
 
 
 class HadesSearch(Hades):
@@ -125,10 +126,8 @@ class Chroma:
         )
 
     def index(self, passages: Sequence[Passage]) -> None:
-        for some in _batches(passages):
-            texts = [passage.text for passage in some]
-            ids = [passage.id for passage in some]
-            self.collection.upsert(ids=ids, embeddings=encode(texts), documents=texts)
+        ids, texts = zip(*((passage.id, passage.text) for passage in passages), strict=True)
+        self.collection.upsert(ids=list(ids), embeddings=encode(texts), documents=list(texts))
 
     def delete(self, ids: Iterable[str]) -> None:
         self.collection.delete(ids=list(ids))
@@ -166,22 +165,10 @@ class Txtai:
         self.embeddings.close()
 
 
-class Bm25s:
-    """bm25s with stop words and no stemming; it cannot add, so each change makes it anew."""
+class Bm25s(Rebuilt):
+    """bm25s with stop words and no stemming."""
 
     module = "bm25s"
-
-    def __init__(self, folder: Path, kind: str) -> None:
-        self._folder, self._texts = folder, dict[str, str]()
-
-    def index(self, passages: Sequence[Passage]) -> None:
-        self._texts.update((passage.id, passage.text) for passage in passages)
-        self._build()
-
-    def delete(self, ids: Iterable[str]) -> None:
-        for id_ in ids:
-            del self._texts[id_]
-        self._build()
 
     def find(self, question: Question, k: int) -> list[str]:
         import bm25s
@@ -238,7 +225,10 @@ class Mem0:
     def index(self, passages: Sequence[Passage]) -> None:
         for passage in passages:
             added = self.memory.add(
-                passage.text, user_id="all", metadata={"passage": passage.id}, infer=False
+                passage.text,
+                user_id="all",
+                metadata={"passage": passage.id},
+                infer=False,
             )
             self.numbers[passage.id] = added["results"][0]["id"]
 
@@ -365,14 +355,8 @@ TITLES = {
     "langmem": "LangMem's store",
     "graphiti": "Graphiti, raw episodes",
 }
-BATCH_PASSAGES = 256
 
 
 def encode(texts: Sequence[str]) -> Any:
     """Return the vectors of HADES's encoder."""
     return load_encoder().encode(list(texts))
-
-
-def _batches(passages: Sequence[Passage]) -> Iterator[Sequence[Passage]]:
-    for first in range(0, len(passages), BATCH_PASSAGES):
-        yield passages[first : first + BATCH_PASSAGES]
