@@ -50,26 +50,25 @@ def time_travel(name: str) -> Verdict:
         system: Any = SYSTEMS[name](Path(folder), "corpus")
         system.index([Passage("port", OLD)])
         if name == "mem0":
-            number = system.numbers["port"]
-            system.memory.update(number, NEW)
-            found = str(system.memory.search("billing port", filters={"user_id": "all"}))
-            kept = any(row.get("old_memory") == OLD for row in system.memory.history(number))
-            if kept and OLD not in found:
-                return _verdict(
-                    "partly",
-                    "`history` of one memory has the old text and its time;"
-                    " a search as of a time is not offered",
-                )
-        if name == "graphiti":
-            return _graphiti_then(system)
-        system.index([Passage("port", NEW)])
-        kept = OLD in _stored(name, system)
-        return _verdict(
-            "cannot",
-            "an update keeps the old text, without its time"
-            if kept
-            else "an update overwrites the old text; no call takes a time",
-        )
+            verdict = _mem0_then(system)
+        elif name == "graphiti":
+            verdict = _graphiti_then(system)
+        else:
+            system.index([Passage("port", NEW)])
+            kept = OLD in _stored(name, system)
+            why = "keeps the old text, without its time" if kept else "overwrites the old text"
+            verdict = _verdict("cannot", f"an update {why}; no call takes a time")
+        system.close()
+    return verdict
+
+
+def _mem0_then(system: Any) -> Verdict:
+    number = system.numbers["port"]
+    system.memory.update(number, NEW)
+    kept = any(row.get("old_memory") == OLD for row in system.memory.history(number))
+    if not kept:
+        return _verdict("cannot", "`history` does not have the old text")
+    return _verdict("partly", "`history` of a memory has the old text; no search takes a time")
 
 
 def _hades_then(folder: Path) -> Verdict:

@@ -26,6 +26,7 @@ import numpy as np
 
 from bench.peers.sets import Passage
 from hades.evals.sets import Question
+from hades.index.matcher import Match, Matcher
 from hades.language.english.proper_names import extract_names
 from hades.language.names import name_key
 from hades.language.sentences import sentences
@@ -96,17 +97,20 @@ class _Graph(Rebuilt):
     def _build(self) -> None:
         self._ids = list(self._texts)
         self._passages = self._encoded(list(self._texts.values()))
-        number: dict[str, int] = {}
+        rows = [
+            (id_, sentence)
+            for id_, text in self._texts.items()
+            for line in text.split("\n")
+            for sentence in sentences(line)
+        ]
+        self._names = list(dict.fromkeys(key for _, sentence in rows for key in _names(sentence)))
         self._sentences: list[tuple[str, list[int]]] = []
-        self._mentions: dict[str, Counter[int]] = {}
-        for id_, text in self._texts.items():
-            self._mentions[id_] = counts = Counter()
-            for sentence in (one for line in text.split("\n") for one in sentences(line)):
-                names = [number.setdefault(key, len(number)) for key in _names(sentence)]
-                counts.update(names)
-                if names:
-                    self._sentences.append((sentence, names))
-        self._names = list(number)
+        self._mentions: dict[str, Counter[int]] = {id_: Counter() for id_ in self._ids}
+        found = _mentioned(self._names, [sentence for _, sentence in rows])
+        for (id_, sentence), names in zip(rows, found, strict=True):
+            self._mentions[id_].update(names)
+            if names:
+                self._sentences.append((sentence, names))
         self._name_vectors = self._encoded(self._names)
         self._net = nx.Graph()
         self._net.add_nodes_from(self._ids)
@@ -121,7 +125,9 @@ class _Graph(Rebuilt):
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         if new:
             self._vectors.update(zip(new, self._encoder.encode(new), strict=True))
-        return np.array([self._vectors[text] for text in texts]).reshape(len(texts), -1)
+        return np.array([self._vectors[text] for text in texts]).reshape(
+            len(texts), self._encoder.dims
+        )
 
     def _linked(self, question: str) -> dict[int, float]:
         """Return the stored name nearest to each name of the question, with the cosine."""
@@ -146,7 +152,7 @@ class HippoStyle(_Graph):
 
     def _starts(self, question: Any, near: Any, linked: dict[int, float]) -> dict[Any, float]:
         passages = Counter(name for counts in self._mentions.values() for name in counts)
-        names = {name: cosine / passages[name] for name, cosine in linked.items()}
+        names = {name: cosine / max(1, passages[name]) for name, cosine in linked.items()}
         return {**_weighted(self._ids, PASSAGE_WEIGHT * near), **names}
 
 
@@ -168,7 +174,7 @@ class LinearStyle(_Graph):
         for distance in range(2, ROUNDS + 2):
             reached: dict[int, float] = {}
             for name, score in front.items():
-                fresh = [at for at in self._sentences_of[name] if at not in used]
+                fresh = [at for at in self._sentences_of.get(name, ()) if at not in used]
                 if not fresh or score < ACTIVE_FROM:
                     continue
                 best = max(fresh, key=lambda at: cosines[at])
@@ -187,8 +193,25 @@ class LinearStyle(_Graph):
         return {**_weighted(self._ids, passages), **weights}
 
 
+def _mentioned(names: Sequence[str], texts: Sequence[str]) -> list[list[int]]:
+    """Return for each text the numbers of the names in it; of overlapping ones the longest."""
+    found: list[dict[int, Match]] = [{} for _ in texts]
+    for match in Matcher(names).match(texts):
+        if match.capital:
+            found[match.text][match.start] = match  # Of one start, the longest comes last.
+    rows = []
+    for matches in found:
+        end, row = 0, list[int]()
+        for match in matches.values():
+            if match.start >= end:
+                row.append(match.name)
+                end = match.start + match.length
+        rows.append(row)
+    return rows
+
+
 def _names(text: str) -> list[str]:
-    """Return the keys of the names in a text."""
+    """Return the keys of the names that a text introduces."""
     return [key for name in extract_names(text) if (key := name_key(name))]
 
 
