@@ -87,7 +87,8 @@ def _sets(found: Sequence[Result]) -> Iterator[str]:
         for one in rows:
             cells = [_shown(one["scores"][key], best[key]) for key in scores]
             yield _row([TITLES[one["system"]], *cells, *(f"{one[key]:g}" for key in COSTS)])
-        yield ""
+        missing = [TITLES[name] for name in TITLES if name not in {one["system"] for one in rows}]
+        yield f"\nNot measured on this set yet: {', '.join(missing)}.\n" if missing else ""
 
 
 def _abilities(found: Sequence[Result]) -> Iterator[str]:
