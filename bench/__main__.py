@@ -13,6 +13,7 @@ ALL = (
     *("store", "ingest", "growth", "graph", "extractor", "recall", "fresh", "remote", "serve"),
     *("focus", "postgres", "shards", "consolidation", "tiers", "year", "told", "bridges"),
     *("entity_kinds", "overview", "agents", "hooks", "hooks_day", "explorer", "trust", "headline"),
+    "compare",
 )
 
 
