@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic_core import to_json
 
@@ -85,13 +85,25 @@ class JobStatus:
     problem: JobProblem | None = None
 
 
+class JobKey(NamedTuple):
+    """An idempotency key and the request that it came with; sent files are not compared."""
+
+    key: str
+    request: str
+
+    @classmethod
+    def of(cls, key: str | None, *request: object) -> JobKey | None:
+        """Return the key of a request, given by its parts; None without a key."""
+        return None if key is None else cls(key, repr(request))
+
+
 @dataclass(slots=True, kw_only=True)
 class Job(JobStatus):
     """One piece of long work. Its own thread updates the progress."""
 
     last_event: int = 0
     """The number of the job's last event, from 1; 0 before the first."""
-    key: str | None = None
+    key: JobKey | None = None
     """The idempotency key it was started with."""
     stopping: bool = False
     progress_at: float = 0.0
@@ -172,7 +184,7 @@ class Jobs:
         work: Work[Any],
         *,
         source: str | None = None,
-        key: str | None = None,
+        key: JobKey | None = None,
         role: Role = Role.WRITER,
         afterwards: Callable[[], None] = lambda: None,
     ) -> Job:
@@ -220,10 +232,19 @@ class Jobs:
             self.cancel(job)
             del self._jobs[job.id]
 
-    def begun_with(self, key: str | None, caller: Caller, space: str) -> Job | None:
-        """Return the job that this caller started with this idempotency key, if any."""
-        theirs = (job for job in self.of_space(space) if job.by == caller.name)
-        return None if key is None else next((job for job in theirs if job.key == key), None)
+    def begun_with(self, key: JobKey | None, caller: Caller, space: str) -> Job | None:
+        """Return the job that this caller started with this idempotency key, if any.
+
+        Raise Conflict if it was started by another request.
+        """
+        for job in self.of_space(space):
+            if key and job.key and job.by == caller.name and job.key.key == key.key:
+                if job.key != key:
+                    raise Conflict(
+                        f"The key {key.key!r} came with another request: choose a new one."
+                    )
+                return job
+        return None
 
     def get(self, caller: Caller, space: str, id: str) -> Job:
         """Return a job that the caller may see; else raise NotFound."""

@@ -13,7 +13,7 @@ from hades.errors import InvalidInput, NotFound
 from hades.memory import Memory
 from hades.serve.auth.caller import Caller
 from hades.serve.executor import Work
-from hades.serve.jobs import Job, Jobs, Kind
+from hades.serve.jobs import Job, JobKey, Jobs, Kind
 from hades.serve.uploads import Uploads, safe_parts
 from hades.store.drafts import remove_path
 from hades.store.records import Progress
@@ -50,7 +50,7 @@ async def begin_with_files(
     space: str,
     kind: Kind,
     receive: Receive,
-    key: str | None = None,
+    key: JobKey | None = None,
 ) -> Job:
     """Receive files and start the job that reads them; the folder is removed when it ends."""
     jobs.refuse_more(caller.name)

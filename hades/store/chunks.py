@@ -17,7 +17,7 @@ from typing import Any
 from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk
-from hades.errors import Conflict, NotFound
+from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
 from hades.store.records import ChunkDraft, Pending, Phase, PlacedChunk, Write
@@ -465,11 +465,13 @@ def _placed_chunk(row: Any, content: str) -> PlacedChunk:
 
 def encoder_id(database: Database, encoder: str, dims: int) -> int:
     """Return the number of an encoder, adding it if needed. Raise Conflict if `dims` differs."""
+    if type(dims) is not int or dims < 1:
+        raise InvalidInput(f"The dimensions of an encoder are a number from 1, not {dims!r:.60}.")
     row = database.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
     if row is None:
         return database.insert("encoders", name=encoder, dims=dims)
     if row[1] != dims:
         raise Conflict(
-            f"Vectors of the encoder {encoder!r} have {row[1]} dimensions, not {dims!s:.60}."
+            f"Vectors of the encoder {encoder!r:.60} have {row[1]} dimensions, not {dims}."
         )
     return int(row[0])

@@ -295,6 +295,19 @@ def test_a_mutated_import_is_whole_or_nothing(
     try_it()
 
 
+def test_dimensions_that_are_no_number_are_refused(exported: Path, tmp_path: Path) -> None:
+    records = [json.loads(line) for line in (exported / "all.jsonl").read_bytes().splitlines()]
+    (last,) = [record for record in records if "dims" in str(record)][-1:]
+    raw = json.dumps(last).replace('"dims": 384', f'"dims": "{"a" * 5_000}"')
+    records[records.index(last)] = json.loads(raw)
+    (tmp_path / "all.jsonl").write_bytes(b"\n".join(map(json_bytes, records)))
+    with hades.open(tmp_path / "new.hades") as memory:
+        with pytest.raises(hades.HadesError, match="a number from 1, not 'aaa") as refused:
+            memory.import_(tmp_path / "all.jsonl")
+        _check(refused.value)
+        assert memory.topics() == []
+
+
 HUGE = 10**400
 """A number of JSON that no float holds."""
 

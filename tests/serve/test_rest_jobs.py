@@ -428,3 +428,15 @@ def test_a_job_nobody_began_is_not_found(client: httpx.Client) -> None:
     assert client.get("/jobs/nothing").status_code == 404
     assert client.delete("/jobs/nothing").status_code == 404
     assert client.get("/jobs/nothing/events").status_code == 404
+
+
+def test_a_key_of_another_request_is_refused(client: httpx.Client) -> None:
+    key = {"Idempotency-Key": "once"}
+    first = client.post("consolidate", json={"at_least": 2}, headers=key)
+    again = client.post("consolidate", json={"at_least": 2}, headers=key)
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert first.json()["id"] == again.json()["id"]
+    for path, body in (("consolidate", {"at_least": 3}), ("organise", {})):
+        refused = client.post(path, json=body, headers=key)
+        assert refused.status_code == 409, refused.text
+        assert "came with another request: choose a new one" in refused.json()["detail"]

@@ -60,7 +60,10 @@ def meant_topic(store: Store, scope: Scope, name: str) -> str:
     if len(files) == 1:
         return files.pop()
     near = did_you_mean(store, scope.space, name)
-    raise NotFound(f"There is no topic {name!r}, only texts about it (see `mentions`).{near}")
+    raise NotFound(
+        f"There is no topic {name!r}, only texts or facts that name it (see `mentions`, `edges`)."
+        f"{near}"
+    )
 
 
 def did_you_mean(store: Store, space: int, name: str) -> str:

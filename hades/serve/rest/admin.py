@@ -17,7 +17,7 @@ from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
 from hades.serve.auth.audit import Audit, AuditEntry
 from hades.serve.auth.caller import Role, caller_of
-from hades.serve.jobs import JobStatus
+from hades.serve.jobs import JobKey, JobStatus
 from hades.serve.rest.calls import IdempotencyKey, InMemory, RestCall, json_response
 from hades.serve.rest.exports import file_response, written
 from hades.serve.rest.jobs import FIELDS_AT_MOST, Phases, begun_response, receive_file
@@ -192,8 +192,9 @@ async def ingest(call: InMemory, body: IngestPaths, key: IdempotencyKey = None) 
         return memory.ingest(*body.paths, **options, on_progress=report)
 
     await RestCall(call.request, body.space).require(Role.ADMIN)
-    job = call.jobs.begun_with(key, call.caller, body.space) or call.jobs.start(
-        call.caller, body.space, "ingest", work, key=key, role=Role.ADMIN
+    job_key = JobKey.of(key, "paths", body)
+    job = call.jobs.begun_with(job_key, call.caller, body.space) or call.jobs.start(
+        call.caller, body.space, "ingest", work, key=job_key, role=Role.ADMIN
     )
     return begun_response(job)
 

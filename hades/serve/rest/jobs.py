@@ -21,7 +21,7 @@ from hades.ingest.pipeline import PHASES
 from hades.memory import Memory
 from hades.serve.auth.caller import Role
 from hades.serve.executor import Work
-from hades.serve.jobs import Job, JobStatus
+from hades.serve.jobs import Job, JobKey, JobStatus
 from hades.serve.problems import documented
 from hades.serve.rest.calls import IdempotencyKey, InSpace, json_response
 from hades.serve.rest.models import Name, Page, to_json, whole
@@ -91,13 +91,14 @@ async def begin(
     new state and missing files are forgotten. Watch the job at `/jobs/{id}/events`.
     """
     await call.require(Role.WRITER)
-    if (again := call.jobs.begun_with(key, call.caller, call.space)) is not None:
+    job_key = JobKey.of(key, "files", upload)
+    if (again := call.jobs.begun_with(job_key, call.caller, call.space)) is not None:
         return begun_response(again)
     uploads: Uploads = call.request.app.state.uploads
     receive = _receive_source if upload.kind == "ingest" else _receive_facts
     receiving = partial(receive, call.request, upload)
     job = await begin_with_files(
-        call.jobs, uploads, call.caller, call.space, upload.kind, receiving, key
+        call.jobs, uploads, call.caller, call.space, upload.kind, receiving, job_key
     )
     return begun_response(job)
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from hades.errors import Denied
 from hades.memory import Memory
 from hades.operations.declare import OPERATIONS, Operation, Parameter
-from hades.serve.jobs import JobStatus, Kind
+from hades.serve.jobs import JobKey, JobStatus, Kind
 from hades.serve.rest.calls import (
     AsOfTime,
     IdempotencyKey,
@@ -177,7 +177,7 @@ async def _begin(
     operation: Operation, request: Request, space: str, given: dict[str, Any]
 ) -> Response:
     """Start a job and answer with it, or with the one that the idempotency key started before."""
-    call, key = RestCall(request, space), given.pop("key")
+    call, key = RestCall(request, space), JobKey.of(given.pop("key"), operation.name, given)
     await call.require(operation.role)
 
     def work(memory: Memory, report: Progress) -> Any:
