@@ -579,6 +579,14 @@ def test_links_of_files_are_edges_that_end_with_them(memory: hades.Memory, folde
     assert stated() == {("refers_to", "Redis"), ("refers_to", "Ann")}
 
 
+def test_two_words_before_a_link_are_its_relation(memory: hades.Memory) -> None:
+    items = ("used on", "made by", "see also", "is a", "with", "see")
+    memory.remember("bike", "\n".join(f"- {words} [[It {words}]]" for words in items))
+    memory.index()
+    relations = [edge.relation for edge in memory.edges("bike", direction="out")]
+    assert relations == ["used_on", "made_by", "see_also", "is_a", "refers_to", "refers_to"]
+
+
 # The command line, exports
 
 
