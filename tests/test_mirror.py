@@ -215,6 +215,18 @@ def test_a_file_that_changes_while_it_is_read_stays(
     assert (folder / "a.conflict.md").read_text().endswith("Three.\n")
 
 
+def test_a_dry_run_of_a_conflict_says_what_would_be(memory: hades.Memory, folder: Path) -> None:
+    memory.remember("a", "One.")
+    memory.mirror(folder)
+    edit(folder / "a.md", "One.", "Mine.")
+    memory.remember("a", "Theirs.")
+    done = memory.mirror(folder, dry_run=True)
+    said = "a.md and its topic both changed: it would get the memory's text, this file yours."
+    assert done.conflicts == [("a.conflict.md", said)]
+    assert files(folder) == ["a.md"]
+    assert "it now has" in memory.mirror(folder).conflicts[0][1]
+
+
 # Deleted files, forgotten topics
 
 
@@ -249,6 +261,10 @@ def test_nothing_is_forgotten_if_an_unreadable_file_could_be_it(
     edit(folder / "moved.md", "kind: note", "kind: [")
     done = memory.mirror(folder, deleted="forget")
     assert (done.deleted, done.forgotten) == (["a.md"], [])
+    assert done.forget_blocked_by == "moved.md"
+    assert memory.mirror(folder).forget_blocked_by == ""
+    (folder / "moved.md").unlink()
+    assert memory.mirror(folder, deleted="forget").forgotten == ["a"]
 
 
 def test_the_file_of_a_forgotten_topic_goes_unless_it_was_edited(
@@ -579,6 +595,14 @@ def test_links_of_files_are_edges_that_end_with_them(memory: hades.Memory, folde
     assert stated() == {("refers_to", "Redis"), ("refers_to", "Ann")}
 
 
+def test_two_words_before_a_link_are_its_relation(memory: hades.Memory) -> None:
+    items = ("used on", "made by", "see also", "is a", "with", "see")
+    memory.remember("bike", "\n".join(f"- {words} [[It {words}]]" for words in items))
+    memory.index()
+    relations = [edge.relation for edge in memory.edges("bike", direction="out")]
+    assert relations == ["used_on", "made_by", "see_also", "is_a", "refers_to", "refers_to"]
+
+
 # The command line, exports
 
 
@@ -599,9 +623,13 @@ def test_the_command_tells_what_it_did(path: Path, folder: Path) -> None:
     told = shell.run("mirror", str(folder), "--space", "work")
     assert told.exit_code == 1
     assert told.stdout.startswith("conflict a.conflict.md: Take")
+    assert "0 forgotten, 1 in conflict, 1 unchanged" in told.stdout
     (folder / "a.conflict.md").unlink()
     (folder / "a.md").unlink()
     assert "deleted a.md: its note is kept" in shell("mirror", str(folder), "--space", "work")
+    (folder / "b.md").write_text("---\nkind: [\n---\nText.")
+    told = shell.run("mirror", str(folder), "--space", "work", "--deleted", "forget")
+    assert "its note is kept, because b.md was left alone and may be its new file" in told.stdout
     assert "another memory" in shell.refused("mirror", str(folder))
 
 

@@ -247,13 +247,17 @@ def mirror_lines(done: MirrorSummary) -> PlainText:
     for name in counts:
         for path in getattr(done, name):
             yield TextLine(f"{name} {path}")
+    kept = "its note is kept (--deleted: forget or restore)"
+    if blocker := done.forget_blocked_by:
+        kept = f"its note is kept, because {blocker} was left alone and may be its new file"
     for path in done.deleted:
-        yield TextLine(f"deleted {path}: its note is kept (--deleted: forget or restore)")
+        yield TextLine(f"deleted {path}: {kept}")
     for what, cases in (("conflict", done.conflicts), ("skipped", done.skipped)):
         for path, why in cases:
             yield TextLine(f"{what} {path}: {flat(why)}", style="warning")
     said = ", ".join(f"{len(getattr(done, name))} {name}" for name in counts)
-    yield TextLine(f"{said}, {done.unchanged} unchanged", style="head")
+    said += f", {len(done.conflicts)} in conflict, {done.unchanged} unchanged"
+    yield TextLine(said, style="head")
 
 
 def _counts(console: Console, counts: Mapping[str, int | str]) -> None:

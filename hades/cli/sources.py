@@ -164,9 +164,7 @@ def mirror(
                 invocation.show_result(done, MirrorSummary)
                 sys.stdout.flush()
             # Print a summary only if it differs from that of the last pass.
-            known = MirrorSummary(
-                deleted=done.deleted, conflicts=done.conflicts, skipped=done.skipped
-            )
+            known = replace(done, written=[], read=[], removed=[], forgotten=[])
             if not watch:
                 break
             time.sleep(WATCH_EVERY_S)

@@ -19,6 +19,8 @@ class MirrorSummary:
     """Topics forgotten because their files were deleted."""
     deleted: list[str] = field(default_factory=list)
     """Files that somebody deleted; their topics are kept."""
+    forget_blocked_by: str = ""
+    """A file that was left alone and may hold a deleted file's note, so nothing was forgotten."""
     unchanged: int = 0
     conflicts: list[tuple[str, str]] = field(default_factory=list)
     """Files with conflicts that somebody must resolve, and how."""

@@ -64,8 +64,8 @@ class MirrorPass:
         self._paths = NotePaths()
         self._files: dict[str, str] = {}
         """The file of each topic that has one."""
-        self._unread = False
-        """Whether a file was left unread that could belong to any topic."""
+        self._unread = ""
+        """A file that was left alone and could belong to any topic."""
         self._done = MirrorSummary()
 
     def run(self, report: Progress) -> MirrorSummary:
@@ -128,7 +128,8 @@ class MirrorPass:
         """Leave a file as it is, and the topic that it probably belongs to."""
         if self._lacks(path):
             return
-        self._unread = self._unread or path not in self._before
+        if path not in self._before:
+            self._unread = self._unread or path
         if not path.lower().endswith(".md"):
             return
         topic = self._before[path].topic if path in self._before else topic_of(path)
@@ -257,9 +258,11 @@ class MirrorPass:
         if not self._dry_run:
             write_note(self._root, copy, raw)
         self._write(path, now, raw, is_news=False)
-        why = f"{path} and its topic both changed: it now has the memory's text, this file yours."
+        result = f"it now has the memory's text, this file yours. {_MERGE}"
+        if self._dry_run:
+            result = "it would get the memory's text, this file yours."
         self._done.conflicts = [each for each in self._done.conflicts if each[0] != copy]
-        self._done.conflicts.append((copy, f"{why} {_MERGE}"))
+        self._done.conflicts.append((copy, f"{path} and its topic both changed: {result}"))
 
     def _version(self, topic: str, version: int) -> State | None:
         try:
@@ -278,6 +281,8 @@ class MirrorPass:
         if gone is not None and self._deleted != "restore":
             if self._deleted == "report" or self._unread:
                 self._done.deleted.append(gone)
+                if self._deleted == "forget":
+                    self._done.forget_blocked_by = self._unread
                 return
             if self._before[gone].version == now.version:
                 if not self._dry_run:

@@ -223,11 +223,11 @@ def _targets(text: str, topic: str) -> Iterator[tuple[str, str, str]]:
 def _relation(words: str) -> str:
     """Return the relation that an item states in these words.
 
-    >>> _relation("Depends on "), _relation("with "), _relation("coref ")
-    ('depends_on', 'refers_to', 'refers_to')
+    >>> _relation("Depends on "), _relation("used on "), _relation("with "), _relation("coref ")
+    ('depends_on', 'used_on', 'refers_to', 'refers_to')
     """
     relation = words.lower().replace("-", "_").split()
-    says_nothing = all(word in STOP_WORDS for word in relation)
+    says_nothing = len(relation) == 1 and relation[0] in STOP_WORDS
     # Only a reader may say that two names mean the same.
     return REFERS_TO if says_nothing or relation == ["coref"] else "_".join(relation)
 
