@@ -31,9 +31,9 @@ ENVIRONMENT = {
     "HADES_THREADS": "1",
     "HADES_ANSWER_CACHE_MB": "0",
 }
-"""One thread for everyone, no telemetry, no answers from a cache."""
+"""The environment of each system: one thread, no telemetry, no answers from a cache."""
 SAME = ("version", "hades", "machine", "python")
-"""What a kept result must agree on."""
+"""The fields in which a kept result must match this run to be used."""
 
 
 def run(*, small: bool = False) -> None:
@@ -56,7 +56,7 @@ def run(*, small: bool = False) -> None:
 
 
 def measured(name: str, set_name: str, folder: Path) -> dict[str, Any]:
-    """Return a result: the kept one, or a new one of a process of its own."""
+    """Return the kept result, or measure in a separate process."""
     path = folder / f"{set_name}-{name}.json"
     if importlib.util.find_spec(SYSTEMS[name].module) is None:
         return {"system": name, "skipped": f"{SYSTEMS[name].module} is not installed"}

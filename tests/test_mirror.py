@@ -629,7 +629,10 @@ def test_the_command_tells_what_it_did(path: Path, folder: Path) -> None:
     assert "deleted a.md: its note is kept" in shell("mirror", str(folder), "--space", "work")
     (folder / "b.md").write_text("---\nkind: [\n---\nText.")
     told = shell.run("mirror", str(folder), "--space", "work", "--deleted", "forget")
-    assert "its note is kept, because b.md was left alone and may be its new file" in told.stdout
+    assert (
+        "its note is kept, because b.md was skipped and may be the same file, renamed"
+        in told.stdout
+    )
     assert "another memory" in shell.refused("mirror", str(folder))
 
 

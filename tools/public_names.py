@@ -44,7 +44,7 @@ Names = dict[str, list[str]]
 
 
 def public_names() -> Names:
-    """Return every public name with its parts, as the code has them now."""
+    """Return every public name of the code with its parameters or fields."""
     names = _python() | {f"hades.{name}": [] for name in BY_MODULE if _is_defined(name)}
     for name, command in reference.all_commands():
         options = [parameter.opts[0] for parameter in command.params]
@@ -71,7 +71,7 @@ def lost(listed: Names, now: Names) -> list[str]:
         for part in parts
         if name in now and part not in now[name]
     ]
-    return [f"{name} is public and is gone: later versions of 1 keep it." for name in gone]
+    return [f"{name} is public but was removed: restore it, version 1 keeps it." for name in gone]
 
 
 def read() -> Names:

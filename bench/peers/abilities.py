@@ -43,7 +43,7 @@ def abilities(name: str) -> dict[str, Any]:
 
 
 def time_travel(name: str) -> Verdict:
-    """Write a note, change it by the system's own way, and ask for what held before."""
+    """Write a note, change it with the system's own call, and ask for the earlier text."""
     with tempfile.TemporaryDirectory() as folder:
         if name.startswith("hades"):
             return _hades_then(Path(folder))
@@ -164,7 +164,7 @@ def _hades_purged(folder: Path) -> tuple[list[str], list[str]]:
 def bridges(name: str) -> Verdict:
     """Ask what joins a person and a place, over two passages and over three.
 
-    Of three passages, the one between shares no name with the question: the outsider.
+    In a chain of three passages, the middle one, the outsider, shares no name with the question.
     """
     (_, near), (found, far) = (_bridged(name, links) for links in (NEAR_LINKS, LINKS))
     paths = "an answer has no paths"

@@ -34,15 +34,15 @@ from hades.models.encoder import load_encoder
 
 DAMPING = 0.5
 PASSAGE_WEIGHT = 0.05
-"""The weight of passages among the starts of the walk."""
+"""The weight of passages in PageRank's restart vector."""
 SYNONYMS_FROM = 0.8
 """Names with a higher cosine are joined (HippoRAG)."""
 PASSAGE_RATIO, ROUNDS, ACTIVE_FROM = 1.5, 2, 0.5
-"""LinearRAG: the weight of nearness, the rounds of bridging, and its least activation."""
+"""LinearRAG: the weight of similarity, the rounds of spreading, and the least activation."""
 
 
 class Rebuilt:
-    """A system without additions: each change makes it anew from all its texts."""
+    """A system without incremental updates: every change rebuilds it from all its texts."""
 
     def __init__(self, folder: Path, kind: str) -> None:
         self._folder, self._texts = folder, dict[str, str]()
@@ -194,7 +194,7 @@ class LinearStyle(_Graph):
 
 
 def _mentioned(names: Sequence[str], texts: Sequence[str]) -> list[list[int]]:
-    """Return for each text the numbers of the names in it; of overlapping ones the longest."""
+    """Return, for each text, the indexes of the names in it; if names overlap, only the longest."""
     found: list[dict[int, Match]] = [{} for _ in texts]
     for match in Matcher(names).match(texts):
         if match.capital:

@@ -30,7 +30,7 @@ from hades.evals import metrics
 from hades.evals.sets import Question
 
 K = 5
-"""Passages asked for: recall returns at least as many by default."""
+"""Passages asked for in each question; recall returns at least this many by default."""
 DISTRIBUTIONS = {"mem0": "mem0ai", "graphiti_core": "graphiti-core"}
 """Names of packages on PyPI, where they differ from the module."""
 

@@ -78,7 +78,7 @@ class Hades:
         self.memory.index()
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Events of the set delete; `index` has written them."""
+        """Do nothing: deletions are events of the set, which `index` has written."""
 
     def find(self, question: Question, k: int) -> list[str]:
         self._clock.now = max(self._clock.now, question.asked_at)

@@ -249,7 +249,7 @@ def mirror_lines(done: MirrorSummary) -> PlainText:
             yield TextLine(f"{name} {path}")
     kept = "its note is kept (--deleted: forget or restore)"
     if blocker := done.forget_blocked_by:
-        kept = f"its note is kept, because {blocker} was left alone and may be its new file"
+        kept = f"its note is kept, because {blocker} was skipped and may be the same file, renamed"
     for path in done.deleted:
         yield TextLine(f"deleted {path}: {kept}")
     for what, cases in (("conflict", done.conflicts), ("skipped", done.skipped)):

@@ -20,7 +20,7 @@ class MirrorSummary:
     deleted: list[str] = field(default_factory=list)
     """Files that somebody deleted; their topics are kept."""
     forget_blocked_by: str = ""
-    """A file that was left alone and may hold a deleted file's note, so nothing was forgotten."""
+    """A skipped file that may be the new name of a deleted file, whose note was therefore kept."""
     unchanged: int = 0
     conflicts: list[tuple[str, str]] = field(default_factory=list)
     """Files with conflicts that somebody must resolve, and how."""

@@ -55,9 +55,9 @@ def clean_content(content: str) -> str:
 
 
 def clean_text(text: str, what: str) -> str:
-    """Return a text that is stored beside a note, such as evidence; raise InvalidInput for a NUL.
+    """Check a text stored with a note, such as evidence; raise InvalidInput if it has a NUL.
 
-    A file could store one and PostgreSQL cannot. Contents and metadata may hold NULs in both.
+    PostgreSQL cannot store it here, so a file does not either. Contents and metadata may have NULs.
     """
     if "\x00" in clean_content(text):
         raise InvalidInput(f"The {what} cannot hold a NUL character: leave it out.")

@@ -54,7 +54,8 @@ CHUNKS_WITH_SENTENCES = 32
 chunks. No note of the everyday sets has more chunks than this."""
 BATCH_CHUNKS = 2_000
 FEW_TEXTS = 20
-"""Up to so many chunks are matched, and embedded, in one transaction; more in one per batch."""
+"""Up to this many chunks are matched, and then embedded, in one transaction each. For more, each
+batch has its own transaction."""
 PART_STATES = 20
 """States that one worker cuts together."""
 
@@ -326,7 +327,7 @@ class Phases:
             self._match_range("linking", names, chunk_mark, last_chunk, last_name)
 
     def _names_of(self, few: Sequence[int]) -> NameDictionary:
-        """Return the names that new chunks may mention, given at least the first of them.
+        """Return the names that new chunks may mention, given the first of these chunks.
 
         For few chunks, these are the names made of their words; for many, all of the space.
         """

@@ -65,7 +65,7 @@ class MirrorPass:
         self._files: dict[str, str] = {}
         """The file of each topic that has one."""
         self._unread = ""
-        """A file that was left alone and could belong to any topic."""
+        """A skipped file of which the topic is not known."""
         self._done = MirrorSummary()
 
     def run(self, report: Progress) -> MirrorSummary:

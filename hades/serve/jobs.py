@@ -93,7 +93,7 @@ class JobKey(NamedTuple):
 
     @classmethod
     def of(cls, key: str | None, *request: object) -> JobKey | None:
-        """Return the key of a request, given by its parts; None without a key."""
+        """Return the key with the parts of its request; None if the client sent no key."""
         return None if key is None else cls(key, repr(request))
 
 
@@ -235,13 +235,13 @@ class Jobs:
     def begun_with(self, key: JobKey | None, caller: Caller, space: str) -> Job | None:
         """Return the job that this caller started with this idempotency key, if any.
 
-        Raise Conflict if it was started by another request.
+        Raise Conflict if the key was used for a different request.
         """
         for job in self.of_space(space):
             if key and job.key and job.by == caller.name and job.key.key == key.key:
                 if job.key != key:
                     raise Conflict(
-                        f"The key {key.key!r} came with another request: choose a new one."
+                        f"The key {key.key!r} was used for a different request: choose a new one."
                     )
                 return job
         return None

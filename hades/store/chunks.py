@@ -466,7 +466,7 @@ def _placed_chunk(row: Any, content: str) -> PlacedChunk:
 def encoder_id(database: Database, encoder: str, dims: int) -> int:
     """Return the number of an encoder, adding it if needed. Raise Conflict if `dims` differs."""
     if type(dims) is not int or dims < 1:
-        raise InvalidInput(f"The dimensions of an encoder are a number from 1, not {dims!r:.60}.")
+        raise InvalidInput(f"An encoder has a whole number of dimensions from 1, not {dims!r:.60}.")
     row = database.row("SELECT id, dims FROM encoders WHERE name = ?", encoder)
     if row is None:
         return database.insert("encoders", name=encoder, dims=dims)

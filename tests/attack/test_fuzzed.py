@@ -302,7 +302,7 @@ def test_dimensions_that_are_no_number_are_refused(exported: Path, tmp_path: Pat
     records[records.index(last)] = json.loads(raw)
     (tmp_path / "all.jsonl").write_bytes(b"\n".join(map(json_bytes, records)))
     with hades.open(tmp_path / "new.hades") as memory:
-        with pytest.raises(hades.HadesError, match="a number from 1, not 'aaa") as refused:
+        with pytest.raises(hades.HadesError, match="dimensions from 1, not 'aaa") as refused:
             memory.import_(tmp_path / "all.jsonl")
         _check(refused.value)
         assert memory.topics() == []

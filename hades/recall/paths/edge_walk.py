@@ -33,7 +33,7 @@ class EdgeChoice:
 EDGES_LOOKED_AT = 1_000
 """`direct` reads the edges of a node only up to this degree; beyond it, path search finds them."""
 SYMBOLS_NESTED_AT_MOST = 5
-"""How deep a symbol may be in its file, as a method is in its class, to be joined to the file."""
+"""The most steps from a symbol to its file: a method is in a class, which is in a file."""
 Way = tuple[tuple[Edge, Step], ...]
 """The edges that lead to a node; their strength is the product of the weights."""
 
@@ -61,9 +61,9 @@ def direct(query: QueryContext, source: int, target: int) -> list[Path]:
 
 
 def by_symbols(query: QueryContext, source: int, target: int) -> dict[Node, Path]:
-    """Return a path between a text and a file of code by each symbol that the text names.
+    """Return a path between a text and a file of code through each symbol that the text names.
 
-    The graph has no arc for a bare name such as `evict`, which is a common word in other texts.
+    Bare names such as `evict` are common words, so the graph has no arcs for them.
     """
     start, end = (query.store.entities.describe(node) for node in (source, target))
     paths = {way[0][1].target: _path(start, way) for way in _to_code(query, start, end, target)}
@@ -93,7 +93,7 @@ def _to_code(query: QueryContext, text: Node, file: Node, code: int) -> Iterator
 
 
 def _reversed(start: Node, way: Way) -> Way:
-    """Return the way back to the node at which a way starts."""
+    """Return a way in the other direction, ending at `start`."""
     nodes = [start, *(step.target for _, step in way)]
     back = [
         (edge, step_along(edge, node, forward=not step.forward))

@@ -42,9 +42,9 @@ SAME_TITLE = 2.0
 passages then have 1 to 1.5 points more of the gold of four sets (2Wiki 97.4 → 98.1)."""
 
 READ_FROM = 0.5
-"""The reader reads notes only if the nearest has at least this part of the highest cosine of all
-candidates, or the best has this part of the highest BM25. Among 10,000 papers and 14 notes, the
-notes reached 0.15 to 0.4 of the cosine in questions about papers, and 1 in questions about them."""
+"""The reader reads notes only if the best note has at least this share of the highest cosine, or of
+the highest BM25, of all candidates. With 10,000 papers and 14 notes, the share of the cosine was
+0.15 to 0.4 in questions about papers, and 1 in questions about the notes."""
 
 
 def rank_candidates(
@@ -94,7 +94,7 @@ def rank_candidates(
 
 def _may_answer(seeds: Seeds, numbers: Ints, is_note: Flags) -> bool:
     """Return whether a note comes close to the best candidate, by meaning or by words."""
-    # A follow-up question may name nothing of what it asks about.
+    # A follow-up question may not name its subject at all.
     if seeds.turned is not None or is_note.all():
         return True
     signals = seeds.cosine[numbers], seeds.words[numbers]
