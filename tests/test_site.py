@@ -16,9 +16,10 @@ from typer.testing import CliRunner
 from hades.cli import app, docs
 
 RUN = """
-import sys
+import signal, sys
 from pathlib import Path
 from hades.cli import docs, main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 docs.SITE = Path(sys.argv.pop())
 main()
 """
