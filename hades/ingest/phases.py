@@ -8,7 +8,6 @@ on the order in which they came.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import chain, count, tee
 from typing import NamedTuple, TypeVar
@@ -53,9 +52,6 @@ CHUNKS_WITH_SENTENCES = 32
 1 MB note has 14,000 sentences and 1,500 chunks; its sentences would take ten times as long as its
 chunks. No note of the everyday sets has more chunks than this."""
 BATCH_CHUNKS = 2_000
-FEW_TEXTS = 20
-"""Up to this many chunks are matched, and then embedded, in one transaction each. For more, each
-batch has its own transaction."""
 PART_STATES = 20
 """States that one worker cuts together."""
 
@@ -135,17 +131,13 @@ class Phases:
             total = self._store.chunks.unembedded_count(encoder.model, space)
             if not is_ours and total > EMBEDDED_MEANWHILE:
                 return 0
+            done = self._embed_chunks(encoder, self._unembedded(encoder.model, space), total)
             while self.embed_facts(encoder, space):
                 pass
-            rows = self._rows(encoder, self._unembedded(encoder.model, space), total)
-            if total <= FEW_TEXTS:
-                rows = list(rows)  # encode before the transaction begins
-            with self._together(total <= FEW_TEXTS):
-                done = self._embed_chunks(encoder, rows, total)
-                with self._store.transaction():
-                    self._store.chunks.set_embedded(encoder.model)
-                for batch in self._waiting_for_vectors():
-                    self._finish(encoder, batch)
+            with self._store.transaction():
+                self._store.chunks.set_embedded(encoder.model)
+            for batch in self._waiting_for_vectors():
+                self._finish(encoder, batch)
         return done
 
     def embed_states(self, encoder: Encoder, states: Sequence[Pending], at_most: int) -> None:
@@ -162,21 +154,13 @@ class Phases:
             if len(lacking) > room:
                 break
             whole.append(pending)
-        rows = self._rows(encoder, _parts([*chunks], ENCODED_TEXTS), len(chunks))
-        self._embed_chunks(encoder, rows, len(chunks))
+        self._embed_chunks(encoder, _parts([*chunks], ENCODED_TEXTS), len(chunks))
         self._finish(encoder, whole)
 
-    def _rows(
-        self, encoder: Encoder, parts: Iterable[Sequence[int]], total: int
-    ) -> Iterable[list[tuple[int, bytes]]]:
-        """Return the chunk nodes of each part with their vectors."""
-        return self._vectors(encoder, map(self._embedded_texts, parts), "embedding", total)
-
-    def _embed_chunks(
-        self, encoder: Encoder, vectors: Iterable[Sequence[tuple[int, bytes]]], total: int
-    ) -> int:
+    def _embed_chunks(self, encoder: Encoder, parts: Iterable[Sequence[int]], total: int) -> int:
         done = 0
-        for rows in vectors:
+        texts = map(self._embedded_texts, parts)
+        for rows in self._vectors(encoder, texts, "embedding", total):
             with self._store.write(self._actor, "embed", self._space) as write:
                 self._store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)
                 join_new(self._store, write, encoder.model, rows, encoder.dims)
@@ -318,20 +302,18 @@ class Phases:
         last_chunk = links.last_chunk()
         if new and chunk_mark:
             self._match_old(new, chunk_mark)
-        few = links.chunks_between(self._space, chunk_mark, last_chunk, NAMES_LOOKED_UP_CHUNKS + 1)
-        names = self._names_of(few)
-        with self._together(len(few) <= FEW_TEXTS):
-            if new and chunk_mark:
-                with self._store.transaction():
-                    links.set_matched(self._space, chunk_mark, last_name)
-            self._match_range("linking", names, chunk_mark, last_chunk, last_name)
+            with self._store.transaction():
+                links.set_matched(self._space, chunk_mark, last_name)
+        names = self._names_of(chunk_mark, last_chunk)
+        self._match_range("linking", names, chunk_mark, last_chunk, last_name)
 
-    def _names_of(self, few: Sequence[int]) -> NameDictionary:
-        """Return the names that new chunks may mention, given the first of these chunks.
+    def _names_of(self, after: int, up_to: int) -> NameDictionary:
+        """Return the names that chunks with ids in (after, up_to] may mention.
 
         For few chunks, these are the names made of their words; for many, all of the space.
         """
         links = self._store.mentions
+        few = links.chunks_between(self._space, after, up_to, NAMES_LOOKED_UP_CHUNKS + 1)
         if len(few) > NAMES_LOOKED_UP_CHUNKS:
             return NameDictionary(links.names(self._space))
         texts = self._store.chunks.texts(few, lost_ok=True).values()
@@ -376,13 +358,6 @@ class Phases:
         mentions = names.mentions(batch, [texts.get(number, "") for number in batch], known)
         with self._store.write(self._actor, "match", self._space) as write:
             write.cancelled = not links.put_mentions(write, mentions)
-
-    def _together(self, few: bool) -> AbstractContextManager[None]:
-        """Commit the steps of the block together if they are few, since commits wait for the disk.
-
-        Many steps are committed one by one, so that a killed process continues where it stopped.
-        """
-        return self._store.transaction() if few else nullcontext()
 
     def _waiting(self, phase: int) -> Iterator[list[Pending]]:
         while batch := self._store.chunks.pending(phase, self._space, BATCH_STATES):

@@ -253,7 +253,9 @@ def once(memory: Memory, key: str, request: str, do: Callable[[], Any]) -> tuple
         earlier = kept.get(space, actor, key, oldest)
         if earlier is not None:
             if earlier[0] != digest:
-                raise Conflict(f"The key {key!r} came with another request: choose a new key.")
+                raise Conflict(
+                    f"The key {key!r} was used for a different request: choose a new key."
+                )
             return json.loads(earlier[1]), True
         answer = _json(do())
         kept.drop(oldest)

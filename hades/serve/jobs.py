@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
 from pydantic_core import to_json
@@ -86,15 +87,15 @@ class JobStatus:
 
 
 class JobKey(NamedTuple):
-    """An idempotency key and the request that it came with; sent files are not compared."""
+    """An idempotency key and a digest of its request, without the files that were sent."""
 
     key: str
-    request: str
+    request: bytes
 
     @classmethod
     def of(cls, key: str | None, *request: object) -> JobKey | None:
         """Return the key with the parts of its request; None if the client sent no key."""
-        return None if key is None else cls(key, repr(request))
+        return None if key is None else cls(key, sha256(repr(request).encode()).digest())
 
 
 @dataclass(slots=True, kw_only=True)
@@ -241,7 +242,7 @@ class Jobs:
             if key and job.key and job.by == caller.name and job.key.key == key.key:
                 if job.key != key:
                     raise Conflict(
-                        f"The key {key.key!r} was used for a different request: choose a new one."
+                        f"The key {key.key!r} was used for a different request: choose a new key."
                     )
                 return job
         return None

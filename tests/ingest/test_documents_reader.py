@@ -449,12 +449,13 @@ def test_too_much_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missing_extra_is_named(
     suffix: str, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    raw = OFFICE[suffix]()  # made while the library can be imported
     monkeypatch.delitem(sys.modules, "hades.ingest.readers.pdf", raising=False)
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(
         Unreadable, match=r"needs the extra `documents`: pip install 'hades-memory\[docum"
     ):
-        read(suffix, OFFICE[suffix]())
+        read(suffix, raw)
 
 
 def test_text_that_no_store_takes_is_mended() -> None:

@@ -439,4 +439,4 @@ def test_a_key_of_another_request_is_refused(client: httpx.Client) -> None:
     for path, body in (("consolidate", {"at_least": 3}), ("organise", {})):
         refused = client.post(path, json=body, headers=key)
         assert refused.status_code == 409, refused.text
-        assert "was used for a different request: choose a new one" in refused.json()["detail"]
+        assert "was used for a different request: choose a new key" in refused.json()["detail"]
