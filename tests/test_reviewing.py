@@ -252,7 +252,7 @@ def test_a_write_under_one_key_is_done_once(memory: hades.Memory) -> None:
     assert memory.once("k1", "PUT a", write) == ({"version": 1}, False)
     assert memory.once("k1", "PUT a", write) == ({"version": 1}, True)
     assert memory.once("k2", "PUT a", write) == ({"version": 2}, False)
-    with pytest.raises(hades.Conflict, match="another request"):
+    with pytest.raises(hades.Conflict, match="a different request"):
         memory.once("k1", "PUT b", write)
     assert len(memory.history("a")) == 2
 
