@@ -24,6 +24,8 @@ BY_WALK, BY_PRIOR, BY_SECOND_HOP, BY_FAR, BY_RETRIEVER = 100, 40, 40, 60, 10
 STRONGEST = 5
 NOTES_SENT = 40
 """The notes that are candidates even if other texts have a higher prior."""
+ABOUT_AS_NEAR = 0.8
+"""The share of its note's highest prior from which a version may answer as well. A judgement."""
 
 
 def choose_candidates(stage: Stage, found: Found) -> Candidates:
@@ -39,6 +41,8 @@ def choose_candidates(stage: Stage, found: Found) -> Candidates:
     current: dict[int, int] = {}
     if search.time.wants_current:
         current = _current_versions(query, versions, seeds.prior)
+        near = _near_versions(query, versions, seeds.prior)
+        chosen = _with_current(chosen, _current_versions(query, near, seeds.prior))
     chosen = run.look_at(_with_current(chosen, current), stage)
     numbers = np.sort(np.array(chosen, np.int64))
     return Candidates(numbers, strong, second_hop, versions, current)
@@ -89,6 +93,19 @@ def _versions_of(query: QueryContext, candidates: Ints) -> NoteVersions:
     own = topic[candidates[query.notes[candidates]]]
     numbers = np.flatnonzero(query.mask & query.notes & np.isin(topic, own))
     return NoteVersions(numbers, *query.indexes.spans(numbers, query.as_of))
+
+
+def _near_versions(query: QueryContext, versions: NoteVersions, prior: Floats) -> NoteVersions:
+    """Return the versions that are about as near to the question as the nearest of their note.
+
+    Of a thousand versions that say the same thing, the newest may not be among the nearest.
+    """
+    _, note = np.unique(query.indexes.chunks["topic"][versions.numbers], return_inverse=True)
+    own = prior[versions.numbers]
+    highest = np.zeros(len(own))
+    np.maximum.at(highest, note, own)
+    is_near = own >= ABOUT_AS_NEAR * highest[note]
+    return NoteVersions(*(column[is_near] for column in versions))
 
 
 def _current_versions(query: QueryContext, versions: NoteVersions, prior: Floats) -> dict[int, int]:

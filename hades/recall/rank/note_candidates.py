@@ -15,6 +15,7 @@ import numpy as np
 
 from hades.domain.graph import NodeKind
 from hades.graph.arrays import Flags, Floats32, Ints
+from hades.index.vectors import product
 from hades.index.words import is_said, name_words
 from hades.language.names import DIGITS, numberless
 from hades.language.sentences import note_sentences
@@ -41,7 +42,7 @@ class NoteCandidates:
     ends: Ints
     """The end of the time in which each row held; `starts` has its beginning."""
     later: Sequence[Ints]
-    """For each row, the chunk numbers of later versions of its topic."""
+    """For each row, the chunk numbers of later versions of its topic, oldest first."""
     first: Flags
     """Whether each row is of the first version of its topic."""
 
@@ -54,6 +55,12 @@ class NoteCandidates:
         text = self.placed[row].chunk.text
         return note_sentences(text) or (text,)
 
+    def nearest_sentence(self, row: int, vector: Floats32 | None) -> int:
+        """Return the position of the sentence nearest to a question; 0 without vectors."""
+        if vector is None or not len(self.vectors[row]):
+            return 0
+        return int(product(self.vectors[row][: len(self.sentences(row))], vector).argmax())
+
 
 def read_notes(query: QueryContext, candidates: Candidates) -> NoteCandidates:
     """Read the candidates, which are all notes, from the store, without those that are gone."""
@@ -65,7 +72,8 @@ def read_notes(query: QueryContext, candidates: Candidates) -> NoteCandidates:
     topic = query.indexes.chunks["topic"]
     every, begun, ended = candidates.versions
     at = np.searchsorted(every, numbers)
-    own = [np.flatnonzero(topic[every] == topic[number]) for number in numbers]
+    by_start = np.lexsort((every, begun))
+    own = [by_start[topic[every[by_start]] == topic[number]] for number in numbers]
     return NoteCandidates(
         numbers=numbers,
         rows={int(number): row for row, number in enumerate(numbers)},

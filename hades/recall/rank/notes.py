@@ -25,7 +25,7 @@ from hades.recall.rank.ranking import (
     with_turns,
 )
 from hades.recall.rank.reading import NoteReading, read_notes_with
-from hades.recall.rank.succession import find_succession
+from hades.recall.rank.succession import find_restated, find_succession
 from hades.recall.rank.topic_order import (
     below_superseding,
     in_topic_order,
@@ -51,10 +51,11 @@ def rank_notes(
     """Rank the candidates, which are versions of notes; `recent` prefers the newer ones."""
     search, plan, recency = found.search, stage.run.plan.reranker, None
     query, notes = search.query, read_notes(search.query, candidates)
+    restated = find_restated(notes, search)
     reading = NoteReading()
     if reader is not None and not stage.is_late("the reader"):
-        reading = read_notes_with(reader, stage, search, found.seeds, notes)
-    succession = find_succession(notes, search, reading)
+        reading = read_notes_with(reader, stage, search, found.seeds, notes, restated)
+    succession = find_succession(notes, search, restated, reading)
     features = note_features(found, candidates, notes, succession)
     if plan.on:
         ranked = ranker.rank(features)

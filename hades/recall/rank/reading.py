@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, zip_longest
 
 import numpy as np
 
@@ -39,6 +40,8 @@ LOGIT_AT_MOST = 4.0
 """Logits beyond this, either way, count as this in the order and the belief of notes."""
 COMPARED = -2.0
 """A sentence with a higher logit is compared with later ones that may replace it."""
+ABOUT_AS_GOOD = 1.0
+"""So is one whose logit is less than this below the highest."""
 JUDGED_LEAST = 0.01
 """The floor of a judgement, above 0, because 0 means that the reader read nothing."""
 SPOKEN = -3.0
@@ -103,9 +106,17 @@ class NoteReading:
 
 
 def read_notes_with(
-    reader: SentenceReader, stage: Stage, search: SearchQuery, seeds: Seeds, notes: NoteCandidates
+    reader: SentenceReader,
+    stage: Stage,
+    search: SearchQuery,
+    seeds: Seeds,
+    notes: NoteCandidates,
+    restated: Mapping[int, int],
 ) -> NoteReading:
-    """Let the reader judge the best sentences of the candidates, if the time allows it."""
+    """Let the reader judge the best sentences of the candidates, if the time allows it.
+
+    Among versions that say the same thing with other values (`restated`), the newest is read.
+    """
     if search.vector is None or len(search.text.split()) < WORDS_LEAST:
         return NoteReading()
     near = [
@@ -116,7 +127,7 @@ def read_notes_with(
     turned = None if seeds.turned is None else COSINE_BY_TURNS * seeds.turned[notes.numbers]
 
     def read() -> NoteReading:
-        return _read(reader, search, notes, near, words, turned)
+        return _read(reader, search, notes, restated, near, words, turned)
 
     try:
         return stage.run.in_background(read, local=True)(stage.seconds_left)
@@ -129,87 +140,96 @@ def _read(
     reader: SentenceReader,
     search: SearchQuery,
     notes: NoteCandidates,
+    restated: Mapping[int, int],
     near: Sequence[Floats32],
     words: Floats,
     turned: Floats | None,
 ) -> NoteReading:
-    texts = _nearest(notes, near, words, turned)
-    judged = reader.speaks(search.text, list(texts)).tolist()
+    texts = _nearest(notes, restated, near, words, turned)
+    judged: list[float] = []
     speaks, best = dict[int, float](), dict[int, int]()
-    for places, logit in zip(texts.values(), judged, strict=True):
+    for places, logit in zip(
+        texts.values(), reader.speaks(search.text, list(texts)).tolist(), strict=True
+    ):
+        judged += [logit] * len({_text(notes, row, at) for row, at in places})
         for row, at in places:
             if logit > speaks.get(row, -math.inf):
                 speaks[row], best[row] = logit, at
-    pairs = {} if search.time.wants_happenings else _pairs(notes, near, speaks, best)
+    pairs = {} if search.time.wants_happenings else _pairs(notes, restated, near, speaks, best)
     read = {rows: texts for rows, texts in pairs.items() if texts[0] != texts[1]}
     logits = reader.replaces(search.text, list(read.values()))
     replaces = dict.fromkeys(pairs, LOGIT_AT_MOST)  # the same sentence again
     replaces |= dict(zip(read, logits.tolist(), strict=True))
-    return NoteReading(judged, speaks, best, replaces, is_foreign(search.text))
+    return NoteReading(judged[: len(texts)], speaks, best, replaces, is_foreign(search.text))
 
 
 def _nearest(
-    notes: NoteCandidates, near: Sequence[Floats32], words: Floats, turned: Floats | None
+    notes: NoteCandidates,
+    restated: Mapping[int, int],
+    near: Sequence[Floats32],
+    words: Floats,
+    turned: Floats | None,
 ) -> dict[str, list[tuple[int, int]]]:
     """Map the texts to read to their places: rows, and positions in the note.
 
     They are the nearest sentences and those of the best notes by words. A sentence that several
-    versions share is read once.
+    versions share is read once. So is one that they share but for its values, in its newest form.
     """
+    nearest = [int(own.argmax()) if len(own) else 0 for own in near]  # a new note has no vectors
     places = [
         (float(near[row][at]), row, at) for row in range(len(near)) for at in range(len(near[row]))
     ]
     places.sort(key=lambda place: -place[0])
     by_words = np.argsort(-words, kind="stable")[:BY_WORDS].tolist()
-    chosen = [
-        (row, int(near[row].argmax()) if len(near[row]) else 0)  # a new note may have no vectors
-        for row in by_words
-        if words[row]
-    ]
+    chosen = [(row, nearest[row]) for row in by_words if words[row]]
     chosen += [(row, at) for _, row, at in places[:PLACES_AT_MOST]]
     texts: dict[str, list[tuple[int, int]]] = {}
-    _add(texts, notes, chosen, SENTENCES_READ)
+
+    def add(places: Iterable[tuple[int, int]], at_most: int) -> None:
+        """Add the texts at these places until there are `at_most`."""
+        for row, at in dict.fromkeys(places):
+            newest = restated.get(row, row) if at == nearest[row] else row
+            read = (newest, nearest[newest] if newest != row else at)
+            text = _text(notes, *read)
+            if text in texts or len(texts) < at_most:
+                own = texts.setdefault(text, [])
+                own += [place for place in dict.fromkeys((read, (row, at))) if place not in own]
+
+    add(chosen, SENTENCES_READ)
     if turned is not None:
         places.sort(key=lambda place: -place[0] - turned[place[1]])
-        _add(texts, notes, [place[1:] for place in places[:PLACES_AT_MOST]], len(texts) + BY_TURNS)
+        add([place[1:] for place in places[:PLACES_AT_MOST]], len(texts) + BY_TURNS)
     return texts
-
-
-def _add(
-    texts: dict[str, list[tuple[int, int]]],
-    notes: NoteCandidates,
-    places: Iterable[tuple[int, int]],
-    at_most: int,
-) -> None:
-    """Add the texts at these places until there are `at_most`."""
-    for row, at in dict.fromkeys(places):
-        text = _text(notes, row, at)
-        if text in texts or len(texts) < at_most:
-            own = texts.setdefault(text, [])
-            if (row, at) not in own:
-                own.append((row, at))
 
 
 def _pairs(
     notes: NoteCandidates,
+    restated: Mapping[int, int],
     near: Sequence[Floats32],
     speaks: Mapping[int, float],
     best: Mapping[int, int],
 ) -> dict[tuple[int, int], tuple[str, str]]:
-    """Map rows and rows of later versions to the two sentences to compare, best answers first."""
+    """Map rows and rows of later versions to the two sentences to compare.
+
+    The rows that answer best come first, each with its newest later version, then with the others.
+    """
+    least = min(COMPARED, max(speaks.values(), default=COMPARED) - ABOUT_AS_GOOD)
+    rows = [row for row in sorted(speaks, key=lambda row: -speaks[row]) if speaks[row] > least]
+    compared = [
+        [(row, later) for later in reversed(notes.later_rows(row)) if later not in restated]
+        for row in rows
+        if row not in restated
+    ]
     pairs: dict[tuple[int, int], tuple[str, str]] = {}
-    for row in sorted(speaks, key=lambda row: -speaks[row]):
-        if speaks[row] <= COMPARED:
+    for row, later in filter(None, chain.from_iterable(zip_longest(*compared))):
+        if len(pairs) >= PAIRS_READ:
             break
-        if not len(near[row]):
+        if not len(near[row]) or not len(near[later]):
             continue
-        for later in reversed(notes.later_rows(row)):  # the newest is the likeliest to hold
-            if not len(near[later]) or len(pairs) >= PAIRS_READ:
-                continue
-            vectors = notes.vectors[later][: len(near[later])]
-            alike = product(vectors, notes.vectors[row][best[row]])
-            other = int((alike + near[later]).argmax())
-            pairs[row, later] = _text(notes, row, best[row]), _text(notes, later, other)
+        vectors = notes.vectors[later][: len(near[later])]
+        alike = product(vectors, notes.vectors[row][best[row]])
+        other = int((alike + near[later]).argmax())
+        pairs[row, later] = _text(notes, row, best[row]), _text(notes, later, other)
     return pairs
 
 

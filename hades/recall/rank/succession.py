@@ -1,12 +1,14 @@
 """Succession: which later versions of a note restate what an earlier one says on the question.
 
-To restate is to say the same thing again or with another value.
+To restate is to say the same thing again or with another value. Sentences that differ in values
+only are compared by their words, which is a rule; other sentences by learnt signs and the reader.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
@@ -15,6 +17,7 @@ from hades.graph.arrays import Floats, Floats32
 from hades.index.vectors import product
 from hades.index.words import stems
 from hades.language.english.intent import is_past_tense
+from hades.language.words import words
 from hades.recall.find.results import SearchQuery
 from hades.recall.rank.note_candidates import NoteCandidates, topic_name
 from hades.recall.rank.reading import COMPARED, SPOKEN, NoteReading
@@ -22,7 +25,10 @@ from hades.recall.rank.reading import COMPARED, SPOKEN, NoteReading
 SAID_AGAIN = 0.7
 """The cosine from which one sentence of a note restates another. A judgement."""
 LONG_FROM_VERSIONS = 4
-"""From this many versions on, sentences are compared by clusters over all versions."""
+"""From this many versions on, sentences are compared by clusters over all versions. Versions that
+differ in values only count once."""
+OTHER_WORDS_AT_MOST = 0.25
+"""The share of words, values apart, in which two sentences on the same thing may differ."""
 NEARER, ALIKE, SAYS, LACKS, NEWEST, TIMED, CONSTANT = 8.1, 3.1, 2.2, -1.2, 0.8, 1.5, -1.2
 """Weights of the signs that a later version restates an earlier one. Learnt on 1,155 pairs of
 versions of four sets of notes. Tested on each set after learning on the others, 82 to 86 % of the
@@ -41,10 +47,59 @@ later one is about what is asked, else NEWER. It favours the later one, because 
 does more harm. Chosen with SPOKEN and REPLACED_AT_MOST by replaying recorded judgements of four
 domains: an outdated note came first in 6.7 instead of 12.7 % of the questions whose answer changed,
 the right note in 72.9 instead of 73.0 % of all."""
+SILENT_BELOW = 2.0
+"""A later sentence gets no bonus if its logit is this far below that of the earlier one, and it is
+not about what is asked. A judgement."""
 SURE = 3.0
 """The logit that a later sentence on the same thing restates an earlier one."""
 COMPARED_AT_MOST = 128
 """The sentences of a note of many versions, nearest to the question, that are compared."""
+
+
+@lru_cache(maxsize=16_384)
+def _stated(sentence: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the stems of a sentence, and those that are values: numbers and capitalised words."""
+    written = words(sentence)
+    stemmed = list(zip(stems(" ".join(written)), written, strict=False))
+    is_value = {stem for stem, word in stemmed if word[0].isupper() or not word.isalpha()}
+    return frozenset(stem for stem, _ in stemmed), frozenset(is_value)
+
+
+def differ_in_values_only(earlier: str, later: str, terms: set[str]) -> bool:
+    """Return whether two sentences say the same thing, perhaps with other values.
+
+    Both must have the same words, apart from values and a few others. The later one must have all
+    terms of the question that the earlier one has, so that it speaks of the same thing.
+    """
+    before, values_before = _stated(earlier)
+    after, values_after = _stated(later)
+    if terms & before - after:
+        return False
+    gone = before - values_before - after
+    new = after - values_after - before
+    return max(len(gone), len(new)) <= OTHER_WORDS_AT_MOST * max(len(before), len(after))
+
+
+def find_restated(notes: NoteCandidates, search: SearchQuery) -> dict[int, int]:
+    """Map rows to the newest row of the same note that says the same thing with other values.
+
+    Only the sentence of a row that is nearest to the question counts. A row that no later one
+    restates by its words is left out.
+    """
+    restated: dict[int, int] = {}
+    if search.time.wants_happenings:
+        return restated
+    terms = set(search.terms)
+    for row in range(len(notes.numbers)):
+        later_rows = notes.later_rows(row)
+        if not later_rows:
+            continue
+        own = notes.sentences(row)[notes.nearest_sentence(row, search.vector)]
+        for later in reversed(later_rows):
+            if any(differ_in_values_only(own, text, terms) for text in notes.sentences(later)):
+                restated[row] = later
+                break
+    return restated
 
 
 class VersionSentences:
@@ -108,12 +163,15 @@ class Succession:
     """[row, row of a later version]: above 0, the later one likely restates the earlier one."""
     clusters: Mapping[int, Sequence[int]]
     """For rows of a note of many versions, the cluster of each sentence."""
+    restated: Mapping[int, int]
+    """Rows and the newest row that says the same thing with other values (`find_restated`)."""
     reading: NoteReading
-    """The judgements of the reader. They outweigh the other signs of what replaces what; in notes
-    of many versions (`clusters`) the clusters decide that without them."""
+    """The judgements of the reader. They outweigh the other signs of what replaces what."""
 
     def alone_says(self, row: int, later: int) -> bool:
         """Return whether a row has a sentence on the question and a later version has none."""
+        if row in self.restated:
+            return False
         read = self.reading.alone_says(row, later)
         return self.said[row].alone_says(self.said[later]) if read is None else read
 
@@ -122,23 +180,40 @@ class Succession:
         return self.reading.speaks.get(row, COMPARED) < COMPARED
 
 
-def find_succession(notes: NoteCandidates, search: SearchQuery, reading: NoteReading) -> Succession:
-    """Compare each candidate with the later versions of its note."""
+def find_succession(
+    notes: NoteCandidates,
+    search: SearchQuery,
+    restated: Mapping[int, int],
+    reading: NoteReading,
+) -> Succession:
+    """Compare each candidate with the later versions of its note.
+
+    A row that a later one restates with other values is compared with the rows that say the same
+    thing only; the newest of these stands for all of them.
+    """
     count = len(notes.numbers)
-    logits, clusters = np.full((count, count), -np.inf), dict[int, list[int]]()
+    logits = np.full((count, count), -np.inf)
+    clusters: dict[int, list[int]] = {}
     if search.vector is None or search.time.wants_happenings:
-        return Succession((), logits, clusters, reading)
+        return Succession((), logits, clusters, restated, reading)
     terms = set(search.terms)
     said = [VersionSentences(notes, row, search.vector, terms) for row in range(count)]
     topics: dict[str, list[int]] = {}
     for row, placed in enumerate(notes.placed):
-        topics.setdefault(placed.chunk.topic, []).append(row)
+        if row not in restated:
+            topics.setdefault(placed.chunk.topic, []).append(row)
+    for row, newest_row in restated.items():
+        for other in notes.later_rows(row):
+            if restated.get(other, other) == newest_row:
+                logits[row, other] = SURE
     bias = PAST * is_past_tense(search.text) + TIMED * search.time.is_timed
     for rows in topics.values():
         if len(rows) >= LONG_FROM_VERSIONS:
             clusters |= _clusters({row: said[row] for row in rows})
         for row in rows:
             for other in notes.later_rows(row):
+                if other in restated:
+                    continue
                 if row in clusters and len(said[row].near) and len(said[other].near):
                     same = clusters[row][int(said[row].near.argmax())] in clusters[other]
                     logits[row, other] = SURE if same else -SURE
@@ -146,12 +221,13 @@ def find_succession(notes: NoteCandidates, search: SearchQuery, reading: NoteRea
                     newest = not len(notes.later[other])
                     logits[row, other] = bias + said[row].said_anew(said[other], newest=newest)
     for pair, logit in reading.replaces.items():
-        if pair[0] in clusters:
-            continue
-        speaks_too = reading.speaks.get(pair[1], SPOKEN) > SPOKEN
-        beside = BESIDE_READER * np.clip(logits[pair], -SURE, SURE)
-        logits[pair] = logit + beside + (SPEAKS_TOO if speaks_too else NEWER)
-    return Succession(said, logits, clusters, reading)
+        earlier, later = (reading.speaks.get(row, SPOKEN) for row in pair)
+        if later > SPOKEN:
+            bonus = SPEAKS_TOO
+        else:
+            bonus = NEWER if later > earlier - SILENT_BELOW else 0.0
+        logits[pair] = logit + BESIDE_READER * np.clip(logits[pair], -SURE, SURE) + bonus
+    return Succession(said, logits, clusters, restated, reading)
 
 
 def _clusters(said: Mapping[int, VersionSentences]) -> dict[int, list[int]]:

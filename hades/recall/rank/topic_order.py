@@ -17,6 +17,9 @@ SUPERSEDING_AT_MOST = 256
 """The most edges `supersedes`, the newest, that a question reads."""
 LITTLE = 1e-3
 """The difference of scores that puts a note above another."""
+RESTATED = 4.0
+"""What a version loses if a later one says the same thing with other values. Scores spread over
+about three, so old versions of one note come after other notes that may answer. A judgement."""
 
 
 def with_numbers_apart(notes: NoteCandidates, scores: Floats, terms: list[str]) -> Floats:
@@ -60,11 +63,13 @@ def in_topic_order(
             if succession.logits[row, later] <= 0:
                 continue
             if not back:
-                if not succession.is_silent(later):
+                if row in succession.restated or not succession.is_silent(later):
                     anew.add(int(notes.numbers[row]))
                 ordered[later] = max(ordered[later], ordered[row] + LITTLE)
             elif newest or time.kind is TimeKind.ORIGIN:
                 ordered[row] = max(ordered[row], ordered[later] + LITTLE)
+    if not back:
+        ordered[list(succession.restated)] -= RESTATED
     if time.kind is TimeKind.PAST:  # among equals, the version that held last is first
         count = len(oldest_first)
         ordered[oldest_first] += np.arange(count) * LITTLE / count / 2
@@ -112,7 +117,7 @@ def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]
         if not after or len(sentences) != len(own):
             continue
         if row in clusters:
-            said = {number for other in after for number in clusters[other]}
+            said = {number for other in after for number in clusters.get(other, ())}
             holds = [number not in said for number in clusters[row]]
         else:
             vectors = np.concatenate([notes.vectors[other] for other in after])
