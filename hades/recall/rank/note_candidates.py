@@ -69,11 +69,13 @@ def read_notes(query: QueryContext, candidates: Candidates) -> NoteCandidates:
     is_placed = np.array([chunk in placed for chunk in ids], np.bool_)
     numbers = candidates.numbers[is_placed]
     ids = [chunk for chunk in ids if chunk in placed]
-    topic = query.indexes.chunks["topic"]
     every, begun, ended = candidates.versions
-    at = np.searchsorted(every, numbers)
     by_start = np.lexsort((every, begun))
-    own = [by_start[topic[every[by_start]] == topic[number]] for number in numbers]
+    topic = query.indexes.chunks["topic"][every[by_start]]
+    at = np.searchsorted(every, numbers)
+    own = {name: by_start[topic == name] for name in np.unique(topic).tolist()}
+    of_row = [own[name] for name in query.indexes.chunks["topic"][numbers].tolist()]
+    rows = list(zip(of_row, at.tolist(), strict=True))
     return NoteCandidates(
         numbers=numbers,
         rows={int(number): row for row, number in enumerate(numbers)},
@@ -81,10 +83,8 @@ def read_notes(query: QueryContext, candidates: Candidates) -> NoteCandidates:
         vectors=_sentence_vectors(query, ids),
         starts=begun[at],
         ends=ended[at],
-        later=[
-            every[o[begun[o] >= ended[a]]][-LATER_AT_MOST:] for o, a in zip(own, at, strict=True)
-        ],
-        first=np.array([begun[o].min() >= begun[a] for o, a in zip(own, at, strict=True)]),
+        later=[every[o[begun[o] >= ended[a]]][-LATER_AT_MOST:] for o, a in rows],
+        first=np.array([begun[o[0]] >= begun[a] for o, a in rows]),
     )
 
 

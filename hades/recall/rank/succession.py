@@ -48,8 +48,9 @@ does more harm. Chosen with SPOKEN and REPLACED_AT_MOST by replaying recorded ju
 domains: an outdated note came first in 6.7 instead of 12.7 % of the questions whose answer changed,
 the right note in 72.9 instead of 73.0 % of all."""
 SILENT_BELOW = 2.0
-"""A later sentence gets no bonus if its logit is this far below that of the earlier one, and it is
-not about what is asked. A judgement."""
+"""A later sentence whose logit is this far below that of the earlier one is silent on the question.
+In generated notes of many versions, a later sentence that is not silent and whose logit of
+replacing is above 0 was a restatement in 83 of 92 pairs, and on another thing in 5 of 96."""
 SURE = 3.0
 """The logit that a later sentence on the same thing restates an earlier one."""
 COMPARED_AT_MOST = 128
@@ -222,10 +223,11 @@ def find_succession(
                     logits[row, other] = bias + said[row].said_anew(said[other], newest=newest)
     for pair, logit in reading.replaces.items():
         earlier, later = (reading.speaks.get(row, SPOKEN) for row in pair)
-        if later > SPOKEN:
-            bonus = SPEAKS_TOO
-        else:
-            bonus = NEWER if later > earlier - SILENT_BELOW else 0.0
+        is_silent = later <= earlier - SILENT_BELOW
+        if pair[0] in clusters:  # the reader may only join what the clusters keep apart
+            logits[pair] = max(logits[pair], -SURE if is_silent else logit)
+            continue
+        bonus = SPEAKS_TOO if later > SPOKEN else NEWER * (not is_silent)
         logits[pair] = logit + BESIDE_READER * np.clip(logits[pair], -SURE, SURE) + bonus
     return Succession(said, logits, clusters, restated, reading)
 
