@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,7 +41,7 @@ LOGIT_AT_MOST = 4.0
 """Logits beyond this, either way, count as this in the order and the belief of notes."""
 COMPARED = -2.0
 """A sentence with a higher logit is compared with later ones that may replace it."""
-ABOUT_AS_GOOD = 1.0
+ABOUT_AS_GOOD = 0.0
 """So is one whose logit is less than this below the highest."""
 JUDGED_LEAST = 0.01
 """The floor of a judgement, above 0, because 0 means that the reader read nothing."""
@@ -56,6 +57,16 @@ FOREIGN = 1.25
 """Added for a question that is not English, of which the reader learnt nothing. Chosen on 49
 questions in German, French and Spanish: 2 of 22 right answers are doubted, and 15 of 18 questions
 that nothing answers."""
+
+
+class Restatement(NamedTuple):
+    """A sentence of a version, and the newest one that says the same thing with other values."""
+
+    at: int
+    """The position of the sentence in its version."""
+    row: int
+    """The row of the newest one; `position` is its position."""
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +122,7 @@ def read_notes_with(
     search: SearchQuery,
     seeds: Seeds,
     notes: NoteCandidates,
-    restated: Mapping[int, int],
+    restated: Mapping[int, Restatement],
 ) -> NoteReading:
     """Let the reader judge the best sentences of the candidates, if the time allows it.
 
@@ -140,7 +151,7 @@ def _read(
     reader: SentenceReader,
     search: SearchQuery,
     notes: NoteCandidates,
-    restated: Mapping[int, int],
+    restated: Mapping[int, Restatement],
     near: Sequence[Floats32],
     words: Floats,
     turned: Floats | None,
@@ -165,7 +176,7 @@ def _read(
 
 def _nearest(
     notes: NoteCandidates,
-    restated: Mapping[int, int],
+    restated: Mapping[int, Restatement],
     near: Sequence[Floats32],
     words: Floats,
     turned: Floats | None,
@@ -188,8 +199,8 @@ def _nearest(
     def add(places: Iterable[tuple[int, int]], at_most: int) -> None:
         """Add the texts at these places until there are `at_most`."""
         for row, at in dict.fromkeys(places):
-            newest = restated.get(row, row) if at == nearest[row] else row
-            read = (newest, nearest[newest] if newest != row else at)
+            newest = restated.get(row)
+            read = (newest.row, newest.position) if newest and newest.at == at else (row, at)
             text = _text(notes, *read)
             if text in texts or len(texts) < at_most:
                 own = texts.setdefault(text, [])
@@ -204,7 +215,7 @@ def _nearest(
 
 def _pairs(
     notes: NoteCandidates,
-    restated: Mapping[int, int],
+    restated: Mapping[int, Restatement],
     near: Sequence[Floats32],
     speaks: Mapping[int, float],
     best: Mapping[int, int],

@@ -20,13 +20,12 @@ from hades.language.english.intent import is_past_tense
 from hades.language.words import words
 from hades.recall.find.results import SearchQuery
 from hades.recall.rank.note_candidates import NoteCandidates, topic_name
-from hades.recall.rank.reading import COMPARED, SPOKEN, NoteReading
+from hades.recall.rank.reading import COMPARED, SPOKEN, NoteReading, Restatement
 
 SAID_AGAIN = 0.7
 """The cosine from which one sentence of a note restates another. A judgement."""
 LONG_FROM_VERSIONS = 4
-"""From this many versions on, sentences are compared by clusters over all versions. Versions that
-differ in values only count once."""
+"""From this many versions on, sentences are compared by clusters over all versions."""
 OTHER_WORDS_AT_MOST = 0.25
 """The share of words, values apart, in which two sentences on the same thing may differ."""
 NEARER, ALIKE, SAYS, LACKS, NEWEST, TIMED, CONSTANT = 8.1, 3.1, 2.2, -1.2, 0.8, 1.5, -1.2
@@ -47,10 +46,10 @@ later one is about what is asked, else NEWER. It favours the later one, because 
 does more harm. Chosen with SPOKEN and REPLACED_AT_MOST by replaying recorded judgements of four
 domains: an outdated note came first in 6.7 instead of 12.7 % of the questions whose answer changed,
 the right note in 72.9 instead of 73.0 % of all."""
-SILENT_BELOW = 2.0
-"""A later sentence whose logit is this far below that of the earlier one is silent on the question.
-In generated notes of many versions, a later sentence that is not silent and whose logit of
-replacing is above 0 was a restatement in 83 of 92 pairs, and on another thing in 5 of 96."""
+JOINED = 1.0
+"""In a note of many versions, what the reader's logit of replacing, plus what the later sentence is
+more about the question than the earlier one, must exceed to outweigh the clusters. On generated
+notes, three of four restatements in other words do, and one of fifty sentences on other things."""
 SURE = 3.0
 """The logit that a later sentence on the same thing restates an earlier one."""
 COMPARED_AT_MOST = 128
@@ -76,18 +75,19 @@ def differ_in_values_only(earlier: str, later: str, terms: set[str]) -> bool:
     after, values_after = _stated(later)
     if terms & before - after:
         return False
-    gone = before - values_before - after
-    new = after - values_after - before
-    return max(len(gone), len(new)) <= OTHER_WORDS_AT_MOST * max(len(before), len(after))
+    plain_before = before - values_before
+    plain_after = after - values_after
+    differing = max(len(plain_before - after), len(plain_after - before))
+    return differing <= OTHER_WORDS_AT_MOST * max(len(plain_before), len(plain_after))
 
 
-def find_restated(notes: NoteCandidates, search: SearchQuery) -> dict[int, int]:
-    """Map rows to the newest row of the same note that says the same thing with other values.
+def find_restated(notes: NoteCandidates, search: SearchQuery) -> dict[int, Restatement]:
+    """Map rows to the newest sentence of the same note that says the same with other values.
 
     Only the sentence of a row that is nearest to the question counts. A row that no later one
     restates by its words is left out.
     """
-    restated: dict[int, int] = {}
+    restated: dict[int, Restatement] = {}
     if search.time.wants_happenings:
         return restated
     terms = set(search.terms)
@@ -95,11 +95,17 @@ def find_restated(notes: NoteCandidates, search: SearchQuery) -> dict[int, int]:
         later_rows = notes.later_rows(row)
         if not later_rows:
             continue
-        own = notes.sentences(row)[notes.nearest_sentence(row, search.vector)]
-        for later in reversed(later_rows):
-            if any(differ_in_values_only(own, text, terms) for text in notes.sentences(later)):
-                restated[row] = later
-                break
+        at = notes.nearest_sentence(row, search.vector)
+        own = notes.sentences(row)[at]
+        places = (
+            (later, position)
+            for later in reversed(later_rows)
+            for position, text in enumerate(notes.sentences(later))
+            if differ_in_values_only(own, text, terms)
+        )
+        newest = next(places, None)
+        if newest is not None:
+            restated[row] = Restatement(at, *newest)
     return restated
 
 
@@ -164,14 +170,14 @@ class Succession:
     """[row, row of a later version]: above 0, the later one likely restates the earlier one."""
     clusters: Mapping[int, Sequence[int]]
     """For rows of a note of many versions, the cluster of each sentence."""
-    restated: Mapping[int, int]
-    """Rows and the newest row that says the same thing with other values (`find_restated`)."""
+    restated: Mapping[int, Restatement]
+    """Rows that a later one restates with other values (`find_restated`)."""
     reading: NoteReading
     """The judgements of the reader. They outweigh the other signs of what replaces what."""
 
     def alone_says(self, row: int, later: int) -> bool:
         """Return whether a row has a sentence on the question and a later version has none."""
-        if row in self.restated:
+        if row in self.restated or (row in self.clusters and self.logits[row, later] > 0):
             return False
         read = self.reading.alone_says(row, later)
         return self.said[row].alone_says(self.said[later]) if read is None else read
@@ -184,7 +190,7 @@ class Succession:
 def find_succession(
     notes: NoteCandidates,
     search: SearchQuery,
-    restated: Mapping[int, int],
+    restated: Mapping[int, Restatement],
     reading: NoteReading,
 ) -> Succession:
     """Compare each candidate with the later versions of its note.
@@ -201,17 +207,18 @@ def find_succession(
     said = [VersionSentences(notes, row, search.vector, terms) for row in range(count)]
     topics: dict[str, list[int]] = {}
     for row, placed in enumerate(notes.placed):
-        if row not in restated:
-            topics.setdefault(placed.chunk.topic, []).append(row)
-    for row, newest_row in restated.items():
+        topics.setdefault(placed.chunk.topic, []).append(row)
+    for row, newest in restated.items():
         for other in notes.later_rows(row):
-            if restated.get(other, other) == newest_row:
+            if other == newest.row or (other in restated and restated[other].row == newest.row):
                 logits[row, other] = SURE
     bias = PAST * is_past_tense(search.text) + TIMED * search.time.is_timed
-    for rows in topics.values():
-        if len(rows) >= LONG_FROM_VERSIONS:
-            clusters |= _clusters({row: said[row] for row in rows})
-        for row in rows:
+    for versions in topics.values():
+        if len(versions) >= LONG_FROM_VERSIONS:
+            clusters |= _clusters({row: said[row] for row in versions})
+        for row in versions:
+            if row in restated:
+                continue
             for other in notes.later_rows(row):
                 if other in restated:
                     continue
@@ -219,16 +226,15 @@ def find_succession(
                     same = clusters[row][int(said[row].near.argmax())] in clusters[other]
                     logits[row, other] = SURE if same else -SURE
                 else:
-                    newest = not len(notes.later[other])
-                    logits[row, other] = bias + said[row].said_anew(said[other], newest=newest)
+                    is_newest = not len(notes.later[other])
+                    logits[row, other] = bias + said[row].said_anew(said[other], newest=is_newest)
     for pair, logit in reading.replaces.items():
         earlier, later = (reading.speaks.get(row, SPOKEN) for row in pair)
-        is_silent = later <= earlier - SILENT_BELOW
         if pair[0] in clusters:  # the reader may only join what the clusters keep apart
-            logits[pair] = max(logits[pair], -SURE if is_silent else logit)
+            logits[pair] = max(logits[pair], logit + later - earlier - JOINED)
             continue
-        bonus = SPEAKS_TOO if later > SPOKEN else NEWER * (not is_silent)
-        logits[pair] = logit + BESIDE_READER * np.clip(logits[pair], -SURE, SURE) + bonus
+        beside = BESIDE_READER * np.clip(logits[pair], -SURE, SURE)
+        logits[pair] = logit + beside + (SPEAKS_TOO if later > SPOKEN else NEWER)
     return Succession(said, logits, clusters, restated, reading)
 
 

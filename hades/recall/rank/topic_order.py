@@ -17,9 +17,9 @@ SUPERSEDING_AT_MOST = 256
 """The most edges `supersedes`, the newest, that a question reads."""
 LITTLE = 1e-3
 """The difference of scores that puts a note above another."""
-RESTATED = 4.0
+RESTATED = 2.0
 """What a version loses if a later one says the same thing with other values. Scores spread over
-about three, so old versions of one note come after other notes that may answer. A judgement."""
+about three, so old versions of one note leave room for other notes. A judgement."""
 
 
 def with_numbers_apart(notes: NoteCandidates, scores: Floats, terms: list[str]) -> Floats:
@@ -117,7 +117,7 @@ def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]
         if not after or len(sentences) != len(own):
             continue
         if row in clusters:
-            said = {number for other in after for number in clusters.get(other, ())}
+            said = {number for other in after for number in clusters[other]}
             holds = [number not in said for number in clusters[row]]
         else:
             vectors = np.concatenate([notes.vectors[other] for other in after])
