@@ -93,6 +93,8 @@ _BLOBS = frozenset(
         *("request_digest", "centroid"),
     )
 )
+_OF_FOUR_BYTES = frozenset(("positions", "centroid"))
+"""Columns of numbers of four bytes each."""
 _NODES = frozenset(("source", "target", "node", "subject"))
 _KINDS = dict(zip(NodeKind, ("topics", "entities", "chunks", "edges"), strict=True))
 _BY_NAME = {"relation": "relation_name", "actor": "actor_name", "decided_by": "decider_name"}
@@ -277,6 +279,8 @@ class Loader:
                 raise InvalidInput(f"A record of {table} is dated later than the clock.")
         for name in row.keys() & _BLOBS:
             row[name] = base64.b64decode(row[name], validate=True)
+            if name in _OF_FOUR_BYTES and len(row[name]) % 4:
+                raise InvalidInput(f"The field {name!r} of a record of {table} is cut off.")
         for name in row.keys() & {"actor", "decided_by"}:
             row[name] = self._database.actor_id(clean_name(row[name], "actor"))
         if table in ("edges", "derived_edges"):
@@ -388,7 +392,10 @@ class Loader:
         self._database.run("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING", key, value)
 
     def _embedding(self, row: dict[str, Any]) -> None:
-        row["encoder"] = encoder_id(self._database, row["encoder"], row.pop("dims"))
+        dims = row.pop("dims")
+        row["encoder"] = encoder_id(self._database, row["encoder"], dims)
+        if not row["vector"] or len(row["vector"]) % (2 * dims):
+            raise InvalidInput(f"A vector of an encoder of {dims} dimensions is cut off.")
         self._check_fields("embeddings", row)
         self._database.upsert("embeddings", ("node", "encoder"), **row)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -182,6 +184,37 @@ def test_an_import_with_any_number_works_or_is_refused(
             _try(memory, records, folder, number, value)
 
     try_it()
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("pending", "outline", base64.b64encode(b"no outline").decode()),
+        ("pending", "outline", base64.b64encode(zlib.compress(b"[]")).decode()),
+        ("mentions", "positions", "YQ=="),
+        ("embeddings", "vector", "YQ=="),
+        ("embeddings", "vector", ""),
+    ],
+)
+def test_bytes_that_cannot_be_read_are_refused(
+    tmp_path: Path, table: str, column: str, value: str
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text("# Guide\n\nAtlas uses Redis.\n")
+    with hades.open(tmp_path / "theirs.hades") as memory:
+        memory.ingest(tmp_path / "docs")
+        memory.index()
+        memory.remember("late", "A note that waits to be indexed.")
+        memory.export(tmp_path / "all.jsonl")
+    records = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    for record in records:
+        if record.get("table") == table:
+            record[column] = value
+    (tmp_path / "all.jsonl").write_text("\n".join(map(json.dumps, records)))
+    with hades.open(tmp_path / "ours.hades") as memory:
+        with pytest.raises(hades.InvalidInput):
+            memory.import_(tmp_path / "all.jsonl")
+        assert memory.topics() == []
 
 
 def test_an_import_cannot_refer_to_rows_of_other_spaces(tmp_path: Path) -> None:
