@@ -53,7 +53,7 @@ def _put_chunk(store: Store) -> None:
         ]
         cut = ChunkDraft(0, 6, "Viable", 2, heading="Top")
         ((chunk, _),) = passages.place(write, state, [cut])
-        passages.put_vectors(write, "tiny", 2, [(chunk << 3 | 2, b"\x01\x02")])
+        passages.put_vectors(write, "tiny", 2, [(chunk << 3 | 2, b"\x01\x02\x03\x04")])
         store.mentions.introduce(write, 1, "Viability", "concept", 7, [chunk])
 
 

@@ -17,7 +17,7 @@ from hades.agents.query import QueryAgent
 from hades.agents.questions import clean_question
 from hades.agents.results import AgentAnswer, MemoryDecision
 from hades.domain.rules import clean_name
-from hades.errors import NotFound
+from hades.errors import Corrupt, NotFound
 from hades.hooks.redact import redact
 from hades.language.english.small_talk import is_talk
 from hades.language.patterns import lazy_pattern
@@ -69,7 +69,13 @@ class Chat:
         known = self._saver.get_tuple(self._config)
         if known is None:
             raise NotFound(f"There is no conversation {self._thread!r} in this memory.")
-        return list(known.checkpoint["channel_values"].get("messages", []))
+        messages = known.checkpoint["channel_values"].get("messages", [])
+        if not isinstance(messages, list) or not all(map(_is_message, messages)):
+            raise Corrupt(
+                f"The conversation {self._thread!r} holds something else than messages: use "
+                "another `--thread`."
+            )
+        return messages
 
     def say(self, text: str) -> ChatReply:
         """Send a message and return the reply; both are stored in one checkpoint.
@@ -106,3 +112,8 @@ class Chat:
         self._last = ChatReply(said, result)
         messages = [*state["messages"], {"role": "assistant", "content": said}]
         return {"messages": messages[-MESSAGES_KEPT:]}
+
+
+def _is_message(message: Any) -> bool:
+    fields = ("role", "content")
+    return isinstance(message, dict) and all(isinstance(message.get(name), str) for name in fields)

@@ -5,6 +5,9 @@ topic `w/THREAD/NAMESPACE/ID/TASK`. The data is compressed in the metadata of a 
 content, so nothing of it is cut, embedded or found by a question; a large checkpoint continues in
 topics `p/…`. Deleting a thread purges its topics, which rewrites the file and drops the indexes of
 the memory: give the checkpointer a file of its own if threads are deleted often.
+
+Whoever may write to the space can write a checkpoint, and an import can bring one. So what is read
+is limited in size, checked, and plain data unless the caller names another serializer.
 """
 
 from __future__ import annotations
@@ -31,15 +34,21 @@ from langgraph.checkpoint.base import (
     writes_sort_key,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from pydantic import BaseModel, StrictInt, StrictStr, TypeAdapter, ValidationError
 
+from hades.agents.plain_serializer import PlainSerializer
 from hades.domain.rules import METADATA_BYTES_AT_MOST
-from hades.errors import Conflict, Denied, InvalidInput, NotFound
+from hades.errors import Conflict, Corrupt, Denied, InvalidInput, NotFound
 from hades.memory import Memory
+from hades.store.delta import unzip
 
 SPACE = "checkpoints"
 ROOT_NAMESPACE = "+"
 """Stands for the empty namespace in a topic's name: quoting gives no name a plus."""
 PART_CHARACTERS = METADATA_BYTES_AT_MOST - 1_000
+BYTES_AT_MOST = 8 * 1024 * 1024
+"""Limit for a checkpoint, not compressed. One of empty lists takes 80 times that in memory."""
+_UNREADABLE = (ValueError, TypeError, KeyError, RuntimeError, zlib.error)
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -57,13 +66,37 @@ def _in_thread(
     return run
 
 
+class _Checkpoint(BaseModel, strict=True):
+    """The fields of a stored checkpoint that LangGraph relies on."""
+
+    v: int
+    id: str
+    ts: str
+    channel_values: dict[str, Any]
+    channel_versions: dict[str, int]
+    versions_seen: dict[str, dict[str, int]]
+    updated_channels: list[str] | None = None
+
+
+_SAVED: TypeAdapter[Any] = TypeAdapter(tuple[_Checkpoint, dict[str, Any], str | None])
+"""A checkpoint, its metadata, and the id of the one before it."""
+_WRITES: TypeAdapter[Any] = TypeAdapter(
+    list[tuple[StrictInt, StrictStr, StrictStr, StrictStr, Any]]
+)
+"""Of each write its number, the path of its task, the task, the channel and the value."""
+
+
 class HadesCheckpointer(BaseCheckpointSaver[int]):
-    """A checkpointer for any graph of LangGraph; the checkpoints are in a space of a memory."""
+    """A checkpointer for any graph of LangGraph; the checkpoints are in a space of a memory.
+
+    A state is plain data, messages and documents (see `plain_serializer`). For classes of your own
+    give `serde=JsonPlusSerializer(allowed_msgpack_modules=[…])`: it imports and calls those.
+    """
 
     def __init__(
         self, memory: Memory, *, space: str = SPACE, serde: SerializerProtocol | None = None
     ) -> None:
-        super().__init__(serde=serde)
+        super().__init__(serde=serde or PlainSerializer())
         self._root, self._space = memory, space
         self._inside: Memory | None = None
 
@@ -147,12 +180,12 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         if id_ is None:
             raise InvalidInput("Writes belong to a checkpoint: the config needs a checkpoint_id.")
         topic = _topic("w", _thread(config), _namespace(config) or "", id_, task_id)
-        rows: dict[int, Any] = dict(self._read(topic) or {})
+        rows = {row[0]: row for row in self._read(topic, _WRITES) or ()}
         for at, (channel, value) in enumerate(writes):
             number = WRITES_IDX_MAP.get(channel, at)
             if number < 0 or number not in rows:
-                rows[number] = (task_path, task_id, channel, value)
-        self._write(topic, rows)
+                rows[number] = (number, task_path, task_id, channel, value)
+        self._write(topic, list_(rows.values()))
 
     # Deleting and copying
 
@@ -228,10 +261,13 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         return sorted(known, key=lambda row: row[2])
 
     def _tuple(self, thread: str, namespace: str, id_: str) -> CheckpointTuple | None:
-        data = self._read(_topic("c", thread, namespace, id_))
+        topic = _topic("c", thread, namespace, id_)
+        data = self._read(topic, _SAVED)
         if data is None:
             return None
         checkpoint, metadata, parent = data
+        if checkpoint["id"] != id_ or (parent is not None and parent >= id_):
+            raise self._unreadable(topic, "the order of ids is wrong")
         return CheckpointTuple(
             config=_config(thread, namespace, id_),
             checkpoint=checkpoint,
@@ -243,7 +279,7 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
     def _pending(self, thread: str, namespace: str, id_: str) -> list_[tuple[str, str, Any]]:
         rows = []
         for name in self._names(_topic("w", thread, namespace, id_, "") + "*"):
-            for number, (path, task, channel, value) in (self._read(name) or {}).items():
+            for number, path, task, channel, value in self._read(name, _WRITES) or ():
                 rows.append((writes_sort_key(path, task, number), (task, channel, value)))
         return [write for _, write in sorted(rows, key=lambda row: row[0])]
 
@@ -302,7 +338,18 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
     # Data
 
     def _write(self, topic: str, data: Any) -> None:
-        kind, body = self.serde.dumps_typed(data)
+        try:
+            kind, body = self.serde.dumps_typed(data)
+        except _UNREADABLE as error:
+            raise InvalidInput(
+                f"A checkpoint cannot hold this state ({error}): use strings, numbers, lists, dicts"
+                " with strings as keys, times and messages, or give the checkpointer a `serde`."
+            ) from error
+        if len(body) > BYTES_AT_MOST:
+            raise InvalidInput(
+                f"A checkpoint of {len(body):,} bytes is larger than {BYTES_AT_MOST:,}: keep large "
+                "texts in topics, and their names in the state."
+            )
         text = base64.b85encode(zlib.compress(body)).decode()
         parts = [text[at : at + PART_CHARACTERS] for at in range(0, len(text), PART_CHARACTERS)]
         memory = self._writable()
@@ -312,19 +359,33 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
                 metadata = {"type": kind, "parts": len(parts), "data": part}
                 memory.remember(name, "", metadata=metadata, kind="document")
 
-    def _read(self, topic: str) -> Any:
-        """Return the data of a topic, or None if there is none."""
+    def _read(self, topic: str, shape: TypeAdapter[Any]) -> Any:
+        """Return the data of a topic, or None if there is none. Raise Corrupt if it is wrong."""
         memory = self._readable()
         if memory is None:
             return None
         try:
             first = memory.get(topic).metadata
+            if first["parts"] not in range(1, 2 * BYTES_AT_MOST // PART_CHARACTERS + 2):
+                raise ValueError("the number of its parts is wrong")
             names = (f"p/{topic}/{number:06}" for number in range(1, first["parts"]))
             parts = [first, *(memory.get(name).metadata for name in names)]
+            packed = base64.b85decode("".join(part["data"] for part in parts))
+            data = self.serde.loads_typed((first["type"], unzip(packed, BYTES_AT_MOST)))
+            shape.validate_python(data)
         except NotFound:
             return None
-        body = base64.b85decode("".join(part["data"] for part in parts))
-        return self.serde.loads_typed((first["type"], zlib.decompress(body)))
+        except ValidationError as error:
+            raise self._unreadable(topic, "its fields are not those of a checkpoint") from error
+        except _UNREADABLE as error:
+            raise self._unreadable(topic, str(error)) from error
+        return data
+
+    def _unreadable(self, topic: str, why: str) -> Corrupt:
+        return Corrupt(
+            f"The checkpoint {topic!r} in the space {self._space!r} cannot be read ({why}): "
+            "delete its thread, or use another."
+        )
 
 
 list_ = list  # the class has a method of that name

@@ -19,6 +19,9 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Any, NamedTuple
 
+from hades.domain.rules import CONTENT_BYTES_AT_MOST
+from hades.store.delta import unzip
+
 
 class Origin(IntEnum):
     """The origin of a name, strongest first. The numbers are stored."""
@@ -207,5 +210,5 @@ def _pack(data: dict[str, Any]) -> bytes:
 
 
 def _unpack(outline: bytes) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(zlib.decompress(outline))
+    data: dict[str, Any] = json.loads(unzip(outline, CONTENT_BYTES_AT_MOST))
     return data

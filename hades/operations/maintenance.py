@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import base64
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from hades.domain.compare import in_one_line
 from hades.domain.graph import Edge
@@ -16,15 +18,19 @@ from hades.domain.times import FOREVER
 from hades.domain.topics import Change, Growth, Lifetime, Space
 from hades.errors import InvalidInput
 from hades.exchange import jsonl, node_link
+from hades.ingest.document import unpack_document, unpack_introductions
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import NUMBER_AT_MOST, Most
-from hades.store.records import Problem, Progress
+from hades.store.records import Phase, Problem, Progress
 
 if TYPE_CHECKING:
     from hades.exchange.snapshot import GraphSnapshot
     from hades.memory import Memory, View
 
-_NOT_A_RECORD = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
+_NOT_A_RECORD = (
+    *(KeyError, TypeError, ValueError, AttributeError),
+    *(OverflowError, RecursionError, zlib.error),
+)
 """The errors that reading a line raises if it is JSON but not a record of ours."""
 EDGES_SHOWN = 3
 _ASK = "ask a question: it is built again"
@@ -217,7 +223,7 @@ def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dic
     reader = jsonl.Reader(source)
     with memory._store.write(memory._actor, "import") as write:
         try:
-            counts = memory._store.load(write, reader, into)
+            counts = memory._store.load(write, _with_outlines(reader), into)
         except _NOT_A_RECORD as error:
             raise InvalidInput(
                 f"{reader.where()} is not a record this version can read "
@@ -225,6 +231,18 @@ def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dic
             ) from error
     memory._follow_encoder(only_default=True)
     return counts
+
+
+def _with_outlines(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield records; raise one of `_NOT_A_RECORD` if the outline of a document cannot be read."""
+    for record in records:
+        if record.get("table") == "pending" and record.get("outline") is not None:
+            outline = base64.b64decode(record["outline"], validate=True)
+            if record["phase"] in (Phase.CHUNKS, Phase.LARGE):
+                unpack_document(outline, "", "")
+            else:
+                unpack_introductions(outline)
+        yield record
 
 
 def backup(memory: Memory, path: str | Path, on_progress: Progress | None = None) -> None:

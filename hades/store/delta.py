@@ -68,7 +68,7 @@ def unpacked(
         if encoding is None or not isinstance(body, bytes):
             raise ValueError("a version between it and the last whole copy is missing")
         if encoding in (WHOLE_ZIPPED, DELTA_ZIPPED):
-            body = _unzip(body)
+            body = unzip(body, CONTENT_BYTES_AT_MOST)
         if encoding in (WHOLE, WHOLE_ZIPPED):
             return body
         if old is None:
@@ -184,12 +184,12 @@ def _zip(encoding: int, body: bytes) -> tuple[int, bytes]:
     return encoding, body
 
 
-def _unzip(body: bytes) -> bytes:
-    """Return the unzipped bytes. Raise ValueError if they are more than a text may have."""
+def unzip(body: bytes, bytes_at_most: int) -> bytes:
+    """Return bytes that zlib compressed; ValueError if they end too early or are too many."""
     reader = zlib.decompressobj()
-    whole = reader.decompress(body, CONTENT_BYTES_AT_MOST + 1)
-    if not reader.eof:
-        raise ValueError("it ends too early, or is larger than a text may be")
+    whole = reader.decompress(body, bytes_at_most + 1)
+    if not reader.eof or len(whole) > bytes_at_most:
+        raise ValueError(f"it ends too early, or has more than {bytes_at_most:,} bytes")
     return whole
 
 

@@ -26,7 +26,7 @@ from hades.store.database import Database, Glob, intact
 from hades.store.delta import checked, digest_of, pack, unpacked
 from hades.store.hierarchies import checked_details
 from hades.store.records import EMBEDDED, SECRET, Phase, Write
-from hades.store.schema import COLUMNS, COUNTED
+from hades.store.schema import COLUMNS, COUNTED, RANGES, REFERENCES, Range
 from hades.store.topics import Topics
 
 
@@ -93,6 +93,8 @@ _BLOBS = frozenset(
         *("request_digest", "centroid"),
     )
 )
+_OF_FOUR_BYTES = frozenset(("positions", "centroid"))
+"""Columns of numbers of four bytes each."""
 _NODES = frozenset(("source", "target", "node", "subject"))
 _KINDS = dict(zip(NodeKind, ("topics", "entities", "chunks", "edges"), strict=True))
 _BY_NAME = {"relation": "relation_name", "actor": "actor_name", "decided_by": "decider_name"}
@@ -119,6 +121,11 @@ _GAP = """
 SELECT t.name FROM topics t LEFT JOIN states s ON s.topic = t.id
 GROUP BY t.id, t.name HAVING count(s.id) > 0 AND max(s.version) != count(s.id) LIMIT 1
 """
+_DANGLING = (
+    "SELECT 1 FROM {table} x WHERE x.{column} > ? "
+    "AND NOT EXISTS (SELECT 1 FROM {target} o WHERE o.id = x.{column}) LIMIT 1"
+)
+"""Finds a row that refers to a missing row. Numbers of loaded rows are greater than the shift."""
 _TYPES = {"INTEGER": (int,), "REAL": (int, float), "TEXT": (str,), "BLOB": (bytes,)}
 
 
@@ -209,6 +216,9 @@ class Loader:
             raise InvalidInput(f"There is no such kind of record as {table!r:.60}.")
         if table in _NEED_NUMBERS and not self._identical:
             return
+        for name in row.keys() & _ranges(table).keys():
+            if isinstance(row[name], int | float):
+                _check_range(table, name, row[name])
         self._convert(table, row)
         put = {
             "spaces": self._space,
@@ -233,6 +243,12 @@ class Loader:
         gap = database.value(_GAP)
         if gap is not None:
             raise InvalidInput(f"The topic {gap!r} lacks some of its versions.")
+        for table, column, target in REFERENCES:
+            find = _DANGLING.format(table=table, column=column, target=target)
+            if target in COUNTED and database.row(find, self._shift[target]):
+                raise InvalidInput(
+                    f"A record of {table} refers by {column!r} to a record that is missing."
+                )
         if faulty := check.faulty_records(database):
             raise InvalidInput(f"{faulty[0].where} cannot be imported: {faulty[0].what}.")
         check.repair_pointers(database)
@@ -258,10 +274,13 @@ class Loader:
         """Convert the fields of a record to the types and numbers of the tables."""
         for name in row.keys() & _TIMES:
             row[name] = to_micros(datetime.fromisoformat(row[name]))
+            _check_range(table, name, row[name])
             if name in _KNOWN_TIMES and row[name] > self._latest:
                 raise InvalidInput(f"A record of {table} is dated later than the clock.")
         for name in row.keys() & _BLOBS:
             row[name] = base64.b64decode(row[name], validate=True)
+            if name in _OF_FOUR_BYTES and len(row[name]) % 4:
+                raise InvalidInput(f"The field {name!r} of a record of {table} is cut off.")
         for name in row.keys() & {"actor", "decided_by"}:
             row[name] = self._database.actor_id(clean_name(row[name], "actor"))
         if table in ("edges", "derived_edges"):
@@ -373,7 +392,10 @@ class Loader:
         self._database.run("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING", key, value)
 
     def _embedding(self, row: dict[str, Any]) -> None:
-        row["encoder"] = encoder_id(self._database, row["encoder"], row.pop("dims"))
+        dims = row.pop("dims")
+        row["encoder"] = encoder_id(self._database, row["encoder"], dims)
+        if not row["vector"] or len(row["vector"]) % (2 * dims):
+            raise InvalidInput(f"A vector of an encoder of {dims} dimensions is cut off.")
         self._check_fields("embeddings", row)
         self._database.upsert("embeddings", ("node", "encoder"), **row)
 
@@ -391,6 +413,20 @@ class Loader:
                 raise InvalidInput(f"A record of {table} has no field {name!r:.60}.")
             if value is not None and not isinstance(value, _TYPES[types[name]]):
                 raise InvalidInput(f"The field {name!r} of a record of {table} is of a wrong type.")
+
+
+def _ranges(table: str) -> dict[str, Range]:
+    """Return the least and the greatest value of each number of a record."""
+    return RANGES[table] | ({"dims": RANGES["encoders"]["dims"]} if table == "embeddings" else {})
+
+
+def _check_range(table: str, name: str, number: float) -> None:
+    """Raise InvalidInput if a number cannot be in its column; NaN is in no range."""
+    least, most = _ranges(table)[name]
+    if isinstance(number, bool) or not least <= number <= most:
+        raise InvalidInput(
+            f"The field {name!r} of a record of {table} is out of range: {number!s:.60}."
+        )
 
 
 def load(

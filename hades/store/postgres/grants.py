@@ -32,7 +32,7 @@ from hades.store.postgres.address import ServerAddress
 from hades.store.postgres.database import MARKS_KEPT_S, TURN
 from hades.store.postgres.faults import translated
 from hades.store.records import EMBEDDED, SECRET
-from hades.store.schema import COLUMNS
+from hades.store.schema import COLUMNS, RANGES
 
 _NODES = {
     NodeKind.TOPIC: ("topics", "id"),
@@ -53,9 +53,10 @@ def _node(column: str, *kinds: NodeKind) -> str:
     return f"CASE {column} & 7 {' '.join(cases)} ELSE FALSE END"
 
 
-def _within(column: str, bits: int) -> str:
-    """Return an SQL condition: a number fits into the bits that indexes have for it."""
-    return f"{column} BETWEEN 0 AND {(1 << bits) - 1}"
+def _within(table: str, column: str) -> str:
+    """Return an SQL condition: a number is in the range of its column, or is missing."""
+    least, most = RANGES[table][column]
+    return f"coalesce({column}, {least}) BETWEEN {least} AND {most}"
 
 
 def _known(table: str, column: str) -> str:
@@ -80,7 +81,7 @@ _OBJECT = "split_part(object, '/', 2) = x.topic::text"
 _OWED_WORK = "split_part(what, '@', 1) IN ('file', 'log', 'indexes', 'leftovers')"
 _OWED_OBJECTS = _seen("topics", f"substring(what, '^{ARCHIVE}[0-9a-f]+/([0-9]+)/')::bigint")
 _OWED = f"({_OWED_WORK} AND split_part(what, '@', 2) = md5(current_user)) OR {_OWED_OBJECTS}"
-_WEIGHT = "weight BETWEEN 0 AND 1e30"
+_WEIGHT = _within("edges", "weight")
 _VECTOR = (
     "EXISTS (SELECT FROM encoders x WHERE x.id = encoder AND octet_length(vector) > 0 "
     "AND octet_length(vector) % (2 * x.dims) = 0)"
@@ -124,16 +125,19 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
     "archived": {_ALL: (_STATE, f"EXISTS (SELECT FROM states x WHERE x.id = state AND {_OBJECT})")},
     "chunks": {_ALL: (_TOPIC, "")},
     "placements": {
-        _ALL: (f"{_STATE} AND {_CHUNK}", f"{_STATE} AND {_CHUNK} AND {_within('ordinal', 31)}")
+        _ALL: (
+            f"{_STATE} AND {_CHUNK}",
+            f"{_STATE} AND {_CHUNK} AND {_within('placements', 'ordinal')}",
+        )
     },
     "presences": {_ALL: (_CHUNK, "")},
-    "entities": {_ALL: (_SPACE, f"{_SPACE} AND {_within('origin', 7)}")},
+    "entities": {_ALL: (_SPACE, f"{_SPACE} AND {_within('entities', 'origin')}")},
     "names": {_ALL: (_ENTITY, "")},
     "merges": {_ALL: (_SPACE, f"{_SPACE} AND {_ENTITY} AND {_seen('entities', 'merges.target')}")},
     "mentions": {
         _ALL: (
             f"{_CHUNK} AND {_ENTITY}",
-            f"{_CHUNK} AND {_ENTITY} AND {_within('coalesce(introduces, 0)', 7)} "
+            f"{_CHUNK} AND {_ENTITY} AND {_within('mentions', 'introduces')} "
             "AND coalesce(octet_length(positions), 0) % 4 = 0",
         )
     },
@@ -157,7 +161,7 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
     "clusters": {
         _ALL: (
             _HIERARCHY,
-            f"{_HIERARCHY} AND {_within('level', 7)} "
+            f"{_HIERARCHY} AND {_within('clusters', 'level')} "
             f"AND (parent IS NULL OR is_cluster_of(parent, hierarchy)) AND {_CENTROID}",
         )
     },

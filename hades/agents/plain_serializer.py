@@ -1,0 +1,100 @@
+"""Plain data for checkpoints: reading one imports nothing that the data names.
+
+LangGraph's serializer imports and calls any class that the data names. Its strict mode
+(`allowed_msgpack_modules`, seen in langgraph-checkpoint 4.3.2) still compiles any regular
+expression, revives objects of LangChain from JSON, returns the arguments of a refused class as if
+they were the value, and overflows the stack if extension values are nested. So we look at the data
+first, without making objects of it, and only then let LangGraph read it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ormsgpack
+from langgraph.checkpoint.serde.jsonplus import EXT_DELTA_SNAPSHOT, JsonPlusSerializer
+
+SETS = frozenset({("builtins", "set"), ("builtins", "frozenset")})
+TYPES = SETS | {
+    *(("datetime", name) for name in ("datetime", "date", "time", "timedelta", "timezone")),
+    ("uuid", "UUID"),
+    ("decimal", "Decimal"),
+    *(
+        (f"langchain_core.messages.{module}", name)
+        for module, name in (
+            ("human", "HumanMessage"),
+            ("ai", "AIMessage"),
+            ("system", "SystemMessage"),
+            ("chat", "ChatMessage"),
+            ("tool", "ToolMessage"),
+            ("function", "FunctionMessage"),
+            ("modifier", "RemoveMessage"),
+        )
+    ),
+    ("langchain_core.documents.base", "Document"),
+    *(("langgraph.types", name) for name in ("Send", "Interrupt", "Command", "Overwrite")),
+}
+"""Module and name of each class that may be read. Making one of them has no effect elsewhere."""
+NESTED_AT_MOST = 8
+"""Objects in objects. LangGraph reads each on the stack of the one around it."""
+_OBJECT = ()
+"""Stands for an object while the data is looked at."""
+
+
+class PlainSerializer:
+    """Writes and reads plain data and a few known classes; raises ValueError for anything else."""
+
+    def __init__(self) -> None:
+        self._langgraph = JsonPlusSerializer(allowed_msgpack_modules=TYPES)
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """Return the form and the bytes of a value that can be read again."""
+        form, body = self._langgraph.dumps_typed(obj)
+        _check(form, body)
+        return form, body
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """Return the value that `dumps_typed` wrote."""
+        _check(*data)
+        return self._langgraph.loads_typed(data)
+
+
+def _check(form: str, body: bytes) -> None:
+    if form != "msgpack":
+        raise ValueError(f"{form!r:.60} is not the form of plain data")
+    faults: list[str] = []
+    _look(body, faults, 0)
+    if faults:
+        raise ValueError(faults[0])
+
+
+def _look(body: bytes, faults: list[str], depth: int) -> Any:
+    """Return the data with a stand-in for each object, and note the objects that are refused.
+
+    Keys are strings: Python hashes numbers predictably, so that many of them could be made to
+    collide, which takes hours to read. For the same reason sets hold no objects.
+    """
+
+    def look_inside(code: int, data: bytes) -> Any:
+        if depth == NESTED_AT_MOST:
+            faults.append(f"objects are nested deeper than {NESTED_AT_MOST}")
+            return _OBJECT
+        inside = _look(data, faults, depth + 1)
+        match inside:
+            case _ if code == EXT_DELTA_SNAPSHOT:
+                pass
+            case [str(module), str(name), values, *_] if (module, name) in TYPES:
+                if (module, name) in SETS and not _is_flat(values):
+                    faults.append("a set holds something else than strings and numbers")
+            case [str(module), str(name), *_]:
+                faults.append(f"{module}.{name} is not a class of plain data"[:200])
+            case _:
+                faults.append("an object has no class")
+        return _OBJECT
+
+    return ormsgpack.unpackb(body, ext_hook=look_inside)
+
+
+def _is_flat(values: Any) -> bool:
+    plain = str | bytes | int | float | None
+    return isinstance(values, list) and all(isinstance(value, plain) for value in values)
