@@ -60,6 +60,7 @@ def test_the_pages_are_served_and_nothing_else(served: http.client.HTTPConnectio
     assert ask("/images/secret.png") == (200, b"a picture")
     outside = ["/../secret.txt", "/%2e%2e/secret.txt", "/images/..%2f..%2fsecret.txt"]
     outside += ["//secret.txt", "/images/../../secret.txt", "/..%5csecret.txt", "/etc/passwd"]
+    outside += ["/%00", "/index.html%00", "/%ed%a0%80"]
     assert [ask(path)[0] for path in outside] == [404] * len(outside)
     listed = ask("/images/")
     assert listed[0] == 404

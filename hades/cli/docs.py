@@ -63,6 +63,13 @@ def _server(folder: Path, port: int) -> ThreadingHTTPServer:
         def __init__(self, *request: Any) -> None:
             super().__init__(*request, directory=str(folder))
 
+        def send_head(self) -> Any:
+            try:
+                return super().send_head()
+            except ValueError:  # a file's name cannot have a NUL or half of a surrogate pair
+                self.send_error(404)
+                return None
+
         def list_directory(self, path: Any) -> None:
             self.send_error(404)
 

@@ -78,7 +78,7 @@ def _start(invocation: Invocation, links: StartLinks, url: str, browser: bool) -
     invocation.show({"url": url, "link": link}, lambda out: out.print(link, markup=False))
     sys.stdout.flush()
     if browser:
-        webbrowser.open(link)
+        webbrowser.open(links.hand_over(link))
 
 
 def _options(invocation: Invocation, port: int | None) -> Options:

@@ -13,6 +13,7 @@ from hades.serve.auth.keys import Keys
 from hades.ui.calls import Calls
 from hades.ui.controls import box, link, text
 from hades.ui.gate import Gate
+from hades.ui.ownership import OwnPages
 from hades.ui.theme import CSS
 
 RECONNECT_S = 60.0
@@ -47,7 +48,7 @@ class Explorer:
             gzip_middleware_factory=None,
             show_welcome_message=False,
         )
-        self.gate = Gate(self.app, calls, keys, links)
+        self.gate = Gate(OwnPages(self.app), calls, keys, links)
 
 
 _BACK = """addEventListener("popstate", () => {

@@ -70,6 +70,10 @@ class Visitor:
         """The visitor's rights now; raise SignedOut if the session or the key has ended."""
         return self._calls.sessions.caller(self._token)
 
+    def shares_session(self, other: Visitor) -> bool:
+        """Whether another visitor is signed in by the same session."""
+        return self._token == other._token
+
     def may(self, role: Role, space: str) -> bool:
         """Whether the visitor has a role in a space; pages show only what may be done."""
         caller, writes = self.caller, role > Role.READER
@@ -98,8 +102,8 @@ class Visitor:
 
         async def work(caller: Caller) -> Any:
             arguments = _checked(operation, given)
-            if operation.whole_memory and caller.spaces is not None:
-                raise Denied("This concerns all spaces: it needs a key for all spaces.")
+            if operation.whole_memory:
+                caller.require_all_spaces()
             executor, role = self._calls.executor, operation.role
 
             def write(memory: Memory, *report: Progress) -> Any:
@@ -176,10 +180,14 @@ class Visitor:
         return await self._recorded(name, work)
 
     async def measured(self) -> Measurements:
-        """Return the latencies, caps and uses of caches since the server started."""
+        """Return the latencies, caps and uses of caches since the server started.
+
+        They tell of every space, so a key for some spaces is not enough, as for `/metrics`.
+        """
         metrics = self._calls.metrics or Metrics()
 
         async def work(caller: Caller) -> Measurements:
+            caller.require_all_spaces()
             return await self._calls.executor.read(caller, None, lambda _: metrics.measured())
 
         return await self._recorded("metrics", work)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 from collections.abc import Awaitable
 from html import escape
 from urllib.parse import parse_qs, quote, urlsplit
@@ -24,12 +25,14 @@ from hades.serve.auth.limits import LOOPBACK_NAMES
 from hades.serve.pool import STOPPING
 from hades.serve.problems import problem
 from hades.ui.calls import Calls, Visitor
+from hades.ui.ownership import EVENTS, refusal
 from hades.ui.theme import CSS
 
 FORM_BYTES_AT_MOST = 4_096
-EVENTS = "/_nicegui_ws/"
-LEAVING_S = 1.0
-"""How often a request that waits for events looks whether the server stops."""
+LOOK_EVERY_S = 1.0
+"""How often a request that waits for events looks whether its session or the server ends."""
+_OWN_PLACE = re.compile(r"/(?![/\\])[^\x00-\x20\\\x7f]*")
+"""A path of this server. Browsers drop tabs and line breaks and take a backslash for a slash."""
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -63,9 +66,14 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         path, token = scope["path"], request.cookies.get(_cookie(scope), "")
+        names = [name for name, _ in request.query_params.multi_items()]
+        reads = request.method in ("GET", "HEAD") and not path.startswith(EVENTS)
         answer: Response
-        if request.method not in ("GET", "HEAD") and not _is_same_origin(request):
+        if not reads and not _is_same_origin(request):
             answer = problem(403, "This request came from a page of another site.")
+        elif len(names) > len(set(names)):
+            # Two readers of one address could otherwise take different values.
+            answer = problem(400, "A parameter of this address is given twice.")
         elif path == "/sign-in":
             answer = await self._sign_in(request)
         elif path.startswith("/start/"):
@@ -77,11 +85,8 @@ class Gate:
             try:
                 scope["hades.caller"] = self._calls.sessions.caller(token)
             except SignedOut as error:
-                if token and _is_reconnecting(request):
-                    # An open page learns here that it must be loaded again, and so to sign in.
-                    await self._poll(scope, receive, send)
-                    return
-                answer = _elsewhere(request, str(error) if token else "")
+                # The refusal makes an open page load again, which leads to the sign-in page.
+                answer = refusal(request) or _elsewhere(request, str(error) if token else "")
             else:
                 scope["hades.visitor"] = Visitor(self._calls, token)
                 pages = self._poll if path.startswith(EVENTS) else self._pages
@@ -90,14 +95,19 @@ class Gate:
         await answer(scope, receive, send)
 
     async def _poll(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on a request that may wait for events; end it when the server stops."""
+        """Pass on a request that may wait for events; end it with the session or the server."""
         waiting = asyncio.create_task(_as_coroutine(self._pages(scope, receive, send)))
-        while not (await asyncio.wait({waiting}, timeout=LEAVING_S))[0]:
-            if self._calls.executor.leaving:
-                waiting.cancel()
-                await problem(503, STOPPING)(scope, receive, send)
-                return
-        waiting.result()
+        try:
+            while not (await asyncio.wait({waiting}, timeout=LOOK_EVERY_S))[0]:
+                if self._calls.executor.leaving:
+                    await problem(503, STOPPING)(scope, receive, send)
+                    return
+                scope["hades.caller"] = scope["hades.visitor"].caller
+            waiting.result()
+        except SignedOut as error:
+            await problem(401, str(error))(scope, receive, send)
+        finally:
+            waiting.cancel()
 
     async def _sign_in(self, request: Request) -> Response:
         if request.method != "POST":
@@ -148,13 +158,6 @@ async def _as_coroutine(answer: Awaitable[None]) -> None:
     await answer
 
 
-def _is_reconnecting(request: Request) -> bool:
-    """Whether a page that is open asks for its events; NiceGUI refuses pages it does not know."""
-    query = request.query_params
-    known = query.get("implicit_handshake") == "true" and "client_id" in query
-    return known and request.scope["path"].startswith(EVENTS)
-
-
 def _cookie(scope: Scope) -> str:
     """Return the cookie's name, with the port: ports of one host share their cookies."""
     return f"hades_{(scope.get('server') or ('', 0))[1]}"
@@ -182,7 +185,7 @@ def _is_here(request: Request) -> bool:
 def _next(request: Request) -> str:
     """Return the page to show after the sign-in; never another site's."""
     place = request.query_params.get("next", "/")
-    return place if place.startswith("/") and not place.startswith(("//", "/\\")) else "/"
+    return place if _OWN_PLACE.fullmatch(place) else "/"
 
 
 def _elsewhere(request: Request, why: str) -> Response:

@@ -125,6 +125,33 @@ def test_a_handler_of_an_open_page_writes_nothing_after_the_key_was_revoked(site
 
 
 @pytest.mark.slow
+def test_signing_out_in_one_tab_leads_the_other_to_the_sign_in(site: Site) -> None:
+    with site.visit() as page:
+        site.open(page, "/topics")
+        other = page.context.new_page()
+        other.goto(f"{site.url}/sign-out")
+        page.get_by_label("Your key").wait_for()
+        page.wrong.clear()  # the browser reports the refused poll
+
+
+@pytest.mark.slow
+def test_a_tab_of_an_earlier_session_is_loaded_again_for_the_new_one(site: Site) -> None:
+    _, token = site.keys.create("later", Role.READER)
+    with site.visit() as page:
+        site.open(page, "/topics")
+        page.get_by_role("link", name="Review").wait_for()
+        other = page.context.new_page()
+        other.goto(f"{site.url}/sign-in?next=/topics")
+        other.get_by_label("Your key").fill(token)
+        other.get_by_role("button", name="Sign in").click()
+        other.get_by_role("navigation").wait_for()
+        page.get_by_label("Theme").select_option("dark")
+        page.get_by_role("link", name="Review").wait_for(state="detached")
+        page.get_by_role("link", name="Health").wait_for()
+        page.wrong.clear()  # the browser reports the refused event
+
+
+@pytest.mark.slow
 def test_a_key_for_one_space_starts_there(site: Site) -> None:
     with site.process.client("admin") as admin:
         admin.post("/v1/spaces", json={"name": "team"}).raise_for_status()

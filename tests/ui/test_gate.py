@@ -146,12 +146,54 @@ def test_signing_out_ends_the_session(site: Site) -> None:
     assert site.get("/").status_code == 303
 
 
-@pytest.mark.parametrize("place", ["//evil.example", "https://evil.example", "/\\evil.example"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "//evil.example",
+        "https://evil.example",
+        "/\\evil.example",
+        "/\t/evil.example",
+        "/\r\\evil.example",
+        "\t//evil.example",
+        " //evil.example",
+    ],
+)
 def test_signing_in_never_leads_to_another_site(site: Site, place: str) -> None:
     _, token = site.keys.create("ann", Role.READER)
     answer = site.send("POST", "/sign-in", params={"next": place}, data={"key": token})
     assert "evil" not in answer.text
     assert "url=/" in answer.text
+
+
+def test_signing_in_leads_back_to_the_page_that_was_asked_for(site: Site) -> None:
+    _, token = site.keys.create("ann", Role.READER)
+    place = "/topics?search=caf%C3%A9&at=2024-01-01T00%3A00%3A00Z"
+    answer = site.send("POST", "/sign-in", params={"next": place}, data={"key": token})
+    assert f"url={place.replace('&', '&amp;')}" in answer.text
+
+
+@pytest.mark.parametrize(
+    "path", ["/?a=1&a=1", "/_nicegui_ws/socket.io/?sid=x&sid=y", "/sign-in?why&why"]
+)
+def test_a_parameter_given_twice_is_refused(site: Site, path: str) -> None:
+    site.sign_in()
+    answer = site.get(path)
+    assert answer.status_code == 400
+    assert "given twice" in answer.json()["detail"]
+
+
+def test_many_sign_ins_end_only_sessions_of_their_own_key(site: Site) -> None:
+    ann, _ = site.keys.create("ann", Role.ADMIN)
+    eve, _ = site.keys.create("eve", Role.READER)
+    sessions = [site.sessions.begin(ann), site.sessions.begin(None)]
+    first = site.sessions.begin(eve)
+    for _ in range(browsers.SESSIONS_PER_KEY_AT_MOST + 1_000):
+        site.now += 1
+        last = site.sessions.begin(eve)
+    callers = [site.sessions.caller(token).name for token in (*sessions, last)]
+    assert callers == ["key:ann", "owner", "key:eve"]
+    with pytest.raises(browsers.SignedOut):
+        site.sessions.caller(first)
 
 
 def test_text_in_the_address_is_escaped(site: Site) -> None:
@@ -202,6 +244,18 @@ def test_start_links_are_stored_as_hashes_in_a_private_file(site: Site) -> None:
     token = site.links.create()
     assert token not in site.links.path.read_text()
     assert site.links.path.stat().st_mode & 0o077 == 0
+
+
+def test_a_browser_is_handed_a_start_link_in_a_private_file(site: Site, tmp_path: Path) -> None:
+    token = site.links.create()
+    address = site.links.hand_over(f"{HOME}/start/{token}")
+    page = tmp_path / "notes.hades.start.html"
+    assert address == page.as_uri()
+    assert token not in address
+    assert f"url={HOME}/start/{token}" in page.read_text()
+    assert page.stat().st_mode & 0o077 == 0
+    assert site.get(f"/start/{token}").status_code == 200
+    assert not page.exists()
 
 
 def test_the_api_is_as_before(site: Site) -> None:

@@ -144,6 +144,7 @@ def test_all_of_the_graph_is_within_reach_of_the_keyboard(site: Site) -> None:
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="Ann Miller").wait_for()
         assert chart.series["zoom"] == after["zoom"]
+        page.wait_for_url(re.compile("node=Ann"))
         page.reload()
         page.get_by_role("heading", name="Ann Miller").wait_for()
         assert Chart(page).node("Ann Miller")["selected"]

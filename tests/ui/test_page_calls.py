@@ -74,6 +74,12 @@ def test_a_reader_reads_and_cannot_write(site: Site) -> None:
     assert called(reader, "get", topic="a").version == 1
 
 
+def test_figures_of_the_whole_server_need_a_key_for_all_spaces(site: Site) -> None:
+    asyncio.run(site.visitor(Role.READER).measured())
+    with pytest.raises(Denied, match="all spaces"):
+        asyncio.run(site.visitor(Role.ADMIN, ["default"]).measured())
+
+
 def test_a_reader_adds_no_files_and_only_the_owner_uses_keys(site: Site) -> None:
     reader, writer = site.visitor(Role.READER), site.visitor(Role.WRITER)
     with pytest.raises(Denied, match="role writer"):

@@ -13,6 +13,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,8 @@ from hades.serve.jobs import Job
 
 IDLE_S = 12 * 3600.0
 """A session ends when it is not used for so long."""
-SESSIONS_AT_MOST = 1_000
+SESSIONS_PER_KEY_AT_MOST = 100
+"""A sign-in beyond it ends the session of the same key that was not used for longest."""
 ADDITIONS_AT_MOST = 20
 """Additions of one session that can still be undone."""
 LINK_S = 600.0
@@ -76,10 +78,14 @@ class BrowserSessions:
 
     def begin(self, key: Key | None) -> str:
         """Begin a session for a key, or for the owner, and return its token."""
-        if len(self._sessions) >= SESSIONS_AT_MOST:
-            del self._sessions[min(self._sessions, key=lambda at: self._sessions[at].used_at)]
+        now = self._clock()
+        new = BrowserSession(key.id if key else None, now)
+        self._sessions = {at: it for at, it in self._sessions.items() if now - it.used_at <= IDLE_S}
+        same_key = [at for at, it in self._sessions.items() if it.key == new.key]
+        if len(same_key) >= SESSIONS_PER_KEY_AT_MOST:
+            del self._sessions[min(same_key, key=lambda at: self._sessions[at].used_at)]
         token = secrets.token_urlsafe(32)
-        self._sessions[_digest(token)] = BrowserSession(key.id if key else None, self._clock())
+        self._sessions[_digest(token)] = new
         return token
 
     def session(self, token: str) -> BrowserSession:
@@ -111,6 +117,7 @@ class StartLinks:
 
     def __init__(self, memory: Path, clock: Callable[[], float] = time.time) -> None:
         self.path = memory.with_name(memory.name + ".start")
+        self._page = memory.absolute().with_name(memory.name + ".start.html")
         self._clock = clock
 
     def create(self) -> str:
@@ -122,6 +129,16 @@ class StartLinks:
             self._write(content)
         return token
 
+    def hand_over(self, link: str) -> str:
+        """Write a private page that leads to a link, and return its address, for a browser.
+
+        Every user of the machine can read the command line of a browser, so the link must not be
+        in it. The page is removed when the link is used.
+        """
+        moving = f'<meta http-equiv="refresh" content="0;url={link}"><a href="{link}">HADES</a>'
+        write_private(self._page, f"<!doctype html>{moving}".encode())
+        return self._page.as_uri()
+
     def use(self, token: str) -> bool:
         """Whether a token is good; it is used up by this."""
         with locked_folder(self.path.parent):
@@ -130,6 +147,8 @@ class StartLinks:
                 return False
             del content["links"][_digest(token)]
             self._write(content)
+        with suppress(OSError):
+            self._page.unlink()
         return True
 
     def serve(self, url: str, pid: int) -> None:

@@ -31,6 +31,11 @@ class Caller:
         if space is not None and not self.sees(space):
             raise Denied(f"You may not use the space {space!r}: ask for a key that names it.")
 
+    def require_all_spaces(self) -> None:
+        """Raise Denied if the caller may use only some spaces."""
+        if self.spaces is not None:
+            raise Denied("This concerns all spaces: it needs a key for all spaces.")
+
     def sees(self, space: str) -> bool:
         """Whether the caller may use a space."""
         return self.spaces is None or space in self.spaces

@@ -11,7 +11,6 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.responses import Response
 
-from hades.errors import Denied
 from hades.memory import Memory
 from hades.operations.declare import OPERATIONS, Operation, Parameter
 from hades.serve.jobs import JobKey, JobStatus, Kind
@@ -216,8 +215,8 @@ async def _write(
 
 def require(operation: Operation, call: RestCall) -> None:
     """Raise Denied if an operation concerns all spaces and the caller may use only some."""
-    if operation.whole_memory and call.caller.spaces is not None:
-        raise Denied("This concerns all spaces: it needs a key for all spaces.")
+    if operation.whole_memory:
+        call.caller.require_all_spaces()
 
 
 def shown(operation: Operation, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Health: growth, time of questions and stages, caches, quality and jobs of this server."""
+"""Health: growth, quality and jobs of a space; for callers of all spaces also times and caches."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ async def health(frame: Frame) -> None:
     text("Health", "", "h1")
     sizes: dict[str, int] = await frame.call_now("stats")
     growth: list[Growth] = await frame.call_now("growth")
-    measured = await frame.visitor.measured()
+    sees_server = frame.visitor.caller.spaces is None
+    measured = await frame.visitor.measured() if sees_server else None
     with box("two"):
         with box("stack"):
             text("Growth", "", "h2")
             _growth(growth)
-            text("Time of questions", "", "h2")
-            with box("stack") as times:
-                _times(times, measured, "day", QUESTION)
+            if measured is not None:
+                text("Time of questions", "", "h2")
+                with box("stack") as times:
+                    _times(times, measured, "day", QUESTION)
             text("Jobs", "", "h2")
             _jobs(frame)
             text("Quality", "", "h2")
@@ -47,8 +49,9 @@ async def health(frame: Frame) -> None:
                     ("What", "Number"),
                     [(name.replace("_", " "), f"{number:,}") for name, number in sizes.items()],
                 )
-            text("Caches", "", "h2")
-            _caches(measured)
+            if measured is not None:
+                text("Caches", "", "h2")
+                _caches(measured)
     with quality:
         await _quality(frame)
 
