@@ -22,7 +22,7 @@ _CHARACTERS = {
     "upper": "[A-Z0-9]",
     "alnum": "[A-Za-z0-9]",
     "word": "[A-Za-z0-9_-]",
-    "dotted": "[A-Za-z0-9_.-]",
+    "dotted": "[A-Za-z0-9_.=-]",
     "base64": "[A-Za-z0-9_+/=-]",
 }
 """The characters of a key, as a pattern, by their name in `secret_prefixes.csv`."""
@@ -55,7 +55,7 @@ _PRIVATE_KEY = lazy_pattern(
     r"[\sA-Za-z0-9+/=:,.\\-]{0,20000}"
 )
 _FORMS = lazy_pattern(
-    _BEGIN + r"(?:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])"
+    _BEGIN + r"(?:(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Z0-9])"
     r"|eyJ[A-Za-z0-9_-]{8,2048}\.eyJ[A-Za-z0-9_-]{8,8192}\.[A-Za-z0-9_-]{8,2048}"
     r"|\d{8,10}:AA[A-Za-z0-9_-]{32,34}"  # Telegram
     r"|[MNO][A-Za-z0-9_-]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38}"  # Discord
@@ -67,11 +67,13 @@ _FORMS = lazy_pattern(
     r"|[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"  # Entra ID
     r"|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}|[A-Za-z0-9+/]{76}\+A[A-Za-z]{2}[A-Za-z0-9+/]{6}=="  # Azure
     r"|[A-Za-z0-9_-]{42,44}Az(?:Se|Fu|Ca)[A-Za-z0-9_-]{6,8}"
+    r"|(?:sc|ext|scauth|authress)_[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][A-Za-z0-9_.+/=-]{40,160}"
+    r"|\d{15,16}\|[A-Za-z0-9_-]{27,40}"  # Facebook
     r"|re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}"  # Resend
     r"|\d/\d{16}(?:/\d{16})?:[0-9a-f]{32})"  # Asana
 )
 _HOOK_ADDRESS = lazy_pattern(
-    r"(https://(?:hooks\.slack\.com/(?:services|workflows|triggers)"
+    r"(https?://(?:hooks\.slack\.com/(?:services|workflows|triggers)"
     r"|discord(?:app)?\.com/api/webhooks|[a-z0-9]{1,60}\.webhook\.office\.com/webhookb2)/)"
     r"[A-Za-z0-9/@_-]{10,255}"
 )
