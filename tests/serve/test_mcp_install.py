@@ -132,6 +132,24 @@ def test_a_memory_that_is_named_is_used_in_a_project_too(home: Path) -> None:
     assert not (root / ".hades").exists()
 
 
+def test_a_memory_that_came_with_a_project_is_not_served(home: Path) -> None:
+    root = project(home, "atlas")
+    came = root / ".hades" / "memory.hades"
+    came.parent.mkdir()
+    hades.open(came).close()
+    subprocess.run(["git", "-C", str(root), "add", "-f", ".hades/memory.hades"], check=True)
+    for arguments, sentence in (
+        (["--here"], "There is a memory in this work tree"),
+        (["--memory", f"project:{root}"], "There is a memory in this work tree"),
+        (["--install", "claude-code", "--here", "--yes"], "There is a memory in this work tree"),
+        (["--memory", str(came)], "is part of the repository"),
+    ):
+        refused = CliRunner().invoke(app, ["mcp", *arguments])
+        assert refused.exit_code == 2
+        assert sentence in refused.output
+    assert not (root / ".mcp.json").exists()
+
+
 def test_a_command_in_the_project_is_named_from_there(home: Path) -> None:
     root = project(home, "atlas")
     for client, folder in (("claude-code", "."), ("cursor", "${workspaceFolder}")):
