@@ -10,6 +10,7 @@ gets another memory, and so does a copy elsewhere. The work trees of a repositor
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
@@ -206,10 +207,10 @@ def _head(root: Path) -> str:
 
 
 def _is_tracked(root: Path, memory: Path) -> bool:
-    """Return whether git has a file in the memory's folder, in its index or its last commit."""
+    """Return whether git has the memory or a file beside it, in its index or its last commit."""
     tree = ["--with-tree=HEAD"] if _head(root) else []
     # On some systems .HADES is the same folder.
-    names = f":(icase){memory.parent.relative_to(root).as_posix()}"
+    names = f":(icase){glob.escape(memory.relative_to(root).as_posix())}*"
     return _git(root, "ls-files", *tree, "--error-unmatch", "--", names) is not None
 
 
@@ -221,7 +222,7 @@ def _git(root: Path, *words: str) -> str | None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {
         "GIT_ALLOW_PROTOCOL": "none",
-        "GIT_CEILING_DIRECTORIES": str(root.parent),
+        "GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.realpath(root)),
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_OPTIONAL_LOCKS": "0",
     }
@@ -235,7 +236,7 @@ def _git(root: Path, *words: str) -> str | None:
             timeout=GIT_S,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unavailable(f"Git does not answer: {error}.") from error
+        raise Unavailable(f"Git does not answer ({error}): repair it, or name a memory.") from error
     if git.returncode not in (0, 1):
         raise Unavailable(f"Git cannot read the repository {root}: repair it, or name a memory.")
     return git.stdout.decode("ascii", "replace").strip() if git.returncode == 0 else None

@@ -231,6 +231,20 @@ def test_a_memory_that_git_knows_is_not_adopted(
     assert old.exists()
 
 
+def test_only_the_memory_and_what_is_beside_it_must_be_unknown_to_git(tmp_path: Path) -> None:
+    root = repository(tmp_path / "app")
+    old = root / "no[t]es.hades"
+    hades.open(old).close()
+    (root / "code.py").write_text("x = 1\n")
+    git(root, "add", "code.py")
+    (root / "no[t]es.hades-wal.old").write_text("x")
+    git(root, "add", "-f", "no[[]t]es.hades-wal.old")
+    with pytest.raises(InvalidInput, match="is part of the repository"):
+        adopt(root, old)
+    git(root, "rm", "-q", "--cached", "no[[]t]es.hades-wal.old")
+    assert adopt(root, old) == make_project_folder(root)
+
+
 def test_a_memory_in_use_a_link_and_one_of_another_user_are_not_adopted(tmp_path: Path) -> None:
     root = repository(tmp_path / "app")
     old = left_behind(root)
