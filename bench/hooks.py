@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import hades
 from bench.table import note, percentiles, show
@@ -66,9 +67,10 @@ def agent_home() -> Iterator[tuple[Path, Path]]:
     with tempfile.TemporaryDirectory(prefix="hades-") as folder:
         home = Path(folder)
         repository = home / "mossgate"
-        (repository / ".git").mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(repository)], check=True)
         try:
-            yield home, repository
+            with patch.dict(os.environ, env(home)):  # its memories are in this home, too
+                yield home, repository
         finally:
             wait_until_ended(home)
 
@@ -85,6 +87,7 @@ def hook(home: Path, event: str, payload: dict[str, Any]) -> dict[str, Any]:
 def env(home: Path) -> dict[str, str]:
     """Return the environment of an agent with this home folder."""
     own = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+    own["XDG_DATA_HOME"] = str(home / "data")
     return os.environ | own | {"HADES_HOOKS_IDLE_MINUTES": "0.4", "HADES_ANSWER_CACHE_MB": "0"}
 
 

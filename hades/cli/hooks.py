@@ -9,6 +9,7 @@ import typer
 
 from hades.cli import app, config_changes
 from hades.cli.invocation import Invocation, command
+from hades.domain.address import is_address, is_server
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,12 +38,16 @@ def install(
 ) -> None:
     """Install the hooks for a coding agent, after showing them.
 
-    Each project has its own memory, .hades/memory.hades in its repository, unless --memory names
-    one. Other hooks in the file stay, and the old file is kept as a backup.
+    Each project has its own memory in your data folder, unless --memory names one;
+    `hades hooks status` shows its path. Other hooks in the file stay, and the old file is kept
+    as a backup.
     """
     from hades.hooks.install import plan_install
+    from hades.project import check_outside_work_trees
 
     memory = config_changes.absolute(invocation.memory) if invocation.memory else ""
+    if memory and not is_address(memory) and not is_server(memory):
+        check_outside_work_trees(memory)
     change = plan_install(client, here=_here(here), memory=memory, tools=tools)
     if config_changes.is_wanted(invocation, change, yes):
         config_changes.write(change)
@@ -60,11 +65,36 @@ def uninstall(invocation: Invocation, client: CLIENT, here: HERE = False, yes: Y
 
 @command(hooks_app, "status", of_memory=False)
 def status(invocation: Invocation) -> None:
-    """Show the installed hooks and their last runs."""
+    """Show the installed hooks, their last runs and the memory of the project in this folder."""
     from hades.hooks.status import hooks_status
+    from hades.project import project_root
 
-    state = hooks_status(_here(True))
+    state = hooks_status(project_root(Path.cwd()))
     invocation.show(state, lambda out: _show(out, state))
+
+
+@command(hooks_app, "adopt", of_memory=False)
+def adopt(
+    invocation: Invocation,
+    memory: Annotated[
+        str, typer.Argument(help="The memory file (default: .hades/memory.hades of the project).")
+    ] = "",
+    yes: YES = False,
+) -> None:
+    """Move a memory to be that of the project in this folder.
+
+    It is for a memory in a work tree, which hooks do not use, and for that of a repository that
+    was moved. Adopt only a memory that is yours: an agent reads it as its own notes.
+    """
+    from hades.hooks.adopting import adopt
+    from hades.project import FOLDER, project_root
+
+    root = project_root(Path.cwd())
+    old = Path(memory).expanduser().absolute() if memory else root / FOLDER / "memory.hades"
+    invocation.confirm(f"Make {old} the memory of the project {root}?", yes)
+    new = adopt(root, old)
+    result = {"from": str(old), "to": str(new)}
+    invocation.show(result, lambda out: out.print(f"Moved {old} to {new}.", markup=False))
 
 
 @hooks_app.command("run")
@@ -100,6 +130,9 @@ def _show(out: Console, state: HooksStatus) -> None:
         out.print(f"{hooks.client}: {hooks.file}: {', '.join(hooks.events)}", markup=False)
     if not state.installed:
         out.print("no hooks are installed")
+    out.print(f"memory of this project: {state.memory}", markup=False)
+    for memory in state.left:
+        out.print(f"`hades hooks adopt {memory}` takes over one from its old place", markup=False)
     out.print("the resident runs" if state.resident else "the resident does not run")
     if state.events:
         rows = show.table("client", "event", "last", "ms", "added", "runs", "failures", "says")

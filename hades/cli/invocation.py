@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hades.domain.address import is_address, read_address
+from hades.domain.address import PROJECT, is_address, read_address
 from hades.errors import HadesError, InvalidInput, Unavailable
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ MEMORY = Annotated[
         "--memory",
         "-m",
         metavar="PATH",
-        help="The memory file or address (default: HADES_PATH, else your own).",
+        help="The memory file or address; `project:` is the memory of the project in this folder "
+        "(default: HADES_PATH, else your own).",
     ),
 ]
 SPACE = Annotated[
@@ -246,9 +247,10 @@ class CommandFunction:
         self.__annotations__ = {}  # Typer finds the types in the signature
 
     def __call__(self, **given: Any) -> None:
-        invocation = Invocation(**{option: given.pop(option) for option in self._shared})
-        with edge(as_json=invocation.json):
-            self._function(invocation, **given)
+        shared = {option: given.pop(option) for option in self._shared}
+        with edge(as_json=shared["json"]):
+            shared |= {"memory": _project_memory(shared.get("memory"))}
+            self._function(Invocation(**shared), **given)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -259,6 +261,16 @@ class CommandFunction:
             for option, annotation in self._shared.items()
         ]
         return inspect.Signature(parameters)
+
+
+def _project_memory(memory: str | None) -> str | None:
+    """Return a memory as it was given; for `project:FOLDER` the path of the project's memory."""
+    if memory is None or not memory.startswith(PROJECT):
+        return memory
+    from hades.project import current_project, make_project_folder, project_root
+
+    folder = memory.removeprefix(PROJECT)
+    return str(make_project_folder(project_root(Path(folder)) if folder else current_project()))
 
 
 @contextmanager

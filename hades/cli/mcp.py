@@ -44,8 +44,8 @@ def mcp(
     """Serve the memory to an agent over MCP (stdin, stdout).
 
     With --space, only that space can be used. With a server's address for --memory, that
-    server is used, with your key (HADES_KEY). With --here, the memory is `.hades/memory.hades`
-    in the root of the repository; --install then writes to the client's file there.
+    server is used, with your key (HADES_KEY). With --here, the memory is that of the project,
+    as with `--memory project:`; --install then writes to the client's file there.
     """
     require_extra("mcp")
     if install is None:
@@ -57,7 +57,7 @@ def mcp(
 
 
 def _serve(invocation: Invocation, *, read_only: bool, tools: str, here: bool) -> None:
-    from hades.project import current_project, make_project_folder, project_memory
+    from hades.project import FOLDER, check_own, current_project, make_project_folder
     from hades.settings import load_settings
 
     settings = load_settings()
@@ -77,8 +77,8 @@ def _serve(invocation: Invocation, *, read_only: bool, tools: str, here: bool) -
 
     _check(tools)
     place = memory if is_server(memory) else Path(memory).expanduser()
-    if isinstance(place, Path) and place == project_memory(place.parent.parent):
-        make_project_folder(place.parent.parent)  # a new copy of the project has none yet
+    if isinstance(place, Path) and place.parent.name == FOLDER:
+        check_own(place)  # it may have come with the repository
     serve_memory(place, invocation.space, read_only=read_only, tools=tools)
 
 
@@ -107,7 +107,7 @@ def _install(
     change = install.plan(client, name, [*arguments, *options], here=root)
     if root is not None and memory is None:
         path = project_memory(root)
-        sys.stdout.write(f"The memory of this project is {path}, which git ignores.\n")
+        sys.stdout.write(f"The memory of this project is {path}.\n")
     if config_changes.is_wanted(invocation, change, yes):
         if root is not None and memory is None:
             make_project_folder(root)

@@ -11,6 +11,8 @@ from hades.errors import InvalidInput
 
 SCHEMES = ("http", "https", "unix")
 DATABASE_SCHEMES = ("postgresql://", "postgres://")
+PROJECT = "project:"
+"""`project:FOLDER` is the memory of the project of a folder, `project:` that of this one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import socket
 import sys
 import time
 
-PROTOCOL = "1"
+PROTOCOL = "2"
 PAYLOAD_BYTES_AT_MOST = 8 * 1024 * 1024
 LOG_BYTES_AT_MOST = 1024 * 1024
 LIMIT_S = {

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hades.context.text.tags import neutral_tags
 from hades.errors import InvalidInput
 
 CONTEXT_CHARACTERS_AT_MOST = 9_500
@@ -87,7 +88,7 @@ def read_event(client: str, name: str, memory: str, config: str, payload: bytes)
 
 def encode_answer(event: HookEvent, context: str) -> bytes:
     """Return the JSON that the client reads, with the context; b"" if there is nothing to say."""
-    context = context[:CONTEXT_CHARACTERS_AT_MOST]
+    context = neutral_tags(context[:CONTEXT_CHARACTERS_AT_MOST])
     answer: dict[str, Any] = {}
     if event.client == "cursor":
         if event.name == "prompt":

@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hades.domain.address import is_address, is_server
 from hades.errors import Denied, HadesError, InvalidInput
 from hades.hooks import client as hook_client
 from hades.serve.auth.sockets import LISTENERS, Listener, listen_unix, peer_uid
@@ -132,11 +133,19 @@ class Resident:
         self, client: str, name: str, given: str, config: str, payload: bytes
     ) -> tuple[HookEvent, HookResult]:
         from hades.hooks.events import read_event
+        from hades.hooks.handlers import HookResult
 
         if name not in hook_client.EVENTS:
             raise InvalidInput("there is no such event")
         event = read_event(client, name, given, config, payload)
-        place, memory = self._opened(event)
+        try:
+            place, memory = self._opened(event)
+        except Denied as error:
+            if name != "session-start":
+                raise
+            # Only the user can say whose memory it is.
+            context = f"HADES remembers nothing here. Tell the user, and do nothing else: {error}"
+            return event, HookResult(context, f"refused: {error}")
         return event, self._handlers.handle(event, memory, place)
 
     def _send(self, connection: socket.socket, event: HookEvent, result: HookResult) -> None:
@@ -151,10 +160,12 @@ class Resident:
         It is the one given at the installation, else the project's.
         """
         from hades.opening import open_with_settings
-        from hades.project import make_project_folder, project_memory
+        from hades.project import check_outside_work_trees, make_project_folder, project_memory
 
         root = None if event.memory else repository_of(event)
         place = event.memory if root is None else str(project_memory(root))
+        if not is_address(place) and not is_server(place):
+            check_outside_work_trees(place)
         with self._opening:
             # Another inode: the file was removed and made again.
             inode, memory = self._memories.get(place, (None, None))
@@ -162,7 +173,7 @@ class Resident:
                 if len(self._memories) >= MEMORIES_AT_MOST:
                     self._memories.pop(next(iter(self._memories)))
                 if root is not None:
-                    make_project_folder(root)  # it refuses a memory that came with the repository
+                    make_project_folder(root)
                 memory = open_with_settings(place, busy_timeout_s=BUSY_TIMEOUT_S)
                 self._memories[place] = _inode(place), memory
             return place, memory

@@ -8,8 +8,10 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
+from hades.errors import HadesError
 from hades.hooks import client as hook_client
 from hades.hooks.install import InstalledHooks, installed
+from hades.project import FOLDER, LEFT_BEHIND, memories_left, project_memory
 
 LOG_BYTES_READ = 2 * hook_client.LOG_BYTES_AT_MOST
 _LINE = re.compile(r"(\S+) (\S+) (\S+) (.*)")
@@ -40,6 +42,10 @@ class EventRuns:
 class HooksStatus:
     """The result of `hades hooks status`."""
 
+    memory: str
+    """The memory of the project, or why the hooks use none."""
+    left: list[str]
+    """Memories of this repository from places where it is no longer."""
     log: str
     resident: bool
     """Whether the resident runs now."""
@@ -47,11 +53,26 @@ class HooksStatus:
     events: list[EventRuns]
 
 
-def hooks_status(here: Path | None = None) -> HooksStatus:
+def hooks_status(here: Path) -> HooksStatus:
     """Return the hooks of this user and of the project `here`, and their runs."""
-    folder = hook_client.private_folder()
-    log = Path(folder, "hooks.log")
-    return HooksStatus(str(log), is_running(), list(installed(here)), _runs(log))
+    log = Path(hook_client.private_folder(), "hooks.log")
+    memory, left = _memory(here)
+    return HooksStatus(memory, left, str(log), is_running(), list(installed(here)), _runs(log))
+
+
+def _memory(here: Path) -> tuple[str, list[str]]:
+    """Return the memory of the project, or a sentence, and the memories that were left behind."""
+    if not (here / ".git").exists():
+        return f"none: {here} is not a repository", []
+    try:
+        memory = project_memory(here)
+        if memory.exists():
+            return str(memory), []
+        found = (here / FOLDER / memory.name).exists()
+        said = f"none: {LEFT_BEHIND}" if found else f"{memory} (not made yet)"
+        return said, [str(place) for place in memories_left(here)]
+    except HadesError as error:
+        return f"none: {error}", []
 
 
 def is_running() -> bool:

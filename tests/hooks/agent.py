@@ -13,8 +13,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from hades.hooks import client as hook_client
+from hades.project import make_project_folder
 
 
 class Agent:
@@ -23,9 +25,10 @@ class Agent:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.repository = home / "repo"
-        (self.repository / ".git").mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", str(self.repository)], check=True)
         self.folder = home / "state" / "hades" / "hooks"
-        self.memory = self.repository / ".hades" / "memory.hades"
+        with patch.dict(os.environ, self.env(), clear=True):
+            self.memory = make_project_folder(self.repository)
 
     def env(self) -> dict[str, str]:
         plain = {name: os.environ[name] for name in ("PATH", "HADES_THREADS") if name in os.environ}

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import stat
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from typer.testing import CliRunner, Result
 
 import hades
 from hades.cli import app
+from hades.project import project_memory
 from hades.serve.mcp import install
 
 HOME_FILES = {
@@ -89,7 +91,7 @@ def test_a_project_gets_a_file_of_its_own(home: Path) -> None:
 def project(home: Path, name: str) -> Path:
     """A repository with a folder in it, which is the current one."""
     root = home / name
-    (root / ".git").mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
     (root / "src").mkdir()
     os.chdir(root / "src")
     return root
@@ -103,17 +105,19 @@ def test_a_project_gets_a_memory_of_its_own(
     command.parent.mkdir()
     command.write_text("#!/bin/sh\n")
     command.chmod(0o755)
-    monkeypatch.setenv("PATH", str(command.parent))
+    monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
     monkeypatch.setattr(install, "own_command", lambda: [str(command)])
     root = project(home, "atlas")
     done = CliRunner().invoke(app, ["mcp", "--install", client, "--here", "--yes"])
     assert done.exit_code == 0, done.output
-    assert f"The memory of this project is {root}/.hades/memory.hades" in done.output
-    assert (root / ".hades" / ".gitignore").read_text() == "*\n"
+    memory = project_memory(root)
+    assert f"The memory of this project is {memory}." in done.output
+    assert not memory.is_relative_to(root)
+    assert not (root / ".hades").exists()
     file = root / str(install.CLIENTS[client].project_file)
     (entry,) = json.loads(file.read_text())[install.CLIENTS[client].key].values()
-    at = "${workspaceFolder}/.hades/memory.hades"
-    own = ["--memory", at] if client in ("cursor", "vscode") else ["--here"]
+    in_folder = client in ("cursor", "vscode")
+    own = ["--memory", "project:${workspaceFolder}"] if in_folder else ["--here"]
     assert (entry["command"], entry["args"]) == ("hades", ["mcp", *own])
     assert str(home) not in file.read_text()  # it can be committed
 
@@ -126,6 +130,24 @@ def test_a_memory_that_is_named_is_used_in_a_project_too(home: Path) -> None:
     own = ["--memory", str(root / "src/notes.hades"), "--tools", "core,drill"]
     assert entry["args"][-4:] == own
     assert not (root / ".hades").exists()
+
+
+def test_a_memory_that_came_with_a_project_is_not_served(home: Path) -> None:
+    root = project(home, "atlas")
+    came = root / ".hades" / "memory.hades"
+    came.parent.mkdir()
+    hades.open(came).close()
+    subprocess.run(["git", "-C", str(root), "add", "-f", ".hades/memory.hades"], check=True)
+    for arguments, sentence in (
+        (["--here"], "There is a memory in this work tree"),
+        (["--memory", f"project:{root}"], "There is a memory in this work tree"),
+        (["--install", "claude-code", "--here", "--yes"], "There is a memory in this work tree"),
+        (["--memory", str(came)], "is part of the repository"),
+    ):
+        refused = CliRunner().invoke(app, ["mcp", *arguments])
+        assert refused.exit_code == 2
+        assert sentence in refused.output
+    assert not (root / ".mcp.json").exists()
 
 
 def test_a_command_in_the_project_is_named_from_there(home: Path) -> None:
@@ -166,7 +188,7 @@ def test_two_projects_share_nothing(home: Path) -> None:
         )
         assert asyncio.run(meet(Client(server), life)).startswith("name@1 ")
     for root in roots:
-        with hades.open(root / ".hades/memory.hades", read_only=True) as memory:
+        with hades.open(project_memory(root), read_only=True) as memory:
             assert memory.get("name").content == f"This project is called {root.name}."
 
 

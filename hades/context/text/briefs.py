@@ -14,6 +14,7 @@ from hades.context.text.layout import (
     shown_cite,
     writes,
 )
+from hades.context.text.tags import neutral_tags
 from hades.domain.brief import Brief, BriefLine
 from hades.domain.plain import one_line
 
@@ -28,7 +29,8 @@ HEADINGS = {
 
 def brief_line(line: BriefLine) -> str:
     """Return a line of a brief: its date, its text and its citation."""
-    return f" {line.at:%Y-%m-%d} {one_line(flat(line.text))} [{shown_cite(line.cite)}]"
+    text = f" {line.at:%Y-%m-%d} {one_line(flat(line.text))} [{shown_cite(line.cite)}]"
+    return neutral_tags(text)
 
 
 def brief_text(parts: Mapping[str, Sequence[BriefLine]], *, past: bool) -> str:

@@ -1,7 +1,7 @@
 """Answers of tools: a text for the model, and values for programs, named as in REST.
 
 In the text, stored content is indented by one space, so that it cannot pass for a heading or a
-citation of ours. The values have it unchanged.
+citation of ours. The values have it as it is, except for tags (see `context/text/tags.py`).
 
 Both are limited. A long list comes in pages: its `next` is the `after` of the next page. A long
 content is cut, and a last line says how to read the rest.

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hades.domain.address import PROJECT
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.project import project_memory
 from hades.serve.config_files import ConfigChange, chosen, encode_config, read_config, resolved
 
 Entry = dict[str, Any]
@@ -68,7 +68,7 @@ def plan(client: str, name: str, arguments: list[str], *, here: Path | None = No
     command, *first = own_command()
     if here is not None and "--memory" not in arguments:
         command = shared_command(command, wanted, here)
-        memory = project_memory(Path(wanted.folder)).as_posix()
+        memory = f"{PROJECT}{wanted.folder}"
         arguments = [*(["--memory", memory] if wanted.folder else ["--here"]), *arguments]
     arguments = ["mcp", *arguments]
     entry: Entry = {"type": "stdio"} if wanted.typed else {}

@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import AnyUrl, ValidationError
 
 from hades import __version__
+from hades.context.text.tags import neutral_values
 from hades.errors import HadesError, NotFound
 from hades.serve.auth.caller import name_call
 from hades.serve.mcp import memgpt as _memgpt  # noqa: F401
@@ -66,7 +67,7 @@ class AgentServer(MCPServer[Identify]):
             lifespan=lifespan,
             log_level="WARNING",
             subscriptions=False,
-            middleware=[_listed_for_caller],
+            middleware=[_with_neutral_tags, _listed_for_caller],
         )
         self.add_prompt(PROMPT)
 
@@ -119,6 +120,14 @@ class AgentServer(MCPServer[Identify]):
         except ValueError as error:
             sentence = for_agent(AgentCall.of(context), str(_first_cause(error)))
             raise MCPError(types.INVALID_PARAMS, sentence) from error
+
+
+async def _with_neutral_tags(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext
+) -> HandlerResult:
+    """Answer every request with texts and values that cannot close a client's frame."""
+    result: HandlerResult = neutral_values(await call_next(ctx))
+    return result
 
 
 async def _listed_for_caller(
