@@ -2,6 +2,10 @@
 
 A file names its topic and the version that it was written from. Since every version is kept, this
 version shows what each side has changed: the file differs from it, or the topic has a later one.
+
+An editor may save at any moment. So a file is never replaced: it is moved aside, compared with what
+was read, and the new one takes the name only if the name is still free. At the end of the pass a
+file that was moved aside is deleted if the memory has its text; if not, it becomes a conflict file.
 A pass that is killed leaves files and versions that the next pass understands.
 """
 
@@ -26,13 +30,14 @@ from hades.exchange.markdown import (
     NOTE_BYTES_AT_MOST,
     NoteFile,
     NotePaths,
+    note_draft,
     note_text,
     read_note,
     topic_of,
-    write_note,
 )
 from hades.exchange.mirror import SyncedFile, load_synced, save_synced, stamp_of
 from hades.ingest.walk import walk
+from hades.store.drafts import place
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
@@ -40,6 +45,9 @@ if TYPE_CHECKING:
 
 DELETED = ("report", "forget", "restore")
 """The values of `deleted`: how to treat the topics of deleted files."""
+ASIDE = ".hades-mirror.aside"
+"""The folder, beside a file, to which the file is moved before another takes its name."""
+CHANGED = "It changed meanwhile"
 _MERGE = "Take what you want to keep from it, then delete it."
 
 
@@ -71,6 +79,8 @@ class MirrorPass:
     def run(self, report: Progress) -> MirrorSummary:
         """Read what changed in files, write what changed in memory, and return what was done."""
         try:
+            self._settle()
+            self._done.conflicts.clear()  # they are listed with the other conflict files
             paths = self._listed()
             for number, path in enumerate(paths):
                 report("reading files", number, len(paths))
@@ -84,6 +94,7 @@ class MirrorPass:
                 report("writing files", number, len(missing))
                 with self._skipping(gone.get(name, name)):
                     self._take_note(name, gone.get(name))
+            self._settle()
             kept = {path for path in self._after if not self._lacks(path)} | {*self._done.deleted}
             self._after = {path: self._after[path] for path in kept}
         finally:
@@ -162,6 +173,8 @@ class MirrorPass:
             )
         self._files[topic] = path
         self._paths.take(path, topic)
+        if not note.content.strip():
+            raise InvalidInput("It is empty: write something, or forget its topic.")
         if topic in self._topics:
             now = self._store.topics.state(self._space, topic, NOW)
             self._compare(path, raw, note, synced, now)
@@ -214,18 +227,12 @@ class MirrorPass:
             self._done.conflicts.append((path, f"{why} to remember it again, or delete it."))
             return
         if not self._dry_run:
-            self._require(path, raw)
-            (self._root / path).unlink()
-            with suppress(OSError):  # a folder with other files stays
-                for folder in list(Path(path).parents)[:-1]:
-                    (self._root / folder).rmdir()
+            self._move_aside(path, raw)
         self._done.removed.append(path)
 
     def _remember(
         self, path: str, raw: bytes, note: NoteFile, topic: str, before: State | None
     ) -> None:
-        if not note.content.strip():
-            raise InvalidInput("It is empty: write something, or forget its topic.")
         moment = self._memory._time(note.valid_from)
         is_late = moment is not None and to_micros(moment) > self._store.now()
         if is_late or (moment is not None and before is not None and moment < before.valid_from):
@@ -249,20 +256,29 @@ class MirrorPass:
 
     def _set_aside(self, path: str, raw: bytes, now: State) -> None:
         """Keep the text of a file beside it, and write what the memory says into the file."""
-        stem = path[: -len(".md")]
-        for number in count(1):
-            copy = f"{stem}.conflict{f'-{number}' if number > 1 else ''}.md"
-            target = self._root / copy
-            if self._lacks(copy) or (target.is_file() and target.read_bytes() == raw):
-                break
-        if not self._dry_run:
-            write_note(self._root, copy, raw)
-        self._write(path, now, raw, is_news=False)
-        result = f"it now has the memory's text, this file yours. {_MERGE}"
+        root = self._root
         if self._dry_run:
+            copy = next(
+                copy for copy in _copies(path) if self._lacks(copy) or _has(root / copy, raw)
+            )
             result = "it would get the memory's text, this file yours."
+        else:
+            with note_draft(root, path, raw) as draft:
+                copy = self._keep_copy(path, draft)
+            result = f"it now has the memory's text, this file yours. {_MERGE}"
+        self._write(path, now, raw, is_news=False)
         self._done.conflicts = [each for each in self._done.conflicts if each[0] != copy]
         self._done.conflicts.append((copy, f"{path} and its topic both changed: {result}"))
+
+    def _keep_copy(self, path: str, source: Path) -> str:
+        """Give a file the name of a conflict file of `path`, unless one has its text; return it."""
+        is_small = source.stat().st_size <= NOTE_BYTES_AT_MOST
+        raw = source.read_bytes() if is_small else None
+        for copy in _copies(path):
+            target = self._root / copy
+            if (raw is not None and _has(target, raw)) or place(source, target):
+                break
+        return copy
 
     def _version(self, topic: str, version: int) -> State | None:
         try:
@@ -295,18 +311,91 @@ class MirrorPass:
         """Write a state to a file, if that is still as `expected` (None: missing)."""
         raw = note_text(state).encode()
         if not self._dry_run:
-            self._require(path, expected)
-            write_note(self._root, path, raw)
+            with note_draft(self._root, path, raw) as draft:
+                if expected is not None:
+                    self._move_aside(path, expected)
+                if not place(draft, self._root / path):
+                    why = "It exists, but is ignored" if expected is None else CHANGED
+                    raise InvalidInput(f"{why}: nothing was written.")
             self._keep(path, state)
         if is_news:
             self._done.written.append(path)
 
-    def _require(self, path: str, expected: bytes | None) -> None:
-        """Raise InvalidInput if somebody changed or made a file since it was read."""
-        if (None if self._lacks(path) else (self._root / path).read_bytes()) != expected:
-            why = "It exists, but is ignored" if expected is None else "It changed meanwhile"
-            raise InvalidInput(f"{why}: nothing was written.")
+    # Files that are moved aside
+
+    def _move_aside(self, path: str, expected: bytes) -> None:
+        """Move a file aside; put it back and raise InvalidInput if it is not as `expected`."""
+        target = self._root / path
+        aside = target.parent / ASIDE / target.name
+        if aside.parent.is_symlink():
+            raise InvalidInput(f"The folder {ASIDE} beside it is a link: delete that.")
+        aside.parent.mkdir(exist_ok=True)
+        os.rename(target, aside)
+        if not _has(aside, expected):
+            if place(aside, target):
+                aside.unlink(missing_ok=True)
+            raise InvalidInput(f"{CHANGED}: nothing was written.")
+
+    def _settle(self) -> None:
+        """Delete the files that were moved aside, or keep those whose text the memory lacks.
+
+        An editor that had a file open may have written to it since. A pass that was killed may
+        have left a file there without another in its place.
+        """
+        for folder, names, _ in os.walk(self._root):
+            kept = Path(folder, ASIDE)
+            if ASIDE in names and not kept.is_symlink() and not self._dry_run:
+                inside = Path(folder).relative_to(self._root)
+                for aside in kept.iterdir():
+                    path = (inside / aside.name).as_posix()
+                    with self._skipping(path):
+                        self._settle_file(path, aside)
+                with suppress(OSError):  # a folder with other files stays
+                    kept.rmdir()
+                    for empty in [inside, *inside.parents][:-1]:
+                        (self._root / empty).rmdir()
+            names[:] = [name for name in names if not name.startswith(".")]
+
+    def _settle_file(self, path: str, aside: Path) -> None:
+        if aside.is_symlink() or not aside.is_file():
+            raise InvalidInput(f"Something in {ASIDE} beside it is not a file: delete that.")
+        target = self._root / path
+        is_known = self._knows(path, aside)
+        is_missing = self._lacks(path) and not (is_known and path in self._done.removed)
+        is_back = is_missing and place(aside, target)
+        if not is_known and not is_back and not aside.samefile(target):
+            copy = self._keep_copy(path, aside)
+            if copy not in dict(self._done.conflicts):
+                why = f"{path} was saved while it was written: this file has that text. {_MERGE}"
+                self._done.conflicts.append((copy, why))
+        aside.unlink(missing_ok=True)
+
+    def _knows(self, path: str, aside: Path) -> bool:
+        """Return whether the memory has the text of a file, in its version or in the last one."""
+        if aside.stat().st_size > NOTE_BYTES_AT_MOST:
+            return False
+        try:
+            note = replace(read_note(aside.read_bytes()), valid_from=None)
+        except InvalidInput:
+            return False
+        synced = self._before.get(path)
+        topic = note.topic or (synced.topic if synced else topic_of(path))
+        last = self._store.topics.stamps(self._space, [topic]).get(topic, (0, 0))[1]
+        states = (self._version(topic, number) for number in (note.version or 0, last))
+        return any(state is not None and note.says(state) for state in states)
 
     def _keep(self, path: str, state: State) -> None:
         if not self._dry_run:
             self._after[path] = SyncedFile(state.topic, state.version, stamp_of(self._root / path))
+
+
+def _copies(path: str) -> Iterator[str]:
+    """Yield the names for conflict files of a file."""
+    stem = path[: -len(".md")]
+    for number in count(1):
+        yield f"{stem}.conflict{f'-{number}' if number > 1 else ''}.md"
+
+
+def _has(path: Path, raw: bytes) -> bool:
+    """Return whether a file has this content."""
+    return path.is_file() and path.stat().st_size == len(raw) and path.read_bytes() == raw
