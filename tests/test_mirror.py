@@ -180,6 +180,9 @@ def test_an_editor_with_an_old_text_does_not_undo_new_versions(
         assert len(memory.mirror(folder).conflicts) >= 1
         assert memory.get("a").content == "Two."
     assert (folder / "a.conflict.md").read_text() == old
+    (folder / "a.md").write_text(old)  # a text that is kept already is not kept again
+    assert [file for file, _ in memory.mirror(folder).conflicts][-1] == "a.conflict.md"
+    assert files(folder) == ["a.conflict-2.md", "a.conflict.md", "a.md"]
     assert "One and a half." in (folder / "a.conflict-2.md").read_text()
 
 
@@ -542,7 +545,7 @@ def test_an_editor_that_had_the_file_open_writes_a_conflict_file(
         patch.setattr(mirroring, "stamp_of", saving)  # called when the file was replaced
         done = memory.mirror(folder)
     assert done.conflicts[0][0] == "d/a.conflict.md"
-    assert "was saved while it was written" in done.conflicts[0][1]
+    assert "both changed" in done.conflicts[0][1]
     assert b"Mine." in (folder / "d" / "a.conflict.md").read_bytes()
     assert file.read_text().endswith("\nTwo.\n")
     assert not (folder / "d" / mirroring.ASIDE).exists()

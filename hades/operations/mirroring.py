@@ -47,7 +47,8 @@ DELETED = ("report", "forget", "restore")
 """The values of `deleted`: how to treat the topics of deleted files."""
 ASIDE = ".hades-mirror.aside"
 """The folder, beside a file, to which the file is moved before another takes its name."""
-CHANGED = "It changed meanwhile"
+_CHANGED = "It changed meanwhile"
+_BOTH = "and its topic both changed"
 _MERGE = "Take what you want to keep from it, then delete it."
 
 
@@ -201,7 +202,12 @@ class MirrorPass:
         elif base is not None and base.version == now.version:
             self._remember(path, raw, note, now.topic, now)
         else:
-            self._set_aside(path, raw, now)
+            if self._dry_run:
+                why = f"{path} {_BOTH}: it would get the memory's text, this file yours."
+                copies = (copy for copy in _copies(path) if self._lacks(copy))
+                self._done.conflicts.append((next(copies), why))
+            # The file that is moved aside becomes the conflict file.
+            self._write(path, now, raw, is_news=False)
 
     def _take_other(
         self, path: str, raw: bytes, note: NoteFile, topic: str, synced: SyncedFile | None
@@ -254,32 +260,6 @@ class MirrorPass:
         self._done.read.append(state.id)
         self._write(path, state, raw, is_news=False)
 
-    def _set_aside(self, path: str, raw: bytes, now: State) -> None:
-        """Keep the text of a file beside it, and write what the memory says into the file."""
-        root = self._root
-        if self._dry_run:
-            copy = next(
-                copy for copy in _copies(path) if self._lacks(copy) or _has(root / copy, raw)
-            )
-            result = "it would get the memory's text, this file yours."
-        else:
-            with note_draft(root, path, raw) as draft:
-                copy = self._keep_copy(path, draft)
-            result = f"it now has the memory's text, this file yours. {_MERGE}"
-        self._write(path, now, raw, is_news=False)
-        self._done.conflicts = [each for each in self._done.conflicts if each[0] != copy]
-        self._done.conflicts.append((copy, f"{path} and its topic both changed: {result}"))
-
-    def _keep_copy(self, path: str, source: Path) -> str:
-        """Give a file the name of a conflict file of `path`, unless one has its text; return it."""
-        is_small = source.stat().st_size <= NOTE_BYTES_AT_MOST
-        raw = source.read_bytes() if is_small else None
-        for copy in _copies(path):
-            target = self._root / copy
-            if (raw is not None and _has(target, raw)) or place(source, target):
-                break
-        return copy
-
     def _version(self, topic: str, version: int) -> State | None:
         try:
             state = self._store.topics.version(self._space, topic, version, NOW)
@@ -315,7 +295,7 @@ class MirrorPass:
                 if expected is not None:
                     self._move_aside(path, expected)
                 if not place(draft, self._root / path):
-                    why = "It exists, but is ignored" if expected is None else CHANGED
+                    why = "It exists, but is ignored" if expected is None else _CHANGED
                     raise InvalidInput(f"{why}: nothing was written.")
             self._keep(path, state)
         if is_news:
@@ -334,7 +314,7 @@ class MirrorPass:
         if not _has(aside, expected):
             if place(aside, target):
                 aside.unlink(missing_ok=True)
-            raise InvalidInput(f"{CHANGED}: nothing was written.")
+            raise InvalidInput(f"{_CHANGED}: nothing was written.")
 
     def _settle(self) -> None:
         """Delete the files that were moved aside, or keep those whose text the memory lacks.
@@ -360,28 +340,33 @@ class MirrorPass:
         if aside.is_symlink() or not aside.is_file():
             raise InvalidInput(f"Something in {ASIDE} beside it is not a file: delete that.")
         target = self._root / path
-        is_known = self._knows(path, aside)
+        is_small = aside.stat().st_size <= NOTE_BYTES_AT_MOST
+        raw = aside.read_bytes() if is_small else None
+        is_known = raw is not None and self._knows(path, raw)
         is_missing = self._lacks(path) and not (is_known and path in self._done.removed)
         is_back = is_missing and place(aside, target)
         if not is_known and not is_back and not aside.samefile(target):
-            copy = self._keep_copy(path, aside)
-            if copy not in dict(self._done.conflicts):
-                why = f"{path} was saved while it was written: this file has that text. {_MERGE}"
-                self._done.conflicts.append((copy, why))
+            for copy in _copies(path):
+                is_there = raw is not None and _has(self._root / copy, raw)
+                if is_there or place(aside, self._root / copy):
+                    break
+            why = f"{path} {_BOTH}: it now has the memory's text, this file yours. {_MERGE}"
+            self._done.conflicts = [each for each in self._done.conflicts if each[0] != copy]
+            self._done.conflicts.append((copy, why))
         aside.unlink(missing_ok=True)
 
-    def _knows(self, path: str, aside: Path) -> bool:
+    def _knows(self, path: str, raw: bytes) -> bool:
         """Return whether the memory has the text of a file, in its version or in the last one."""
-        if aside.stat().st_size > NOTE_BYTES_AT_MOST:
-            return False
         try:
-            note = replace(read_note(aside.read_bytes()), valid_from=None)
+            note = replace(read_note(raw), valid_from=None)
         except InvalidInput:
             return False
-        synced = self._before.get(path)
-        topic = note.topic or (synced.topic if synced else topic_of(path))
+        synced = self._before.get(path, SyncedFile(topic_of(path), 0))
+        topic = note.topic or synced.topic
         last = self._store.topics.stamps(self._space, [topic]).get(topic, (0, 0))[1]
-        states = (self._version(topic, number) for number in (note.version or 0, last))
+        # A file that went back to an earlier version was changed.
+        numbers = (number for number in (note.version or 0, last) if number >= synced.version)
+        states = (self._version(topic, number) for number in numbers)
         return any(state is not None and note.says(state) for state in states)
 
     def _keep(self, path: str, state: State) -> None:
