@@ -4,9 +4,10 @@
 
 FOLDER is a set of `hades eval` with passages. Gold gives the verdicts on every second question: a
 passage is useful if it is gold; a path is used if its passages are gold and its other nodes are
-named in gold passages. The other questions are measured three times: before any feedback, after it,
-and after it with the shipped weights brought back. The difference of the last two rows is the
-effect of the weight snapshot. Stages have generous limits of time.
+named in gold passages. Each actor gives as much feedback as counts in a day. The other questions
+are measured three times: before any feedback, after it, and after it with the shipped weights
+brought back. The difference of the last two rows is the effect of the weight snapshot. Stages have
+generous limits of time.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path as FilePath
 
 import hades
 from bench.table import show
+from hades.domain.feedback import TEACHING_AT_MOST
 from hades.evals.ladder import UNHURRIED
 from hades.evals.memories import PREFIX, open_set
 from hades.evals.metrics import expected_calibration_error
@@ -43,10 +45,10 @@ class Simulation:
         passages = [_id(passage.chunk.topic) in gold for passage in found.passages]
         return found, passages, [self._is_used(path, gold) for path in found.paths]
 
-    def teach(self, question: Question) -> hades.Feedback:
-        """Ask a question and give feedback."""
+    def teach(self, question: Question, actor: str) -> hades.Feedback:
+        """Ask a question and give feedback as an actor."""
         found, passages, paths = self.ask(question)
-        return self._memory.feedback(
+        return self._memory.in_space(self._memory.space, actor=actor).feedback(
             found.id,
             used=[f"path:{n}" for n, good in enumerate(paths, 1) if good],
             rejected=[f"path:{n}" for n, good in enumerate(paths, 1) if not good],
@@ -100,7 +102,10 @@ def main() -> None:
             memory._store.uses.counts = False
             simulation, others = Simulation(memory, eval_set), questions[1::2]
             rows = [simulation.measure("before", others)]
-            done = [simulation.teach(question) for question in questions[::2]]
+            done = [
+                simulation.teach(question, f"actor {number // TEACHING_AT_MOST}")
+                for number, question in enumerate(questions[::2])
+            ]
             rows.append(simulation.measure("after feedback", others))
             learned = memory.weights_diff(0)
             memory.weights_rollback(0)

@@ -92,9 +92,14 @@ def attacker(postgres: str, roles: Callable[[str], str]) -> str:
                 (state,) = memory._store.database.column(
                     "SELECT max(id) FROM states WHERE topic = ?", topic >> 3
                 )
-                memory._store.database.insert("uses", state=state, count=1, last_used=1)
+                other = memory._store.database.actor_id("other")
+                memory._store.database.insert(
+                    "uses", state=state, actor=other, count=1, last_used=1
+                )
                 memory._store.database.insert("originals", summary=state, state=state)
-                memory._store.database.insert("usefulness", state=state, useful=1, useless=0)
+                memory._store.database.insert(
+                    "usefulness", state=state, actor=other, useful=1, useless=0
+                )
                 memory._store.database.insert("archived", state=state, object=space)
     address = roles("attacker")
     grant(read_server_address(postgres), role_name(address), "write", "ours")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,11 @@ from conftest import HeldClock
 from shell import Shell
 
 import hades
+from hades.domain.feedback import JudgedPath, JudgedStep, Judgement, Verdict
+from hades.domain.graph import MENTIONED
 from hades.domain.weights import SHIPPED, Weighting
 from hades.index import graph_cache
+from hades.lifecycle.learning import learn
 from hades.store import query_log
 
 QUESTION = "Why was approach X rejected?"
@@ -25,14 +29,30 @@ def tell(memory: hades.Memory) -> None:
     memory.relate("design/approach_x", "rejected_because", "Bug Y")
 
 
-def prefer_second_path(memory: hades.Memory, times: int) -> list[hades.Feedback]:
-    """Say of the same paths, again and again, that the one shown second was the right one."""
+DAY_S = 86_400
+EMPLOYER = "Where does Maya work?"
+
+
+def extracted(memory: hades.Memory) -> hades.Edge:
+    """Extract a fact from a note, and return its edge."""
+    memory.remember("people/maya", "Maya works at Acme.")
+    memory.extract()
+    (edge,) = [fact.edge for fact in memory.recall(EMPLOYER).facts]
+    return edge
+
+
+def prefer_second_path(
+    memory: hades.Memory, times: int, clock: HeldClock | None = None
+) -> list[hades.Feedback]:
+    """Say of the same paths that the second one was right, again and again; with a clock, daily."""
     first, second = (str(path) for path in memory.recall(QUESTION).paths[:2])
     given = []
     for _ in range(times):
         found = memory.recall(QUESTION)
         numbers = {str(path): f"path:{number}" for number, path in enumerate(found.paths, 1)}
         given.append(memory.feedback(found.id, used=[numbers[second]], rejected=[numbers[first]]))
+        if clock is not None:
+            clock.tick(DAY_S)
     return given
 
 
@@ -69,21 +89,78 @@ def test_useful_states_gain_and_useless_ones_lose(memory: hades.Memory) -> None:
     assert strong.gain > 0 > weak.gain
 
 
-def test_verdicts_on_facts_change_the_belief_in_told_edges(
+def test_verdicts_on_facts_change_the_belief_in_extracted_edges(
     memory: hades.Memory, clock: HeldClock
 ) -> None:
-    tell(memory)
-    found = memory.recall(QUESTION)
-    edge = found.facts[0].edge
+    edge = extracted(memory)
     clock.tick(60)
-    memory.feedback(found.id, rejected=["fact:1"])
+    memory.feedback(memory.recall(EMPLOYER).id, rejected=["fact:1"])
     doubted = memory.edge(edge.id)[-1].belief
     assert (doubted.a, doubted.b) == (edge.belief.a, edge.belief.b + 0.5)
-    clock.tick(60)
-    memory.feedback(memory.recall(QUESTION).id, used=["fact:1"])
+    clock.tick(DAY_S)
+    memory.feedback(memory.recall(EMPLOYER).id, used=["fact:1"])
     assert memory.edge(edge.id)[-1].belief.mean > doubted.mean
     then = memory.at(known=edge.recorded_at).edge(edge.id)
     assert then[-1].belief == edge.belief
+
+
+def test_one_actor_moves_an_extracted_edge_once_a_day_and_on_four_days(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    edge = extracted(memory)
+    for _ in range(6):
+        for _ in range(5):
+            clock.tick(60)
+            memory.feedback(memory.recall(EMPLOYER).id, rejected=["fact:1"])
+        clock.tick(DAY_S)
+    doubted = memory.edge(edge.id)[-1].belief
+    assert (doubted.a, doubted.b) == (edge.belief.a, edge.belief.b + 4 * 0.5)
+
+
+def test_no_verdict_moves_a_told_fact(memory: hades.Memory, clock: HeldClock) -> None:
+    tell(memory)
+    edge = memory.recall(QUESTION).facts[0].edge
+    for _ in range(5):
+        clock.tick(DAY_S)
+        found = memory.recall(QUESTION)
+        done = memory.feedback(found.id, rejected=["fact:1", "path:1"])
+        assert done.counted == 2
+    assert [belief.belief for belief in memory.edge(edge.id)] == [edge.belief]
+
+
+def test_the_last_verdict_of_each_actor_on_a_state_counts(memory: hades.Memory) -> None:
+    tell(memory)
+    for useful in (True, True, True, False):
+        found = memory.recall(QUESTION)
+        topics = [passage.chunk.topic for passage in found.passages]
+        number = [str(topics.index("bugs/bug_y") + 1)]
+        if useful:
+            memory.feedback(found.id, useful=number)
+            assert memory.get("bugs/bug_y").usefulness == pytest.approx(1 / 3)
+        else:
+            memory.feedback(found.id, useless=number)
+            assert memory.get("bugs/bug_y").usefulness == pytest.approx(-1 / 3)
+
+
+def test_an_actor_teaches_a_space_four_times_a_day(memory: hades.Memory, clock: HeldClock) -> None:
+    tell(memory)
+    given = prefer_second_path(memory, 6)
+    assert [done.limited for done in given] == [False] * 4 + [True] * 2
+    assert "1 pair of paths not learned from: an actor teaches 4 times a day" in str(given[-1])
+    (learning,) = memory.weight_snapshots()
+    assert (learning.updates, learning.tested) == (3, 1)
+    clock.tick(DAY_S)
+    assert not prefer_second_path(memory, 1)[0].limited
+
+
+def test_one_feedback_moves_each_parameter_by_one_step() -> None:
+    steps = tuple(JudgedStep(relation, None, None) for relation in ("mentioned in",))
+    used = [JudgedPath(n, Verdict(True), -2.0, (JudgedStep("next", None, None),)) for n in range(9)]
+    rejected = [JudgedPath(n, Verdict(False), -1.0, steps) for n in range(9, 18)]
+    learned = learn(SHIPPED, Judgement({}, (*used, *rejected)))
+    assert learned.boosts["mentioned in"] == pytest.approx(math.exp(-0.05), abs=1e-6)
+    before, after = MENTIONED, learned.beliefs["mentioned in"]
+    assert sum(after) == pytest.approx(before.a + before.b + 0.5, abs=1e-3)
 
 
 def test_pairs_of_paths_teach_a_snapshot_that_is_adopted_when_it_wins(
@@ -94,7 +171,7 @@ def test_pairs_of_paths_teach_a_snapshot_that_is_adopted_when_it_wins(
     assert memory.weights() == SHIPPED.parameters()
     assert memory.weight_snapshots() == []
     clock.tick(60)
-    given = prefer_second_path(memory, 20)
+    given = prefer_second_path(memory, 20, clock)
     assert [done.held_out for done in given[:4]] == [False, False, False, True]
     assert given[0].pairs == 1
     after = memory.recall(QUESTION)
@@ -115,13 +192,15 @@ def test_pairs_of_paths_teach_a_snapshot_that_is_adopted_when_it_wins(
     ]
 
 
-def test_every_fourth_feedback_with_pairs_is_held_out(memory: hades.Memory) -> None:
+def test_every_fourth_feedback_with_pairs_is_held_out(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
     tell(memory)
     held_out = []
     for _ in range(8):  # verdicts on passages or a single path order nothing, so they cannot test
         assert not memory.feedback(memory.recall(QUESTION).id, useful=["1"]).held_out
         assert not memory.feedback(memory.recall(QUESTION).id, used=["path:1"]).held_out
-        (done,) = prefer_second_path(memory, 1)
+        (done,) = prefer_second_path(memory, 1, clock)
         held_out.append(done.held_out)
     assert held_out == [False, False, False, True] * 2
 
@@ -129,7 +208,7 @@ def test_every_fourth_feedback_with_pairs_is_held_out(memory: hades.Memory) -> N
 def test_a_rollback_brings_back_any_snapshot(memory: hades.Memory, clock: HeldClock) -> None:
     tell(memory)
     before = memory.recall(QUESTION)
-    prefer_second_path(memory, 20)
+    prefer_second_path(memory, 20, clock)
     learned, number = memory.weights(), memory.weight_snapshots()[0].id
     clock.tick()
     back = memory.weights_rollback(0)
@@ -152,7 +231,6 @@ def test_citations_of_an_answer_are_feedback(memory: hades.Memory) -> None:
     cited, passed_over = found.passages[1].chunk.topic, found.passages[0].chunk.topic
     assert memory.get(cited).usefulness == pytest.approx(1 / 3)
     assert memory.get(passed_over).usefulness == pytest.approx(-0.2)
-    assert memory.edge(found.facts[0].edge.id)[-1].belief.a == 9.5
 
 
 def test_a_verdict_counts_once(memory: hades.Memory) -> None:
@@ -199,7 +277,7 @@ def test_an_export_and_a_copy_have_everything(
     memory: hades.Memory, tmp_path: Path, clock: HeldClock
 ) -> None:
     tell(memory)
-    prefer_second_path(memory, 20)
+    prefer_second_path(memory, 20, clock)
     memory.feedback(memory.recall(QUESTION).id, useful=["1"])
     memory._store.query_log.write()
     exported = tmp_path / "all.jsonl"

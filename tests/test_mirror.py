@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,9 @@ def test_an_editor_with_an_old_text_does_not_undo_new_versions(
         assert len(memory.mirror(folder).conflicts) >= 1
         assert memory.get("a").content == "Two."
     assert (folder / "a.conflict.md").read_text() == old
+    (folder / "a.md").write_text(old)  # a text that is kept already is not kept again
+    assert [file for file, _ in memory.mirror(folder).conflicts][-1] == "a.conflict.md"
+    assert files(folder) == ["a.conflict-2.md", "a.conflict.md", "a.md"]
     assert "One and a half." in (folder / "a.conflict-2.md").read_text()
 
 
@@ -472,9 +476,9 @@ class _Killed(BaseException):
 def test_a_killed_run_is_finished_by_the_next(
     memory: hades.Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process dies before each rename of a pass; the next pass completes it."""
-    outcomes = [_killed_at(memory, tmp_path / str(n), n, monkeypatch) for n in range(7)]
-    assert outcomes == [True] * 6 + [False]
+    """The process dies before each rename of a pass, and after it; the next pass completes it."""
+    outcomes = [_killed_at(memory, tmp_path / str(n), n, monkeypatch) for n in range(23)]
+    assert outcomes == [True] * 22 + [False]
 
 
 def _killed_at(
@@ -492,15 +496,18 @@ def _killed_at(
     edit(vault / "edited.md", "One.", "Two.")
     edit(vault / "both.md", "One.", "Mine.")
     (vault / "new.md").write_text("New.")
-    real, renames, killed = os.replace, iter(range(100)), False
+    steps, killed = iter(range(100)), False
 
-    def dying(source: Path, target: Path) -> None:
-        if next(renames) == death:
+    def dying(real: Callable[[Path, Path], None], source: Path, target: Path) -> None:
+        if next(steps) == death:
             raise _Killed
         real(source, target)
+        if next(steps) == death:
+            raise _Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(markdown.os, "replace", dying)
+        for name in ("link", "rename"):
+            patch.setattr(os, name, partial(dying, getattr(os, name)))
         patch.setattr(mirroring, "save_synced", lambda *_: None)
         try:
             space.mirror(vault)
@@ -519,6 +526,51 @@ def _killed_at(
         assert (vault / f"{name}.md").read_text().endswith(f"{text}\n")
     assert not (vault / "gone.md").exists()
     return killed
+
+
+def test_an_editor_that_had_the_file_open_writes_a_conflict_file(
+    memory: hades.Memory, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.remember("d/a", "One.")
+    memory.mirror(folder)
+    file = folder / "d" / "a.md"
+    memory.remember("d/a", "Two.")
+    with file.open("r+b") as opened, monkeypatch.context() as patch:
+
+        def saving(path: Path) -> str:
+            opened.write(file.read_bytes().replace(b"Two.", b"Mine."))
+            opened.flush()
+            return ""
+
+        patch.setattr(mirroring, "stamp_of", saving)  # called when the file was replaced
+        done = memory.mirror(folder)
+    assert done.conflicts[0][0] == "d/a.conflict.md"
+    assert "both changed" in done.conflicts[0][1]
+    assert b"Mine." in (folder / "d" / "a.conflict.md").read_bytes()
+    assert file.read_text().endswith("\nTwo.\n")
+    assert not (folder / "d" / mirroring.ASIDE).exists()
+
+
+def test_links_among_the_files_moved_aside_are_not_followed(
+    memory: hades.Memory, folder: Path, tmp_path: Path
+) -> None:
+    memory.remember("a", "One.")
+    memory.mirror(folder)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("A secret.")
+    aside = folder / mirroring.ASIDE
+    aside.mkdir()
+    (aside / "secret.md").symlink_to(outside / "secret.md")
+    assert "is not a file" in memory.mirror(folder).skipped[0][1]
+    (aside / "secret.md").unlink()
+    aside.rmdir()
+    aside.symlink_to(outside)
+    memory.remember("a", "Two.")
+    assert "is a link" in memory.mirror(folder).skipped[0][1]
+    assert files(folder) == ["a.md"]
+    assert [file.name for file in outside.iterdir()] == ["secret.md"]
+    assert [topic.name for topic in memory.topics()] == ["a"]
 
 
 def test_two_runs_take_turns(memory: hades.Memory, folder: Path) -> None:

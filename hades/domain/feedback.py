@@ -15,6 +15,11 @@ from hades.errors import InvalidInput
 
 KINDS = ("passage", "path", "fact")
 _MARKS = {"p": "path", "f": "fact"}
+ACTOR_DAYS_AT_MOST = 4
+"""The most days on which one actor's uses of a state, or verdicts on an edge, count, once each day.
+A judgement: by uses, one actor alone raises a score by at most 0.083 points."""
+TEACHING_AT_MOST = 4
+"""The most feedbacks of one actor that teach or test the weights of a space in a day."""
 PAIRS_AT_MOST = 25
 """The most pairs of paths that one feedback may teach."""
 _TARGET = re.compile(r"[\[(]?(?:(passage|path|p|fact|f)[: ]?)?([1-9]\d{0,3})[\])]?", re.IGNORECASE)
@@ -159,11 +164,15 @@ class Feedback:
     """The weight snapshot in force afterwards; 0: the shipped weights."""
     adopted: bool
     """Whether this feedback led to the adoption of that snapshot."""
+    limited: bool = False
+    """Whether its paths taught nothing, because the actor had taught this space enough today."""
 
     def __str__(self) -> str:
         if not self.counted:
             return "nothing new: these verdicts were counted before"
         use = "held out to test weights" if self.held_out else "to learn from"
+        if self.limited:
+            use = f"not learned from: an actor teaches {TEACHING_AT_MOST} times a day"
         pairs = f", {counted(self.pairs, 'pair')} of paths {use}" if self.pairs else ""
         weights = f"weight snapshot {self.snapshot} is" if self.snapshot else "shipped weights are"
         now = " now" if self.adopted else ""

@@ -6,6 +6,7 @@
     decay    = 2^(-age / half-life)
     half-life = 30 days · (1 + uses), at most 10 years
 
+Uses count once a day for each actor, on four days at most, so that one actor alone moves little.
 Usefulness is what feedback says, from -1 to 1. Age is the time since the last use, or since
 recording if no question used the state. This is the forgetting curve of Ebbinghaus: exponential,
 and flatter after every repetition.
@@ -57,6 +58,8 @@ class Strength:
     gain: float
     """The bonus in the ranking: (level - default importance) · decay. It is 0 for a state of
     default importance that was never used, at any age."""
+    usefulness: float = 0.0
+    """What feedback says, -1 to 1."""
 
 
 def strength_of(state: Ageing, now: datetime) -> Strength:
@@ -74,4 +77,5 @@ def strength_of(state: Ageing, now: datetime) -> Strength:
         last_used=state.last_used,
         decay=round(decay, DIGITS),
         gain=round((level - DEFAULT_IMPORTANCE) * decay, DIGITS),
+        usefulness=round(state.usefulness, DIGITS),
     )

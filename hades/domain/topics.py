@@ -67,7 +67,7 @@ class State:
     """The level of a summary: 1 daily, 2 weekly, 3 monthly; 0 for any other state."""
     forgotten: bool = False
     access_count: int = 0
-    """How often questions used it; written with a delay."""
+    """How often questions used it, once a day for each actor; written with a delay."""
     last_used: datetime | None = None
     tier: str = "store"
     """The place of its content: `store`, or `archive`, which is read on demand."""

@@ -10,7 +10,8 @@ import os
 import re
 import shutil
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import count
@@ -261,8 +262,9 @@ class NotePaths:
         return path
 
 
-def write_note(root: Path, path: str, raw: bytes) -> None:
-    """Write a file below a folder in one step, so that nobody ever sees half of it."""
+@contextmanager
+def note_draft(root: Path, path: str, raw: bytes) -> Iterator[Path]:
+    """Yield a complete draft of a file below a folder, to be renamed."""
     target = root / path
     if not target.parent.resolve().is_relative_to(root.resolve()):
         raise InvalidInput("Its folder is a link that leads out of the mirror.")
@@ -274,7 +276,13 @@ def write_note(root: Path, path: str, raw: bytes) -> None:
             os.fsync(file.fileno())
         if target.exists():
             shutil.copymode(target, draft)
-        os.replace(draft, target)
+        yield draft
+
+
+def write_note(root: Path, path: str, raw: bytes) -> None:
+    """Write a file below a folder in one step, so that nobody ever sees half of it."""
+    with note_draft(root, path, raw) as draft:
+        os.replace(draft, root / path)
 
 
 def write(states: Iterable[State], folder: Path) -> None:

@@ -161,7 +161,7 @@ class Focus:
         chances = [passages[0].belief.mean]
         found = make_recall(run, asked_here, untimed, packed, chances, measured)
         used = {(hit.chunk.topic, hit.chunk.version, hit.recorded_at) for hit in found.passages}
-        self._store.uses.add(self._space[0], used)
+        self._store.uses.add(self._space[0], self._memory._actor, used)
         return found
 
     def _passages(self, question: str) -> list[Passage]:

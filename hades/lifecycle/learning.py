@@ -1,7 +1,8 @@
 """Learning from feedback: weights of edges, beliefs of relations, usefulness of states.
 
-A used path should score above a rejected one. Each such pair moves the parameters of the snapshot
-that learns by one bounded step along the gradient of log σ(score of used − score of rejected).
+A used path should score above a rejected one. The pairs of a feedback move the parameters of the
+snapshot that learns by one bounded step along the gradient of log σ(score of used − score of
+rejected). What one actor moves in a day is bounded, too: see ACTOR_DAYS_AT_MOST, TEACHING_AT_MOST.
 The snapshot is adopted if it orders more of the pairs held out as people did.
 """
 
@@ -11,17 +12,29 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 
-from hades.domain.feedback import JudgedPath, JudgedStep, Judgement, LoggedQuery, Target, Verdict
+from hades.domain.feedback import (
+    ACTOR_DAYS_AT_MOST,
+    TEACHING_AT_MOST,
+    Feedback,
+    JudgedPath,
+    JudgedStep,
+    Judgement,
+    LoggedQuery,
+    Target,
+    Verdict,
+)
 from hades.domain.graph import CERTAIN, MENTIONED, Belief
-from hades.domain.times import NOW
+from hades.domain.times import DAY_MICROSECONDS, NOW
 from hades.domain.weights import SHIPPED, Weighting, weight_of
+from hades.lifecycle.authority import is_told
 from hades.store.records import Write
 from hades.store.store import Store
 
 RATE = 0.1
 STEP_AT_MOST = 0.05
-"""The most that one pair moves a parameter."""
+"""The most that one feedback moves a parameter."""
 PRIOR_SHIFT_AT_MOST = 0.4
 """How far a prior may move from its shipped value."""
 COEFFICIENT_SHARE_AT_MOST = 0.5
@@ -57,21 +70,23 @@ def _all_parts(weights: Weighting, step: JudgedStep) -> dict[str, float]:
 
 def learn(weights: Weighting, judgement: Judgement) -> Weighting:
     """Return the weights after one feedback."""
+    steps: defaultdict[tuple[str, str], float] = defaultdict(float)
     for good, bad in judgement.pairs():
         wrong = 1 / (1 + math.exp(min(score(weights, good) - score(weights, bad), 50.0)))
-        up, down = _gradient(weights, good), _gradient(weights, bad)
-        keys = sorted(up.keys() | down.keys())
-        steps = {key: RATE * wrong * (up.get(key, 0.0) - down.get(key, 0.0)) for key in keys}
-        weights = _moved(weights, steps)
+        for path, sign in ((good, 1), (bad, -1)):
+            for parameter, slope in _gradient(weights, path).items():
+                steps[parameter] += sign * RATE * wrong * slope
+    beliefs: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for path in judgement.paths:
         whole = belief_of(weights, path)
-        learned = {
-            step.relation: believed_after(_belief(weights, step.relation), path.verdict, whole)
-            for step in path.steps
-            if step.belief is None
-        }
-        weights = replace(weights, beliefs={**weights.beliefs, **learned})
-    return weights
+        for relation in {step.relation for step in path.steps if step.belief is None}:
+            after = believed_after(_belief(weights, relation), path.verdict, whole)
+            beliefs[relation].append(after)
+    learned = {
+        relation: (round(fmean(a for a, _ in after), 4), round(fmean(b for _, b in after), 4))
+        for relation, after in beliefs.items()
+    }
+    return replace(_moved(weights, steps), beliefs={**weights.beliefs, **learned})
 
 
 def belief_of(weights: Weighting, path: JudgedPath) -> float:
@@ -148,8 +163,12 @@ def accuracy(weights: Weighting, pairs: Sequence[tuple[JudgedPath, JudgedPath]])
 class Learner:
     """Learns from feedback in one space, inside one write."""
 
-    def __init__(self, store: Store, write: Write, space: int) -> None:
-        self._store, self._write, self._space = store, write, space
+    def __init__(self, store: Store, write: Write, space: int, actor: str) -> None:
+        self._store = store
+        self._write = write
+        self._space = space
+        self._actor = actor
+        self._today = write.at - write.at % DAY_MICROSECONDS
 
     def judge(self, shown: LoggedQuery, verdicts: Mapping[Target, Verdict]) -> Judgement:
         """Return the verdicts, with the weights and beliefs of the paths among them."""
@@ -172,18 +191,26 @@ class Learner:
             paths.append(JudgedPath(number, verdicts["path", number], round(base, 6), steps))
         return Judgement(verdicts, tuple(paths))
 
-    def take(self, recall: str, by: str, judgement: Judgement) -> tuple[bool, bool]:
-        """Record a feedback, learn from it, and test the snapshot that learns.
+    def take(self, recall: str, judgement: Judgement) -> Feedback:
+        """Record a feedback, learn from it unless the actor has taught enough today, and test."""
+        table = self._store.feedback
+        pairs = len(judgement.pairs())
+        taught = table.taught(self._space, self._actor, self._today)
+        teaches = bool(judgement.paths) and taught < TEACHING_AT_MOST
+        held_out = teaches and pairs > 0 and table.is_next_held_out(self._space)
+        snapshot = self._teach(judgement) if teaches and not held_out else None
+        table.add(self._write, self._space, recall, self._actor, judgement, held_out, snapshot)
+        adopted = teaches and self._test()
+        limited = bool(judgement.paths) and not teaches
+        counted = len(judgement.verdicts)
+        return Feedback(recall, counted, held_out, pairs, 0, adopted, limited)
 
-        Return whether the feedback is held out, and whether the snapshot was adopted.
-        """
+    def _test(self) -> bool:
+        """Test the snapshot that learns on the pairs held out. Return whether it was adopted."""
         weights, table = self._store.weights, self._store.feedback
-        held_out = bool(judgement.pairs()) and table.is_next_held_out(self._space)
-        snapshot = self._teach(judgement) if judgement.paths and not held_out else None
-        table.add(self._write, self._space, recall, by, judgement, held_out, snapshot)
         learning = weights.learning(self._space)
-        if learning is None or not judgement.paths:
-            return held_out, False
+        if learning is None:
+            return False
         pairs = [pair for test in table.held_out(self._space) for pair in test.pairs()]
         before = accuracy(weights.in_force(self._space, NOW), pairs)
         after = accuracy(weights.get(self._space, learning.id), pairs)
@@ -195,7 +222,7 @@ class Learner:
             accuracy_before=before if pairs else None,
             adopted_at=self._write.at if adopted else None,
         )
-        return held_out, adopted
+        return adopted
 
     def _teach(self, judgement: Judgement) -> int:
         """Update the snapshot that learns, or a new one, and return its number."""
@@ -213,23 +240,29 @@ class Learner:
         return number
 
     def believe(self, shown: LoggedQuery, judgement: Judgement) -> None:
-        """Update the beliefs of told edges: of facts, and of the steps of paths."""
+        """Update the beliefs of extracted edges: of facts, and of the steps of paths.
+
+        What an actor told or approved holds until an actor ends it (see authority.py). Each edge
+        takes one verdict of an actor a day, on ACTOR_DAYS_AT_MOST days.
+        """
         weights = self._store.weights.in_force(self._space, NOW)
-        verdicts: defaultdict[int, list[tuple[Verdict, float | None]]] = defaultdict(list)
+        verdicts: dict[int, tuple[Verdict, float | None]] = {}
         for (kind, number), verdict in judgement.verdicts.items():
             if kind == "fact":
-                verdicts[shown.facts[number - 1]].append((verdict, None))
+                verdicts[shown.facts[number - 1]] = verdict, None
         for path in judgement.paths:
             for _, number in shown.paths[path.number - 1].steps:
-                verdicts[number].append((path.verdict, belief_of(weights, path)))
-        told = sorted(number for number in verdicts if number > 0)
-        for number, edge in self._store.edges.read(self._space, told, NOW).items():
-            belief = edge.belief
-            for verdict, whole in verdicts[number]:
-                whole = belief.mean if whole is None else whole
-                belief = Belief(*believed_after(belief, verdict, whole))
-            if belief != edge.belief and edge.retired_at is None:
-                self._store.edges.revise(self._write, number, belief_a=belief.a, belief_b=belief.b)
+                verdicts.setdefault(number, (path.verdict, belief_of(weights, path)))
+        edges = self._store.edges
+        numbers = sorted(number for number in verdicts if number > 0)
+        for number, edge in edges.read(self._space, numbers, NOW).items():
+            days, last = edges.revisions(number, "feedback", self._actor)
+            is_open = days < ACTOR_DAYS_AT_MOST and last < self._today
+            if is_open and not is_told(edge) and edge.retired_at is None:
+                verdict, whole = verdicts[number]
+                whole = edge.belief.mean if whole is None else whole
+                a, b = believed_after(edge.belief, verdict, whole)
+                edges.revise(self._write, number, belief_a=a, belief_b=b)
 
     def judge_states(self, shown: LoggedQuery, verdicts: Mapping[Target, Verdict]) -> None:
         """Count the verdicts on passages for their states."""
@@ -238,4 +271,4 @@ class Learner:
                 topic, _, version = shown.passages[number - 1].rpartition("#")[0].rpartition("@")
                 amount = 1.0 if verdict.sure else PASSED_OVER
                 counts = (amount, 0.0) if verdict.good else (0.0, amount)
-                self._store.feedback.judge(self._space, topic, int(version), *counts)
+                self._store.feedback.judge(self._space, self._actor, topic, int(version), *counts)

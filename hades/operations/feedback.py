@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.feedback import (
@@ -68,9 +69,10 @@ def feedback(
     """Say which paths, facts and passages of a recall were good.
 
     Verdicts on paths teach the weights of relations. Verdicts on paths and facts change the belief
-    in edges, and verdicts on passages the strength of their states. An `answer` that cites a recall
-    gives verdicts too: its citations are good, and items ranked above a citation were passed over.
-    A verdict counts once. See `docs/learning.md`.
+    in extracted edges, never in told ones, and verdicts on passages the strength of their states.
+    An `answer` that cites a recall gives verdicts too: its citations are good, and items ranked
+    above a citation were passed over. A verdict counts once, and what one actor can move is
+    limited. See `docs/learning.md`.
     """
     good = _targets("path", used, "used") + _targets("passage", useful, "useful")
     bad = _targets("path", rejected, "rejected") + _targets("passage", useless, "useless")
@@ -93,17 +95,15 @@ def feedback(
                 said = "good" if known.good else "bad"
                 raise Conflict(f"{kind} {number} of recall {recall} was called {said} before.")
         new = {target: verdict for target, verdict in verdicts.items() if target not in before}
-        held_out, adopted, pairs = False, False, 0
+        done = Feedback(recall, len(new), held_out=False, pairs=0, snapshot=0, adopted=False)
         write.cancelled = not new
         if new:
-            learner = Learner(store, write, space)
+            learner = Learner(store, write, space, memory._actor)
             judgement = learner.judge(shown, new)
-            pairs = len(judgement.pairs())
             learner.believe(shown, judgement)
             learner.judge_states(shown, new)
-            held_out, adopted = learner.take(recall, memory._actor, judgement)
-        current = store.weights.in_force(space, NOW).snapshot
-    return Feedback(recall, len(new), held_out, pairs, current, adopted)
+            done = learner.take(recall, judgement)
+        return replace(done, snapshot=store.weights.in_force(space, NOW).snapshot)
 
 
 def _targets(kind: str, given: Iterable[str] | None, name: str) -> list[Target]:

@@ -2,6 +2,10 @@
 
 A file names its topic and the version that it was written from. Since every version is kept, this
 version shows what each side has changed: the file differs from it, or the topic has a later one.
+
+An editor may save at any moment. So a file is never replaced: it is moved aside, compared with what
+was read, and the new one takes the name only if the name is still free. At the end of the pass a
+file that was moved aside is deleted if the memory has its text; if not, it becomes a conflict file.
 A pass that is killed leaves files and versions that the next pass understands.
 """
 
@@ -26,13 +30,14 @@ from hades.exchange.markdown import (
     NOTE_BYTES_AT_MOST,
     NoteFile,
     NotePaths,
+    note_draft,
     note_text,
     read_note,
     topic_of,
-    write_note,
 )
 from hades.exchange.mirror import SyncedFile, load_synced, save_synced, stamp_of
 from hades.ingest.walk import walk
+from hades.store.drafts import place
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
@@ -40,6 +45,10 @@ if TYPE_CHECKING:
 
 DELETED = ("report", "forget", "restore")
 """The values of `deleted`: how to treat the topics of deleted files."""
+ASIDE = ".hades-mirror.aside"
+"""The folder, beside a file, to which the file is moved before another takes its name."""
+_CHANGED = "It changed meanwhile"
+_BOTH = "and its topic both changed"
 _MERGE = "Take what you want to keep from it, then delete it."
 
 
@@ -71,6 +80,8 @@ class MirrorPass:
     def run(self, report: Progress) -> MirrorSummary:
         """Read what changed in files, write what changed in memory, and return what was done."""
         try:
+            self._settle()
+            self._done.conflicts.clear()  # they are listed with the other conflict files
             paths = self._listed()
             for number, path in enumerate(paths):
                 report("reading files", number, len(paths))
@@ -84,6 +95,7 @@ class MirrorPass:
                 report("writing files", number, len(missing))
                 with self._skipping(gone.get(name, name)):
                     self._take_note(name, gone.get(name))
+            self._settle()
             kept = {path for path in self._after if not self._lacks(path)} | {*self._done.deleted}
             self._after = {path: self._after[path] for path in kept}
         finally:
@@ -162,6 +174,8 @@ class MirrorPass:
             )
         self._files[topic] = path
         self._paths.take(path, topic)
+        if not note.content.strip():
+            raise InvalidInput("It is empty: write something, or forget its topic.")
         if topic in self._topics:
             now = self._store.topics.state(self._space, topic, NOW)
             self._compare(path, raw, note, synced, now)
@@ -188,7 +202,12 @@ class MirrorPass:
         elif base is not None and base.version == now.version:
             self._remember(path, raw, note, now.topic, now)
         else:
-            self._set_aside(path, raw, now)
+            if self._dry_run:
+                why = f"{path} {_BOTH}: it would get the memory's text, this file yours."
+                copies = (copy for copy in _copies(path) if self._lacks(copy))
+                self._done.conflicts.append((next(copies), why))
+            # The file that is moved aside becomes the conflict file.
+            self._write(path, now, raw, is_news=False)
 
     def _take_other(
         self, path: str, raw: bytes, note: NoteFile, topic: str, synced: SyncedFile | None
@@ -214,18 +233,12 @@ class MirrorPass:
             self._done.conflicts.append((path, f"{why} to remember it again, or delete it."))
             return
         if not self._dry_run:
-            self._require(path, raw)
-            (self._root / path).unlink()
-            with suppress(OSError):  # a folder with other files stays
-                for folder in list(Path(path).parents)[:-1]:
-                    (self._root / folder).rmdir()
+            self._move_aside(path, raw)
         self._done.removed.append(path)
 
     def _remember(
         self, path: str, raw: bytes, note: NoteFile, topic: str, before: State | None
     ) -> None:
-        if not note.content.strip():
-            raise InvalidInput("It is empty: write something, or forget its topic.")
         moment = self._memory._time(note.valid_from)
         is_late = moment is not None and to_micros(moment) > self._store.now()
         if is_late or (moment is not None and before is not None and moment < before.valid_from):
@@ -246,23 +259,6 @@ class MirrorPass:
         )
         self._done.read.append(state.id)
         self._write(path, state, raw, is_news=False)
-
-    def _set_aside(self, path: str, raw: bytes, now: State) -> None:
-        """Keep the text of a file beside it, and write what the memory says into the file."""
-        stem = path[: -len(".md")]
-        for number in count(1):
-            copy = f"{stem}.conflict{f'-{number}' if number > 1 else ''}.md"
-            target = self._root / copy
-            if self._lacks(copy) or (target.is_file() and target.read_bytes() == raw):
-                break
-        if not self._dry_run:
-            write_note(self._root, copy, raw)
-        self._write(path, now, raw, is_news=False)
-        result = f"it now has the memory's text, this file yours. {_MERGE}"
-        if self._dry_run:
-            result = "it would get the memory's text, this file yours."
-        self._done.conflicts = [each for each in self._done.conflicts if each[0] != copy]
-        self._done.conflicts.append((copy, f"{path} and its topic both changed: {result}"))
 
     def _version(self, topic: str, version: int) -> State | None:
         try:
@@ -295,18 +291,96 @@ class MirrorPass:
         """Write a state to a file, if that is still as `expected` (None: missing)."""
         raw = note_text(state).encode()
         if not self._dry_run:
-            self._require(path, expected)
-            write_note(self._root, path, raw)
+            with note_draft(self._root, path, raw) as draft:
+                if expected is not None:
+                    self._move_aside(path, expected)
+                if not place(draft, self._root / path):
+                    why = "It exists, but is ignored" if expected is None else _CHANGED
+                    raise InvalidInput(f"{why}: nothing was written.")
             self._keep(path, state)
         if is_news:
             self._done.written.append(path)
 
-    def _require(self, path: str, expected: bytes | None) -> None:
-        """Raise InvalidInput if somebody changed or made a file since it was read."""
-        if (None if self._lacks(path) else (self._root / path).read_bytes()) != expected:
-            why = "It exists, but is ignored" if expected is None else "It changed meanwhile"
-            raise InvalidInput(f"{why}: nothing was written.")
+    # Files that are moved aside
+
+    def _move_aside(self, path: str, expected: bytes) -> None:
+        """Move a file aside; put it back and raise InvalidInput if it is not as `expected`."""
+        target = self._root / path
+        aside = target.parent / ASIDE / target.name
+        if aside.parent.is_symlink():
+            raise InvalidInput(f"The folder {ASIDE} beside it is a link: delete that.")
+        aside.parent.mkdir(exist_ok=True)
+        os.rename(target, aside)
+        if not _has(aside, expected):
+            if place(aside, target):
+                aside.unlink(missing_ok=True)
+            raise InvalidInput(f"{_CHANGED}: nothing was written.")
+
+    def _settle(self) -> None:
+        """Delete the files that were moved aside, or keep those whose text the memory lacks.
+
+        An editor that had a file open may have written to it since. A pass that was killed may
+        have left a file there without another in its place.
+        """
+        for folder, names, _ in os.walk(self._root):
+            kept = Path(folder, ASIDE)
+            if ASIDE in names and not kept.is_symlink() and not self._dry_run:
+                inside = Path(folder).relative_to(self._root)
+                for aside in kept.iterdir():
+                    path = (inside / aside.name).as_posix()
+                    with self._skipping(path):
+                        self._settle_file(path, aside)
+                with suppress(OSError):  # a folder with other files stays
+                    kept.rmdir()
+                    for empty in [inside, *inside.parents][:-1]:
+                        (self._root / empty).rmdir()
+            names[:] = [name for name in names if not name.startswith(".")]
+
+    def _settle_file(self, path: str, aside: Path) -> None:
+        if aside.is_symlink() or not aside.is_file():
+            raise InvalidInput(f"Something in {ASIDE} beside it is not a file: delete that.")
+        target = self._root / path
+        is_small = aside.stat().st_size <= NOTE_BYTES_AT_MOST
+        raw = aside.read_bytes() if is_small else None
+        is_known = raw is not None and self._knows(path, raw)
+        is_missing = self._lacks(path) and not (is_known and path in self._done.removed)
+        is_back = is_missing and place(aside, target)
+        if not is_known and not is_back and not aside.samefile(target):
+            for copy in _copies(path):
+                is_there = raw is not None and _has(self._root / copy, raw)
+                if is_there or place(aside, self._root / copy):
+                    break
+            why = f"{path} {_BOTH}: it now has the memory's text, this file yours. {_MERGE}"
+            self._done.conflicts = [each for each in self._done.conflicts if each[0] != copy]
+            self._done.conflicts.append((copy, why))
+        aside.unlink(missing_ok=True)
+
+    def _knows(self, path: str, raw: bytes) -> bool:
+        """Return whether the memory has the text of a file, in its version or in the last one."""
+        try:
+            note = replace(read_note(raw), valid_from=None)
+        except InvalidInput:
+            return False
+        synced = self._before.get(path, SyncedFile(topic_of(path), 0))
+        topic = note.topic or synced.topic
+        last = self._store.topics.stamps(self._space, [topic]).get(topic, (0, 0))[1]
+        # A file that went back to an earlier version was changed.
+        numbers = (number for number in (note.version or 0, last) if number >= synced.version)
+        states = (self._version(topic, number) for number in numbers)
+        return any(state is not None and note.says(state) for state in states)
 
     def _keep(self, path: str, state: State) -> None:
         if not self._dry_run:
             self._after[path] = SyncedFile(state.topic, state.version, stamp_of(self._root / path))
+
+
+def _copies(path: str) -> Iterator[str]:
+    """Yield the names for conflict files of a file."""
+    stem = path[: -len(".md")]
+    for number in count(1):
+        yield f"{stem}.conflict{f'-{number}' if number > 1 else ''}.md"
+
+
+def _has(path: Path, raw: bytes) -> bool:
+    """Return whether a file has this content."""
+    return path.is_file() and path.stat().st_size == len(raw) and path.read_bytes() == raw

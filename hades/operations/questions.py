@@ -134,7 +134,7 @@ def recall(
         holds_until=lambda since: engine.holds_until(scope, since),
     )
     used = ((hit.chunk.topic, hit.chunk.version, hit.recorded_at) for hit in answered.passages)
-    view._store.uses.add(view._space_id, used)
+    view._store.uses.add(view._space_id, view._actor, used)
     logged = view._store.query_log.add(view._space_id, change, view._actor, answered)
     return replace(answered, id=logged) if logged else answered
 

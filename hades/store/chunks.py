@@ -21,7 +21,7 @@ from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
 from hades.store.records import ChunkDraft, Pending, Phase, PlacedChunk, Write
-from hades.store.states import NEXT, USEFULNESS
+from hades.store.states import NEXT, usefulness_of, uses_of
 from hades.store.topics import Topics
 
 _DIGEST_BYTES = 16
@@ -46,8 +46,8 @@ WHERE c.topic = (SELECT topic FROM states WHERE id = ?) AND p.retired_at IS NULL
 """
 _PLACED = f"""
 SELECT s.chunk, s.state, s.ordinal, s.start, s."end", s.heading, s.tokens, s.name, s.version,
-       s.valid_from, s.recorded_at, {NEXT}, s.confidence, s.importance, u.count, u.last_used,
-       {USEFULNESS}
+       s.valid_from, s.recorded_at, {NEXT}, s.confidence, s.importance, {uses_of("s.state")},
+       {usefulness_of("s.state")}
 FROM (
   SELECT p.*, c.heading, c.tokens, t.name, s.topic, s.version, s.valid_from, s.recorded_at,
          s.confidence, s.importance,
@@ -60,8 +60,7 @@ FROM (
   JOIN topics t ON t.id = s.topic
   WHERE p.chunk = ANY(:chunks)
     AND s.valid_from <= :valid AND s.recorded_at <= :known
-) s LEFT JOIN uses u ON u.state = s.state LEFT JOIN usefulness f ON f.state = s.state
-WHERE s.choice = 1
+) s WHERE s.choice = 1
 """
 """For each chunk, the state that has it and began last, of those known at the moment."""
 

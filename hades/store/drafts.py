@@ -32,6 +32,20 @@ def draft_of(path: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def place(source: Path, target: Path) -> bool:
+    """Give a file the name `target`; return False if another file has it, which is left alone."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        return False
+    except OSError:
+        # Some file systems have no hard links: rename instead.
+        if os.path.lexists(target):
+            return False
+        os.rename(source, target)
+    return True
+
+
 def sync_folder(folder: Path) -> None:
     """Sync a folder, so that the names in it are on the disk."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from hades.domain.feedback import read_judgement
+from hades.domain.feedback import ACTOR_DAYS_AT_MOST, read_judgement
 from hades.domain.graph import NodeKind
 from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_share, clean_tags
 from hades.domain.times import DAY_MICROSECONDS, from_micros, iso, to_micros
@@ -39,6 +39,13 @@ def _in_order(table: str, *by: str) -> str:
     return f"SELECT {_all_of(table)} FROM {table} x ORDER BY {', '.join(by)}"
 
 
+def _by_actor(table: str, *by: str) -> str:
+    return (
+        f"SELECT {_all_of(table)}, a.name AS actor_name FROM {table} x "
+        f"JOIN actors a ON a.id = x.actor ORDER BY {', '.join(by)}"
+    )
+
+
 _TABLES = {
     "spaces": _in_order("spaces", "id"),
     "changes": "SELECT c.number, c.at, a.name AS actor, c.action, c.space, c.subject "
@@ -53,8 +60,8 @@ _TABLES = {
     "sources": _in_order("sources", "topic"),
     "states": _in_order("states", "topic", "version"),
     "pending": _in_order("pending", "state"),
-    "uses": _in_order("uses", "state"),
-    "usefulness": _in_order("usefulness", "state"),
+    "uses": _by_actor("uses", "x.state", "a.name"),
+    "usefulness": _by_actor("usefulness", "x.state", "a.name"),
     "originals": _in_order("originals", "summary", "state"),
     "chunks": _in_order("chunks", "id"),
     "placements": _in_order("placements", "state", "ordinal"),
@@ -76,12 +83,10 @@ _TABLES = {
     "proposals": f"SELECT {_all_of('proposals', 'p')}, a.name AS actor_name, "
     "d.name AS decider_name FROM proposals p "
     "JOIN actors a ON a.id = p.actor LEFT JOIN actors d ON d.id = p.decided_by ORDER BY p.id",
-    "idempotency": f"SELECT {_all_of('idempotency', 'n')}, a.name AS actor_name FROM idempotency n "
-    "JOIN actors a ON a.id = n.actor ORDER BY n.space, a.name, n.key_digest",
+    "idempotency": _by_actor("idempotency", "x.space", "a.name", "x.key_digest"),
     "query_logs": _in_order("query_logs", "id"),
     "weight_snapshots": _in_order("weight_snapshots", "id"),
-    "feedback": f"SELECT {_all_of('feedback', 'f')}, a.name AS actor_name FROM feedback f "
-    "JOIN actors a ON a.id = f.actor ORDER BY f.id",
+    "feedback": _by_actor("feedback", "x.id"),
 }
 _KNOWN_TIMES = frozenset(
     ("recorded_at", "retired_at", "at", "decided_at", "created_at", "last_used", "adopted_at")
@@ -112,6 +117,8 @@ _REFERENCES = {
     "snapshot": "weight_snapshots",
     "started_from": "weight_snapshots",
 }
+_SHARES = {"count": ACTOR_DAYS_AT_MOST, "useful": 1, "useless": 1}
+"""The most that one actor adds to the uses and the usefulness of a state."""
 _NEED_NUMBERS = ("changes", "purged", "idempotency", "query_logs")
 """Tables with numbers inside texts or digests, which cannot be shifted."""
 _FORMER_PHASES = {2: Phase.EDGES}
@@ -281,6 +288,10 @@ class Loader:
             row[name] = base64.b64decode(row[name], validate=True)
             if name in _OF_FOUR_BYTES and len(row[name]) % 4:
                 raise InvalidInput(f"The field {name!r} of a record of {table} is cut off.")
+        if table in ("uses", "usefulness"):
+            row.setdefault("actor", "unknown")  # exports of 1.0.0 name none
+            for name in row.keys() & _SHARES.keys():
+                row[name] = min(row[name], _SHARES[name])
         for name in row.keys() & {"actor", "decided_by"}:
             row[name] = self._database.actor_id(clean_name(row[name], "actor"))
         if table in ("edges", "derived_edges"):

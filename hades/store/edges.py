@@ -80,6 +80,16 @@ class Edges:
         )
         return found
 
+    def revisions(self, edge: int, action: str, actor: str) -> tuple[int, int]:
+        """Return how often an action of an actor revised an edge, and when last (0: never)."""
+        row = self._database.once(
+            "SELECT count(DISTINCT c.number), max(c.at) FROM edges e "
+            "JOIN changes c ON c.number = e.change JOIN actors a ON a.id = c.actor "
+            "WHERE e.id = ? AND c.action = ? AND a.name = ?",
+            *(edge, action, actor),
+        )
+        return row[0], row[1] or 0
+
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """Return the edges that pass a filter, as of a moment, in the order of their ids."""
         valid, known = self._database.moment(as_of)

@@ -28,11 +28,12 @@ _SNAPSHOT = (
     "config FROM weight_snapshots WHERE space = ?"
 )
 _JUDGE = """
-INSERT INTO usefulness SELECT s.id, ?4, ?5 FROM topics t JOIN states s ON s.topic = t.id
+INSERT INTO usefulness SELECT s.id, ?4, ?5, ?6 FROM topics t JOIN states s ON s.topic = t.id
 WHERE t.space = ?1 AND t.name = ?2 AND s.version = ?3
-ON CONFLICT (state) DO UPDATE SET useful = usefulness.useful + excluded.useful,
-  useless = usefulness.useless + excluded.useless
+ON CONFLICT (state, actor) DO UPDATE SET useful = excluded.useful, useless = excluded.useless
+WHERE excluded.useful + excluded.useless >= usefulness.useful + usefulness.useless
 """
+"""A weaker verdict, on a state that was only passed over, does not replace a stronger one."""
 
 
 class Weights:
@@ -148,9 +149,21 @@ class FeedbackTable:
         texts = self._database.column(f"{sql} ORDER BY id DESC LIMIT ?2", space, READ_AT_MOST)
         return [_judgement(text) for text in texts]
 
-    def judge(self, space: int, topic: str, version: int, useful: float, useless: float) -> None:
-        """Count a verdict on a state. A state that is gone is skipped."""
-        self._database.run(_JUDGE, space, topic, version, useful, useless)
+    def judge(
+        self, space: int, actor: str, topic: str, version: int, useful: float, useless: float
+    ) -> None:
+        """Set the verdict of an actor on a state. A state that is gone is skipped."""
+        number = self._database.actor_id(actor)
+        self._database.run(_JUDGE, space, topic, version, number, useful, useless)
+
+    def taught(self, space: int, actor: str, since: int) -> int:
+        """Return how many feedbacks of an actor taught or tested weights since a time."""
+        count: int = self._database.value(
+            "SELECT count(*) FROM feedback WHERE space = ? AND actor = ? AND at >= ? "
+            "AND (snapshot IS NOT NULL OR held_out = 1)",
+            *(space, self._database.actor_id(actor), since),
+        )
+        return count
 
 
 def _judgement(text: str) -> Judgement:

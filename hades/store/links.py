@@ -14,7 +14,7 @@ ROWS_AT_MOST, PASSAGES_AT_MOST = 500_000, 100_000
 _THERE = f"{holds('p', ':valid')} AND {believed('p', ':known')}"
 _TOPICS = f"""
 SELECT t.id, t.name, t.kind, t.entity, s.id, s.version, s.valid_from, s.confidence,
-  (SELECT u.last_used FROM uses u WHERE u.state = s.id)
+  (SELECT max(u.last_used) FROM uses u WHERE u.state = s.id)
 FROM topics t JOIN states s ON s.id = {STATE_THEN}
 WHERE t.space = :space AND s.encoding IS NOT NULL AND s.level = 0
 ORDER BY s.id DESC LIMIT :limit

@@ -31,6 +31,7 @@ STEPS: list[tuple[str, str]] = [
     ("kinds that users set", _script("3_kinds")),
     ("learning from feedback", _script("4_learning")),
     ("an index of symbols", _script("5_symbols")),
+    ("shares of actors", _script("6_shares")),
 ]
 """Name and script of each migration, numbered from 1."""
 

@@ -39,8 +39,8 @@ class StateRow(NamedTuple):
     id: int = 0
     uses: int | None = None
     last_used: int | None = None
-    object: str | None = None
     usefulness: float | None = None
+    object: str | None = None
     valid_to: int | None = None
     planned: int = 0
     head: bytes | None = None
@@ -50,16 +50,28 @@ class StateRow(NamedTuple):
         return self.encoding in (DELTA, DELTA_ZIPPED)
 
 
-USEFULNESS = "(f.useful - f.useless) / (f.useful + f.useless + 2)"
-"""The usefulness of a state, -1 to 1, of a row `f` of its counts."""
+def uses_of(state: str) -> str:
+    """Return SQL for the uses of a state by all actors, and the time of the last.
+
+    `state` is the column of its id.
+    """
+    uses = f"FROM uses u WHERE u.state = {state}"
+    return f"(SELECT CAST(sum(u.count) AS BIGINT) {uses}), (SELECT max(u.last_used) {uses})"
+
+
+def usefulness_of(state: str) -> str:
+    """Return SQL for the usefulness of a state, -1 to 1; `state` is the column of its id."""
+    return (
+        "(SELECT sum(f.useful - f.useless) / (sum(f.useful + f.useless) + 2) "
+        f"FROM usefulness f WHERE f.state = {state})"
+    )
+
+
 _STATE = (
     ", ".join(f"s.{name}" for name in (*StateRow._fields[:14], "id"))
-    + f", u.count, u.last_used, a.object, {USEFULNESS}"
+    + f", {uses_of('s.id')}, {usefulness_of('s.id')}, a.object"
 )
-_BESIDE = (
-    "LEFT JOIN uses u ON u.state = s.id LEFT JOIN archived a ON a.state = s.id "
-    "LEFT JOIN usefulness f ON f.state = s.id"
-)
+_BESIDE = "LEFT JOIN archived a ON a.state = s.id"
 NEXT = (
     "(SELECT min(n.valid_from) FROM states n WHERE n.topic = s.topic "
     "AND n.valid_from >= s.valid_from AND (n.valid_from > s.valid_from OR n.version > s.version) "

@@ -14,7 +14,16 @@ from hades.language.names import exact_key, name_key
 from hades.store.database import NO_LIMIT, Glob, intact
 from hades.store.delta import digest_of, pack
 from hades.store.records import Draft, Phase, TopicFilter, Write
-from hades.store.states import AS_OF, PARENT, STATE_THEN, StateRow, States, read_tags, to_state
+from hades.store.states import (
+    AS_OF,
+    PARENT,
+    STATE_THEN,
+    StateRow,
+    States,
+    read_tags,
+    to_state,
+    uses_of,
+)
 
 SMALL_CHARACTERS = 40_000
 """The most characters of a small text. No question waits for a longer one: cutting it and finding
@@ -58,10 +67,9 @@ class Topics(States):
         sql = f"""
             SELECT t.name, s.version,
                    (SELECT count(*) FROM states c WHERE c.topic = t.id AND c.recorded_at <= :known),
-                   s.valid_from, s.recorded_at, s.tags, s.importance, u.count, u.last_used
+                   s.valid_from, s.recorded_at, s.tags, s.importance, {uses_of("s.id")}
             FROM topics t JOIN states s
               ON s.id = CASE WHEN t.planned = 1 OR :past THEN {STATE_THEN} ELSE t.latest END
-              LEFT JOIN uses u ON u.state = s.id
             WHERE t.space = :space AND s.encoding IS NOT NULL
               AND (t.name GLOB :glob OR :glob IS NULL) AND t.name > :after
               AND (json_has(s.tags, :tag) OR :tag IS NULL)

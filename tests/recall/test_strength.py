@@ -11,16 +11,21 @@ from making import UNHURRIED
 from shell import Shell
 
 import hades
+from hades.domain.strength import strength_of
+from hades.domain.times import from_micros
 from hades.recall.plan import _merged
 
 BOXES = 300
+PLAN_WEIGHT = 0.5
+"""`reranker.strength` of the default plan."""
 
 
 def use(memory: hades.Memory, topic: str, times: int) -> None:
-    """Count uses of a topic's state as questions do."""
+    """Count uses of a topic's state, each as a question of another actor does."""
     state = memory.get(topic)
-    for _ in range(times):
-        memory._store.uses.add(memory._space_id, [(topic, state.version, state.recorded_at)])
+    used = [(topic, state.version, state.recorded_at)]
+    for number in range(times):
+        memory._store.uses.add(memory._space_id, f"reader {number}", used)
     memory._store.uses.write()
 
 
@@ -47,6 +52,22 @@ def test_of_near_equals_the_used_one_stands_first(memory: hades.Memory, kind: st
     assert all(topic.startswith("desk") for topic in [*after][:8])
     assert after[order[near]] == pytest.approx(before[order[near]] + 0.5, abs=0.01)
     assert found_for(memory, 0.0) == before
+
+
+def test_one_actor_alone_raises_a_note_by_little(memory: hades.Memory, clock: HeldClock) -> None:
+    memory.remember("facts/stapler", "The blue stapler is on Ann's desk.")
+    memory.remember("gossip/stapler", "They say the blue stapler is on Ben's desk.")
+    reader = memory.in_space("default", actor="reader")
+    gains = []
+    for _ in range(6):
+        for _ in range(11):
+            reader.recall("Where is the blue stapler?", glob="gossip/*")
+        memory._store.uses.write()
+        gains.append(strength_of(memory.get("gossip/stapler"), from_micros(clock.micros)).gain)
+        clock.tick(86_400)
+    points = [gain * PLAN_WEIGHT for gain in gains]
+    assert points[0] < 0.03  # 11 uses would be 0.145
+    assert points[0] < points[3] == points[5] < 0.084
 
 
 def test_uses_do_not_raise_an_earlier_version(memory: hades.Memory, clock: HeldClock) -> None:
@@ -90,5 +111,9 @@ def test_recall_explains_it(path: Path) -> None:
     shown = " ".join(shell("recall", "Who keeps bees?", "--explain").split())
     assert "strength 0.82: importance 0.8, uses 1, last used" in shown
     assert "decay 1.00, gain +0.32" in shown
-    assert shell.json("recall", "Who keeps bees?")["passages"][0]["strength"]["uses"] == 2
-    assert "used 3×, last" in shell("get", "a")
+    assert shell.json("recall", "Who keeps bees?")["passages"][0]["strength"]["uses"] == 1
+    assert "used 1×, last" in shell("get", "a")
+    recall = shell.json("recall", "Who keeps bees?")["id"]
+    shell("feedback", recall, "--useful", "1")
+    shown = " ".join(shell("recall", "Who keeps bees?", "--explain").split())
+    assert "importance 0.8, usefulness +0.33, uses 1, last used" in shown

@@ -48,10 +48,10 @@ def test_questions_are_counted_when_the_memory_is_closed(
     clock.tick()
     with hades.open(noted, clock=clock) as memory:
         state = memory.get("design/approach_x")
-        assert (state.access_count, memory.change) == (2, change)
+        assert (state.access_count, memory.change) == (1, change)  # once a day
         assert state.last_used == from_micros(clock.micros - 1_000_000)
         assert memory.history("design/approach_x") == [state]
-        assert {one.name: one.access_count for one in memory.topics()}[state.topic] == 2
+        assert {one.name: one.access_count for one in memory.topics()}[state.topic] == 1
         assert memory.check() == []
 
 
@@ -61,14 +61,32 @@ def test_many_are_written_at_once_while_it_is_open(
     with hades.open(noted, clock=clock) as memory:
         memory.recall(QUESTION)
         monkeypatch.setattr(uses, "WRITTEN_FROM_STATES", 1)
-        memory.recall(QUESTION)
+        memory.in_space("default", actor="ben").recall(QUESTION)
         assert counted(memory) == 2
         monkeypatch.undo()
-        memory.recall(QUESTION)
+        memory.in_space("default", actor="cleo").recall(QUESTION)
         assert counted(memory) == 2
         memory._store.uses._due = 0.0  # the time is up
-        memory.recall(QUESTION)
+        memory.in_space("default", actor="dora").recall(QUESTION)
         assert counted(memory) == 4
+
+
+def test_an_actor_counts_once_a_day_and_on_four_days(
+    noted: str | Path, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uses, "WRITTEN_FROM_STATES", 1)
+    with hades.open(noted, clock=clock, actor="ann") as memory:
+        counts = []
+        for _ in range(6):
+            for _ in range(11):
+                memory.recall(QUESTION)
+            counts.append(counted(memory))
+            last = memory.get("design/approach_x").last_used
+            assert last == from_micros(clock.micros)
+            clock.tick(86_400)
+        assert counts == [1, 2, 3, 4, 4, 4]
+        memory.in_space("default", actor="ben").recall(QUESTION)
+        assert counted(memory) == 5
 
 
 def test_a_purged_state_is_not_used_any_more(noted: str | Path, clock: HeldClock) -> None:
@@ -100,7 +118,7 @@ def test_another_writer_is_not_waited_for(
             other.remember("more", "Something else.")
             assert memory.recall(QUESTION).passages
             assert counted(memory) == 0
-        memory.recall(QUESTION)
+        memory.in_space("default", actor="ben").recall(QUESTION)
         assert counted(memory) == 2
 
 

@@ -285,8 +285,9 @@ def _source(label: str, found: Recall) -> str:
 
 def _strength(strength: Strength) -> str:
     last = "" if strength.last_used is None else f", last used {strength.last_used:%Y-%m-%d}"
+    useful = f", usefulness {strength.usefulness:+.2f}" if strength.usefulness else ""
     return (
-        f"strength {strength.value:.2f}: importance {strength.importance:g}, "
+        f"strength {strength.value:.2f}: importance {strength.importance:g}{useful}, "
         f"uses {strength.uses:,}{last}, decay {strength.decay:.2f}, gain {strength.gain:+.2f}"
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hades.domain.times import Clock
 from hades.errors import Conflict, Corrupt, InvalidInput, NotFound, Unavailable
-from hades.store.drafts import draft_of, remove_path, sync_folder
+from hades.store.drafts import draft_of, place, remove_path, sync_folder
 from hades.store.records import ANSWERS_SECRET
 from hades.store.schema import STEPS, statements, steps_done
 from hades.store.sqlite.database import OPENING, SqliteDatabase, add_functions, is_registered
@@ -94,14 +94,7 @@ def _make_file(path: Path, clock: Clock) -> None:
                 "INSERT INTO spaces (name, created_at) VALUES ('default', ?)", (clock(),)
             )
             connection.execute("COMMIT")
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass  # another process made the memory first
-        except OSError:
-            # Some file systems have no hard links: rename instead.
-            if not path.exists():
-                os.rename(draft, path)
+        place(draft, path)  # unless another process made the memory first
         sync_folder(path.parent)
 
 
