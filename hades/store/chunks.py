@@ -409,6 +409,14 @@ class Chunks:
             )
         )
 
+    def early_in_notes(self, chunks: Sequence[int]) -> list[int]:
+        """Return those of the chunks that begin within VECTOR_CHARACTERS of a note, by id."""
+        return self._database.column(
+            "SELECT DISTINCT p.chunk FROM placements p WHERE p.start < ?1 AND p.chunk = ANY(?2) "
+            "ORDER BY p.chunk",
+            *(VECTOR_CHARACTERS, list(chunks)),
+        )
+
     def tags(self, chunks: Sequence[int]) -> dict[int, str]:
         """Return, by chunk, the tags of all states that have it, joined by spaces."""
         rows = self._database.rows(

@@ -31,6 +31,13 @@ def test_far_inside_a_long_note_words_find_passages(memory: hades.Memory) -> Non
     assert "yet" not in why_no_vector(memory.recall("Where is the lamp?"))
 
 
+def test_times_are_read_in_the_beginning_of_a_long_note(memory: hades.Memory) -> None:
+    memory.remember("long", f"{LONG}\n\nThe sweep comes on 3 May 2031.")
+    memory.remember("short", "The painter comes on 3 May 2031.")
+    hits = memory.search("who comes", since="2031-05-01", until="2031-05-31", by="event")
+    assert [hit.chunk.topic for hit in hits] == ["short"]
+
+
 def test_shorter_notes_and_documents_get_all_vectors(memory: hades.Memory, tmp_path: Path) -> None:
     memory.remember("shorter", LONG[:99_000])
     (tmp_path / "long.txt").write_text(LONG)
