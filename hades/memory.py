@@ -338,6 +338,10 @@ class View:
                     if for_question and self._vectors_missing() <= EMBEDDED_AT_ONCE:
                         phases.embed(finder.encoder, for_question=True)
                     break
+        if for_question and uncut > EMBEDDED_AT_ONCE:
+            # Read the new indexes here: the time limit of the question begins later.
+            with self._engine.query_context(self._scope(), on_progress):
+                pass
         if not for_question:
             phases.embed(finder.encoder)
         elif self._vectors_missing() > EMBEDDED_AT_ONCE:

@@ -203,7 +203,7 @@ class PathScoring:
     decay_rate: float = 0.85
     """The factor of each edge (source document 000)."""
     pruning_threshold: float = 0.01
-    """A path with a lower score is left out (source document 000)."""
+    """A path whose score without hub demotion is lower is left out (source document 000)."""
     length_correction: float = 0.0
     """λ: how much length is forgiven; source document 002 has .3. It divides sums of negative
     logarithms, so that a strong detour scores above a weak direct edge."""

@@ -56,6 +56,18 @@ class _Near:
     """Target and log weight, in units, of the arcs of nodes that a path may start at or pass."""
 
 
+@dataclass(slots=True)
+class _Side:
+    """How far the nodes around one end have been looked at."""
+
+    layer: list[int]
+    """The nodes reached last, whose arcs are followed next."""
+    depth: int
+    """The number of layers still to reach."""
+    met: set[int]
+    """All nodes reached from this end."""
+
+
 def between(
     graph: Neighbours,
     sources: Iterable[int],
@@ -106,22 +118,36 @@ def _ends(given: Iterable[int], count: int, barred: Flags | None) -> list[int]:
 def _known(
     rows: RowCache, starts: list[int], ends: list[int], longest: int, limit: int, trims: Trims
 ) -> dict[int, None]:
-    """Return the nodes that a path could use: those within `longest` / 2 arcs of an end."""
+    """Return the nodes that a path could use: those within `longest` / 2 arcs of an end.
+
+    The side with fewer arcs to follow goes first, so that a hub near one end does not use up the
+    limit. Of a layer beyond the limit, neighbours of the other side are kept first: these complete
+    a path.
+    """
     known = dict.fromkeys((*starts, *ends))
     tips = set(known)
-    for begin, depth in ((starts, longest // 2), (ends, (longest - 1) // 2)):
-        layer, met = begin, set(begin)
-        for _ in range(depth):
-            rows.fetch(layer)
-            if layer is not begin:
-                layer = [node for node in layer if node not in tips]
-            layer = [*dict.fromkeys(o for n in layer for o in rows[n][0] if o not in met)]
-            new = [node for node in layer if node not in known]
-            left_out = set(new[max(0, limit - len(known)) :])
-            trims.add(Reason.CAP_EXCEEDED, "nodes", len(left_out))
-            layer = [node for node in layer if node not in left_out]
-            met.update(layer)
-            known.update(dict.fromkeys(layer))
+    sides = [
+        _Side(starts, longest // 2, set(starts)),
+        _Side(ends, (longest - 1) // 2, set(ends)),
+    ]
+    while open_sides := [side for side in sides if side.depth and side.layer]:
+        rows.fetch(node for side in sides for node in side.layer)
+        side = min(open_sides, key=lambda side: sum(len(rows[node][0]) for node in side.layer))
+        other = sides[side is sides[0]]
+        reached = dict.fromkeys(n for node in side.layer for n in rows[node][0])
+        layer = [node for node in reached if node not in side.met]
+        new = [node for node in layer if node not in known]
+        room = max(0, limit - len(known))
+        if len(new) > room:
+            beside = {n for node in other.layer for n in rows[node][0]}
+            new.sort(key=lambda node: node not in beside)
+        left_out = set(new[room:])
+        trims.add(Reason.CAP_EXCEEDED, "nodes", len(left_out))
+        layer = [node for node in layer if node not in left_out]
+        side.met.update(layer)
+        known.update(dict.fromkeys(layer))
+        side.layer = [node for node in layer if node not in tips]
+        side.depth -= 1
     rows.fetch(known)
     return known
 

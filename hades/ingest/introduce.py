@@ -198,27 +198,25 @@ class Introducer:
         )
         return NodeKind.ENTITY.node(entity)
 
-    def nearness(
-        self, stated: Introductions, chunks: Sequence[int], encoder: Encoder
-    ) -> Nearness | None:
+    def nearness(self, stated: Introductions, chunks: Sequence[int], encoder: Encoder) -> Nearness:
         """Return a function: the cosine of the passages that introduce the two ends of a link.
 
-        Return None while a chunk lacks its vector. Only passages of this document count, so that
-        other documents do not matter. If both ends are in one passage, the function returns None.
+        Only passages of this document count, so that other documents do not matter. If both ends
+        are in one passage, or one of the passages has no vector, the function returns None.
         """
         places = {name.text: at for name, at in reversed(stated.names) if at is not None}
         nodes = [NodeKind.CHUNK.node(chunk) for chunk in chunks]
         packed = self._store.chunks.vectors(encoder.model, nodes)
-        if not packed.keys() >= set(nodes):
-            return None
-        whole = [np.frombuffer(packed[node], np.float16, encoder.dims) for node in nodes]
-        vectors = np.array(whole, np.float32)
 
         def near(link: Link, at: int) -> float | None:
-            source, target = (places.get(end, at) for end in (link.source, link.target))
-            if source == target or max(source, target) >= len(nodes):
+            ends = [places.get(end, at) for end in (link.source, link.target)]
+            if ends[0] == ends[1] or max(ends) >= len(nodes):
                 return None
-            return float(vectors[source] @ vectors[target])
+            found = [packed[nodes[end]] for end in ends if nodes[end] in packed]
+            vectors = [np.frombuffer(row, np.float16, encoder.dims) for row in found]
+            if len(vectors) < len(ends):
+                return None
+            return float(vectors[0].astype(np.float32) @ vectors[1].astype(np.float32))
 
         return near
 

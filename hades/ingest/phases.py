@@ -95,6 +95,9 @@ class Phases:
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.CHUNKS)
         passages = self._store.chunks
         for waiting in self._waiting(Phase.CHUNKS) if states is None else (states,):
+            # For a few states, looking for the next start of each is faster.
+            many = [pending.state for pending in waiting] if len(waiting) > PART_STATES else []
+            in_order = passages.in_order(many)
             uncut = ((pending, self._content(pending)) for pending in waiting)
             parts = batches(uncut, lambda state: len(state[1] or ""), PART_STATES)
             cut = chain.from_iterable(self._spread(_cut_all, parts))
@@ -104,7 +107,8 @@ class Phases:
                         if not passages.is_pending(pending):
                             continue  # purged, or another process was first
                         with self._store.write(self._actor, "cut", self._space) as write:
-                            passages.place(write, pending.state, chunks)
+                            known = pending.state in in_order
+                            passages.place(write, pending.state, chunks, in_order=known)
                             phase = None if outline is None else Phase.EDGES
                             passages.advance(pending.state, phase, outline)
                 done += len(batch)
@@ -195,8 +199,9 @@ class Phases:
                 if pending.outline is not None:
                     chunks = passages.placed(pending.state)
                     stated = unpack_introductions(pending.outline)
-                    if (near := introducer.nearness(stated, chunks, encoder)) is None:
+                    if self._store.waiting.lacking(encoder.model, pending.state, 1):
                         continue
+                    near = introducer.nearness(stated, chunks, encoder)
                     with self._store.write(self._actor, "link", self._space) as write:
                         introducer.links(write, stated, chunks, near)
                 passages.advance(pending.state, None)
@@ -267,7 +272,8 @@ class Phases:
         done, total = 0, self._store.chunks.pending_count(self._space, Phase.EDGES)
         for batch in waiting:
             chunks = [self._store.chunks.placed(pending.state) for pending in batch]
-            texts = [self._texts(placed) for placed in chunks]
+            read = self._store.chunks.texts([number for placed in chunks for number in placed])
+            texts = [[read.get(number, "") for number in placed] for placed in chunks]
             found = self._found(texts)
             with self._store.transaction():
                 for number, pending in enumerate(batch):
@@ -281,10 +287,6 @@ class Phases:
                         self._store.chunks.advance(pending.state, Phase.EMBEDDINGS, kept)
             done += len(batch)
             self._report("reading names", done, total)
-
-    def _texts(self, chunks: Sequence[int]) -> list[str]:
-        texts = self._store.chunks.texts(chunks)
-        return [texts.get(number, "") for number in chunks]
 
     def _found(self, texts: Sequence[Sequence[str]]) -> list[Found]:
         """Return the names in each chunk of each state; all texts go to the extractor together."""

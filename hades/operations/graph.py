@@ -73,7 +73,11 @@ def paths(
     view._bring_up_to_date(None)
     ends = view._meant_node(source), view._meant_node(target)
     with view._engine.query_context(view._scope(), nodes=ends) as query:
-        return neighbourhood.paths(query, *ends, scoring, limit=limit, hops=hops)
+        found, left_out = neighbourhood.paths(query, *ends, scoring, limit=limit, hops=hops)
+    if not found and left_out:
+        searched = f"No path between {source!r} and {target!r} was found among the nodes searched"
+        raise InvalidInput(f"{searched}, and {left_out:,} were left out: ask with fewer hops.")
+    return found
 
 
 @operation("GET", "/neighbours/{name}", command="neighbours", asks=True)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hades.domain.graph import NodeKind
+from hades.store.chunks import VECTOR_CHARACTERS
 from hades.store.database import Database
 from hades.store.records import Pending, Phase, Rank
 
@@ -42,7 +43,8 @@ SELECT state, space, name, version, phase, outline, actor, rank FROM (
 WHERE place <= ?2 ORDER BY place, rank, state
 """
 _LACKING = f"""
-SELECT p.chunk FROM placements p WHERE p.state = ?1 AND NOT EXISTS (
+SELECT p.chunk FROM placements p JOIN chunks c ON c.id = p.chunk JOIN topics t ON t.id = c.topic
+WHERE p.state = ?1 AND (t.kind <> 'note' OR p.start < {VECTOR_CHARACTERS}) AND NOT EXISTS (
   SELECT 1 FROM embeddings v WHERE v.node = p.chunk << 3 | {NodeKind.CHUNK}
     AND v.encoder = (SELECT id FROM encoders WHERE name = ?2))
 ORDER BY p.ordinal LIMIT ?3

@@ -48,6 +48,29 @@ def test_limits_tell(library: Adjacency, monkeypatch: pytest.MonkeyPatch) -> Non
     assert {(trim.reason, trim.what) for trim in cut.trims} == {(Reason.CAP_EXCEEDED, "steps")}
 
 
+def test_a_hub_does_not_use_up_the_limit() -> None:
+    left, hub, *others, right, far = range(60)
+    near_one_end = Adjacency.undirected(
+        60, [left, far, far, *others], [hub, hub, right, *([hub] * 56)], [1] * 59
+    )
+    for ends in ((left, right), (right, left)):
+        (path, *_) = between(near_one_end, [ends[0]], [ends[1]], nodes=10).paths
+        assert set(path.nodes) == {left, hub, far, right}
+
+
+def test_two_hubs_meet_in_the_one_node_they_share() -> None:
+    left, hub, shared, other_hub, right = 0, 1, 99, 98, 97
+    first, second = range(2, 50), range(50, 97)
+    graph = Adjacency.undirected(
+        100,
+        [left, right, shared, shared, *first, *second],
+        [hub, other_hub, hub, other_hub, *[hub] * 48, *[other_hub] * 47],
+        [1] * 99,
+    )
+    (path,) = between(graph, [left], [right], nodes=10).paths
+    assert path.nodes == (left, hub, shared, other_hub, right)
+
+
 def test_wrong_arguments(library: Adjacency) -> None:
     with pytest.raises(InvalidInput):
         between(library, [PAPER], [9])

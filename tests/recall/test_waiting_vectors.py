@@ -44,6 +44,18 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def test_a_named_thing_is_found_among_the_facts_of_a_hub(memory: hades.Memory) -> None:
+    memory.remember("Old Item", "It came with the house.")
+    with memory.batch():
+        for number in range(60):
+            memory.relate(f"Item {number}", "part_of", "Hub")
+        for name in ("New Item", "Old Item"):
+            memory.relate(name, "part_of", "Hub")
+    for question in ("What is {} part of?", "Which hub does {} belong to?"):
+        for name in ("New Item", "Old Item"):
+            assert f"{name} part of Hub" in best(memory, question.format(name), **OF_WORDS)
+
+
 def best(view: hades.View, question: str, **plan: object) -> str:
     found = view.ask(question, plan=plan or UNHURRIED)
     return found.sentences[0].text if found.sentences else found.shortfall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from hades.domain.answer import Fact
 from hades.domain.graph import SIMILAR_TO, Edge, NodeKind, Reason
 from hades.domain.statement import statement
 from hades.errors import HadesError
-from hades.graph.arrays import Floats32, Ints
+from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
 from hades.language.english.lexicon import STOP_WORDS
@@ -25,6 +25,7 @@ from hades.recall.find.results import SearchQuery
 from hades.recall.find.scores import best
 from hades.recall.find.turns import with_names
 from hades.recall.query_context import QueryContext
+from hades.recall.question.names import names_in
 from hades.recall.question.time_asked import TimeAsked
 from hades.recall.rank import belief
 from hades.recall.rank.note_candidates import topic_name
@@ -115,9 +116,11 @@ def _read(stage: Stage, reader: SentenceReader, question: str, facts: Sequence[F
 def _candidates(
     stage: Stage, search: SearchQuery, encoder: Encoder, question: str, held: Ints
 ) -> list[_NearFact]:
-    """Return the facts nearest in meaning, and those that share most words with the question.
+    """Return the facts nearest in meaning, and those that share most names and words with the
+    question.
 
-    Only facts without a vector are searched by words, or all if the question has no vector.
+    Only facts of things that the question names and facts without a vector are searched by words,
+    or all if the question has no vector.
     """
     query, vector = search.query, search.vector
     missing = held[~np.isin(held, query.indexes.facts.chunks)]
@@ -127,19 +130,23 @@ def _candidates(
     if len(missing):
         of = f"{len(missing):,} of {len(held):,} facts"
         stage.note(Reason.NO_EMBEDDINGS, f"{of} have no vector yet")
-    edges = _said(stage, query, question, held if vector is None else missing)
+    named = _named(stage, query, question, held)
+    searched = held if vector is None else np.union1d(missing, held[named > 0])
+    edges = _said(stage, query, question, searched, named[np.searchsorted(held, searched)])
     vectors = None
+    waiting = {one: edge for one, edge in edges.items() if vector is None or one in missing}
     # The question has no vector if no text or fact has one, or if the encoder failed or was late.
     is_other = search.time.words is not None or question != search.text
-    if (edges or is_other) and (vector is not None or not query.has_vectors):
-        told = (fact_words(e.source.name, e.relation, e.target.name) for e in edges.values())
+    if (waiting or is_other) and (vector is not None or not query.has_vectors):
+        told = (fact_words(e.source.name, e.relation, e.target.name) for e in waiting.values())
         vectors = _encoded(stage, encoder, [question, *told])
     near = dict.fromkeys(edges, NEAR_UNKNOWN)
     if vectors is not None:
         vector = vectors[0]
-        near = dict(zip(edges, product(vectors[1:], vector).tolist(), strict=True))
+        near |= dict(zip(waiting, product(vectors[1:], vector).tolist(), strict=True))
     if vector is not None:
         nearest = nearest_facts(query, vector, held)
+        nearest |= _cosines(query, vector, edges.keys() - nearest.keys())
         edges |= query.store.edges.read(query.space, list(nearest), query.as_of)
         near |= nearest
     return [_NearFact(edge, near[one]) for one, edge in edges.items()]
@@ -157,13 +164,42 @@ def held_facts(query: QueryContext, asked: TimeAsked) -> Ints:
     return np.unique(rows["id"][held])
 
 
-def _said(stage: Stage, query: QueryContext, question: str, facts: Ints) -> dict[int, Edge]:
-    """Map the ids of the facts that share most words with the question to edges, best first."""
+def _named(stage: Stage, query: QueryContext, question: str, held: Ints) -> Floats:
+    """Return for each fact of `held` the rarity of its ends that the question names; 0 if none.
+
+    The fewer facts a thing has, the rarer it is. So a hub does not hide what it is joined to.
+    """
+    rarity = np.zeros(len(held))
+    if "names" not in stage.run.plan.retriever.retrievers or len(held) <= SAID_AT_MOST:
+        return rarity
+    graph, rows = query.graph, query.edges
+    numbers = names_in(question, graph, query.lookup)
+    entities = graph.entities[np.isin(graph.roots, numbers)]
+    topics = query.indexes.chunks["topic"][np.flatnonzero(np.isin(graph.title_of, numbers))]
+    nodes = np.concatenate([NodeKind.ENTITY.node(entities), NodeKind.TOPIC.node(topics)])
+    for end in ("source", "target"):
+        own = np.flatnonzero(np.isin(rows[end], nodes))
+        own = own[np.isin(rows["id"][own], held)]
+        _, which, counts = np.unique(rows[end][own], return_inverse=True, return_counts=True)
+        of_end = np.zeros(len(held))
+        of_end[np.searchsorted(held, rows["id"][own])] = np.log1p(len(held) / counts[which])
+        rarity += of_end
+    return rarity
+
+
+def _said(
+    stage: Stage, query: QueryContext, question: str, facts: Ints, named: Floats
+) -> dict[int, Edge]:
+    """Map the ids of the facts that share most with the question to edges, best first.
+
+    Facts share words with it, and the names of their ends, whose rarity is `named`.
+    """
     if "words" not in stage.run.plan.retriever.retrievers or not len(facts):
         return {}
     has = query.fact_terms.having(facts, query.indexes.words.terms(question))
     rarity = np.log1p(len(facts) / np.maximum(1, has.sum(0)))
-    ids = facts[best(has @ rarity, np.ones(len(facts), np.bool_), SAID_AT_MOST)].tolist()
+    shared = has @ rarity + named
+    ids = facts[best(shared, np.ones(len(facts), np.bool_), SAID_AT_MOST)].tolist()
     edges = query.store.edges.read(query.space, ids, query.as_of)
     return {edge: edges[edge] for edge in ids if edge in edges}
 
@@ -202,6 +238,14 @@ def nearest_facts(query: QueryContext, vector: Floats32, held: Ints) -> dict[int
     at = np.searchsorted(all_ids, facts.chunks)
     numbers, near = facts.nearest(vector, at, mask, own, CANDIDATES)
     return dict(zip(all_ids[numbers].tolist(), near.tolist(), strict=True))
+
+
+def _cosines(query: QueryContext, vector: Floats32, ids: Iterable[int]) -> dict[int, float]:
+    """Map the ids of facts to their cosine, without those that have no vector."""
+    facts = query.indexes.facts
+    rows = np.flatnonzero(np.isin(facts.chunks, [*ids]))
+    near = product(facts.full(rows), vector)
+    return dict(zip(facts.chunks[rows].tolist(), near.tolist(), strict=True))
 
 
 def _nodes_of(query: QueryContext, topics: set[int]) -> list[int]:

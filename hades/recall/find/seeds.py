@@ -21,6 +21,7 @@ from hades.recall.query_context import QueryContext
 from hades.recall.question.names import names_in
 from hades.recall.question.time_asked import TimeAsked
 from hades.recall.run import Run, Stage
+from hades.store.chunks import VECTOR_CHARACTERS
 
 PRIOR_SEEDS = 200
 """The most passages, best by prior, from which walks start."""
@@ -95,8 +96,12 @@ def prior_of(
 
 def _vector(stage: Stage, query: QueryContext, encoding: Encoding) -> Floats32 | None:
     if missing := query.indexes.without_vector(query.mask):
-        of = f"{missing:,} of {query.mask.sum():,} passages"
-        stage.note(Reason.NO_EMBEDDINGS, f"{of} have no vector yet")
+        of = f"{missing:,} of {query.mask.sum():,} passages have no vector"
+        chunks, model = query.store.chunks, query.encoder
+        why = f": they are beyond the first {VECTOR_CHARACTERS:,} characters of a note"
+        if chunks.unembedded(model, chunks.embedded(model), 1, query.space):
+            why = " yet"
+        stage.note(Reason.NO_EMBEDDINGS, f"{of}{why}")
     if not query.has_vectors:
         return None
     try:

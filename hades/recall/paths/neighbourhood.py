@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hades.domain.answer import Neighbour, Path, Subgraph, SubgraphEdge, SubgraphNode, path_order
-from hades.domain.graph import NodeKind, row_of
+from hades.domain.graph import NodeKind, Reason, row_of
 from hades.domain.weights import PathScoring
 from hades.graph.adjacency import Neighbours
 from hades.graph.arrays import Deadline
@@ -20,6 +20,8 @@ from hades.recall.plan import ARCS_A_HOP
 from hades.recall.query_context import QueryContext
 
 ARCS_AT_MOST = 10
+NODES_SEARCHED = 20_000
+"""The most nodes that one search for paths looks at, about a second."""
 SCORED_MORE, SCORED_AT_LEAST = 2, 10
 """How many times the limit, and at least how many, paths are found by their arcs; the best by
 relations are returned (source document 000)."""
@@ -39,12 +41,16 @@ def paths(
     limit: int,
     hops: int,
     deadline: Deadline | None = None,
-) -> list[Path]:
-    """Return the best paths between two nodes, best first; [] when nothing joins them."""
+) -> tuple[list[Path], int]:
+    """Return the best paths between two nodes, best first, and how many nodes were left out.
+
+    Hubs lower a path's place. They do not drop it: the threshold is compared with the score without
+    them.
+    """
     graph = query.graph
     ends = [_numbers(query, node) for node in (source, target)]
     if not all(ends) or ends[0] == ends[1]:
-        return []
+        return [], 0
     longest = min(ARCS_AT_MOST, hops * ARCS_A_HOP)
     found = between(
         PathArcs(graph, scoring.hub_demotion),
@@ -53,6 +59,7 @@ def paths(
         keep=max(limit * SCORED_MORE, SCORED_AT_LEAST),
         longest=longest,
         decay=scoring.decay_rate,
+        nodes=NODES_SEARCHED,
         barred=_barred(query, {*ends[0], *ends[1]}),
         deadline=deadline,
     )
@@ -70,10 +77,11 @@ def paths(
     scored: dict[str, Path] = {}
     for path, through in pool:
         degrees = graph.adjacency.degrees(np.array(through, np.int64)).tolist()
-        score = round(scoring.score(path.edge_types, path.edge_weights, degrees), 6)
-        if score >= scoring.pruning_threshold:
+        if scoring.score(path.edge_types, path.edge_weights) >= scoring.pruning_threshold:
+            score = round(scoring.score(path.edge_types, path.edge_weights, degrees), 6)
             scored.setdefault(str(path), replace(path, reliability=score, score=score))
-    return sorted(scored.values(), key=path_order)[:limit]
+    left_out = sum(trim.count for trim in found.trims if trim.reason is Reason.CAP_EXCEEDED)
+    return sorted(scored.values(), key=path_order)[:limit], left_out
 
 
 def neighbours(query: QueryContext, node: int, *, limit: int, hops: int) -> list[Neighbour]:

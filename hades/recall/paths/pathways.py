@@ -72,17 +72,17 @@ def _connecting(stage: Stage, found: Found, ends: tuple[int, int]) -> list[Path]
     """Return the paths between two nodes, as the operation `paths` does."""
     query, plan = found.search.query, stage.run.plan
     scoring = PathScoring(plan.graph.decay_rate, plan.graph.pruning_threshold)
-    paths = neighbourhood.paths(
+    paths, left_out = neighbourhood.paths(
         query, *ends, scoring, limit=plan.paths, hops=plan.graph.hops, deadline=stage.is_over
     )
     if len(paths) < plan.paths and stage.is_over():
         stage.stop(Reason.TIMEOUT, "without longer paths")
     elif not paths:
         source, target = (query.store.entities.describe(end).name for end in ends)
-        arcs = plan.graph.hops * ARCS_A_HOP
-        stage.note(
-            Reason.NOT_CONNECTED, f"no path of at most {arcs} steps joins {source} with {target}"
-        )
+        which = f"of at most {plan.graph.hops * ARCS_A_HOP} steps"
+        if left_out:
+            which = f"among the nodes searched ({left_out:,} were left out)"
+        stage.note(Reason.NOT_CONNECTED, f"no path {which} joins {source} with {target}")
     stage.found = len(paths)
     return paths
 
