@@ -41,7 +41,7 @@ LOGIT_AT_MOST = 4.0
 """Logits beyond this, either way, count as this in the order and the belief of notes."""
 COMPARED = -2.0
 """A sentence with a higher logit is compared with later ones that may replace it."""
-ABOUT_AS_GOOD = 0.0
+ABOUT_AS_GOOD = 1.0
 """So is one whose logit is less than this below the highest."""
 JUDGED_LEAST = 0.01
 """The floor of a judgement, above 0, because 0 means that the reader read nothing."""

@@ -20,7 +20,7 @@ from hades.language.english.intent import is_past_tense
 from hades.language.words import words
 from hades.recall.find.results import SearchQuery
 from hades.recall.rank.note_candidates import NoteCandidates, topic_name
-from hades.recall.rank.reading import COMPARED, SPOKEN, NoteReading, Restatement
+from hades.recall.rank.reading import COMPARED, SPOKEN, WORDS_LEAST, NoteReading, Restatement
 
 SAID_AGAIN = 0.7
 """The cosine from which one sentence of a note restates another. A judgement."""
@@ -85,10 +85,10 @@ def find_restated(notes: NoteCandidates, search: SearchQuery) -> dict[int, Resta
     """Map rows to the newest sentence of the same note that says the same with other values.
 
     Only the sentence of a row that is nearest to the question counts. A row that no later one
-    restates by its words is left out.
+    restates by its words is left out. If a version of any time may answer, all are.
     """
     restated: dict[int, Restatement] = {}
-    if search.time.wants_happenings:
+    if search.time.wants_happenings or not _wants_newest(search):
         return restated
     terms = set(search.terms)
     for row in range(len(notes.numbers)):
@@ -107,6 +107,16 @@ def find_restated(notes: NoteCandidates, search: SearchQuery) -> dict[int, Resta
         if newest is not None:
             restated[row] = Restatement(at, *newest)
     return restated
+
+
+def _wants_newest(search: SearchQuery) -> bool:
+    """Return whether the newest version on the thing asked about answers best.
+
+    "When did we sign?" may be answered by a version of any time, "When is standup?" is not. A
+    single word asks for everything that is known.
+    """
+    is_question = len(search.text.split()) >= WORDS_LEAST
+    return is_question and not (search.time.is_any and is_past_tense(search.text))
 
 
 class VersionSentences:
@@ -231,7 +241,8 @@ def find_succession(
     for pair, logit in reading.replaces.items():
         earlier, later = (reading.speaks.get(row, SPOKEN) for row in pair)
         if pair[0] in clusters:  # the reader may only join what the clusters keep apart
-            logits[pair] = max(logits[pair], logit + later - earlier - JOINED)
+            joined = logit + later - earlier - JOINED if _wants_newest(search) else -SURE
+            logits[pair] = max(logits[pair], joined)
             continue
         beside = BESIDE_READER * np.clip(logits[pair], -SURE, SURE)
         logits[pair] = logit + beside + (SPEAKS_TOO if later > SPOKEN else NEWER)
