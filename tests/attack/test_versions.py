@@ -164,6 +164,14 @@ def test_versions_written_in_another_order_than_they_hold(path: Path, clock: Hel
         assert_leads(memory.at("2024-04-15"), statement, 3)
 
 
+def test_the_newest_leads_without_vectors(memory: hades.Memory, clock: HeldClock) -> None:
+    """The order of versions that differ in values does not depend on the encoder."""
+    note_versions(memory, clock, STATEMENTS[0], 12, 86_400, OTHERS)
+    words_only = {**UNHURRIED, "retriever": {**UNHURRIED["retriever"], "retrievers": ["words"]}}
+    passages = memory.recall(STATEMENTS[0].question, plan=words_only).passages
+    assert passages[0].chunk.text == STATEMENTS[0].of(11)
+
+
 def test_two_topics_that_tell_the_same(memory: hades.Memory, clock: HeldClock) -> None:
     """The current version of each comes before its earlier ones, and one of them leads."""
     rent = STATEMENTS[0]

@@ -187,7 +187,9 @@ class Succession:
 
     def alone_says(self, row: int, later: int) -> bool:
         """Return whether a row has a sentence on the question and a later version has none."""
-        if row in self.restated or (row in self.clusters and self.logits[row, later] > 0):
+        if not self.said or row in self.restated:
+            return False
+        if row in self.clusters and self.logits[row, later] > 0:
             return False
         read = self.reading.alone_says(row, later)
         return self.said[row].alone_says(self.said[later]) if read is None else read
@@ -211,6 +213,10 @@ def find_succession(
     count = len(notes.numbers)
     logits = np.full((count, count), -np.inf)
     clusters: dict[int, list[int]] = {}
+    for row, newest in restated.items():
+        for other in notes.later_rows(row):
+            if other == newest.row or (other in restated and restated[other].row == newest.row):
+                logits[row, other] = SURE
     if search.vector is None or search.time.wants_happenings:
         return Succession((), logits, clusters, restated, reading)
     terms = set(search.terms)
@@ -218,10 +224,6 @@ def find_succession(
     topics: dict[str, list[int]] = {}
     for row, placed in enumerate(notes.placed):
         topics.setdefault(placed.chunk.topic, []).append(row)
-    for row, newest in restated.items():
-        for other in notes.later_rows(row):
-            if other == newest.row or (other in restated and restated[other].row == newest.row):
-                logits[row, other] = SURE
     bias = PAST * is_past_tense(search.text) + TIMED * search.time.is_timed
     for versions in topics.values():
         if len(versions) >= LONG_FROM_VERSIONS:

@@ -50,7 +50,7 @@ def in_topic_order(
     nothing changes.
     """
     anew: set[int] = set()
-    if not succession.said:
+    if not succession.said and not succession.restated:
         return scores, anew
     ordered, back = scores.copy(), time.is_past
     oldest_first = np.argsort(notes.starts, kind="stable")
@@ -129,6 +129,8 @@ def still_holds(notes: NoteCandidates, succession: Succession) -> dict[int, str]
         ]
         if replaced and row not in clusters:
             holds[read.best[row]] = not any(replaced)
+        if row in succession.restated:
+            holds[succession.restated[row].at] = False
         kept = [text for text, is_held in zip(sentences, holds, strict=True) if is_held]
         held[int(notes.numbers[row])] = " ".join(" ".join(kept).split())
     return held
