@@ -30,7 +30,7 @@ FOLDER = ".hades"
 GIT_S = 5.0
 """The time limit of a call of git."""
 LINE_CHARACTERS = 8_192
-"""Of a file that names another; Linux allows no path of more than 4,096 bytes."""
+"""How much is read of a file that holds a path, such as `.git`. Linux limits a path to 4,096."""
 NOTE = "project.json"
 """The file beside a memory that says which project it belongs to."""
 LEFT_BEHIND = (
@@ -81,7 +81,8 @@ def project_memory(root: Path) -> Path:
 
 @lru_cache(maxsize=64)
 def _memory(projects: Path, root: Path, _stamp: tuple[int, int] | None) -> Path:
-    """Find the memory anew when the stamp changed: another repository may be in the same place."""
+    """Find a project's memory. A new `_stamp` of `.git` makes the cache look again, since another
+    repository may be at the same path."""
     home = _known_path(root)
     digest = sha256(os.fsencode(home)).hexdigest()[:16]
     name = re.sub(r"[^A-Za-z0-9._-]", "-", home.name)[:40]
@@ -99,7 +100,7 @@ def _memory(projects: Path, root: Path, _stamp: tuple[int, int] | None) -> Path:
 def make_project_folder(root: Path) -> Path:
     """Make the folder of a project's memory, private to the user, and return the memory's path.
 
-    Raise Denied if the project has none yet, but a file in its work tree that may be one.
+    Raise Denied if the project has no memory yet and its work tree contains one.
     """
     memory = project_memory(root)
     if not memory.exists() and os.path.lexists(root / FOLDER / memory.name):
@@ -122,7 +123,7 @@ def note_project(root: Path, folder: Path) -> None:
 
 
 def memories_left(root: Path) -> list[Path]:
-    """Return memories of this repository whose project is gone: it was moved, or a copy removed."""
+    """Return memories of this repository whose project folder was moved or deleted."""
     left = []
     for memory in sorted(projects_folder().glob("*/memory.hades")):
         path, commit = _noted(memory.parent)
@@ -155,10 +156,10 @@ def check_own(memory: Path) -> None:
 
 
 def _known_path(root: Path) -> Path:
-    """Return the real path by which a project is known: for a linked work tree its repository's.
+    """Return the path that identifies a project; for a linked work tree, that of its repository.
 
-    The `.git` file of a work tree is believed only if the repository points back to it: a folder
-    from elsewhere must not name the repository whose memory it gets.
+    The `.git` file of a work tree is trusted only if the repository points back to it. Otherwise a
+    downloaded folder could claim the memory of another repository.
     """
     own = Path(os.path.realpath(root))
     with suppress(OSError, ValueError):
@@ -215,10 +216,10 @@ def _is_tracked(root: Path, memory: Path) -> bool:
 
 
 def _git(root: Path, *words: str) -> str | None:
-    """Return what git prints; None if it says no. Raise Unavailable if it cannot answer."""
-    # The repository may be hostile: its settings must not make git run or fetch anything, and a
-    # broken one must not be taken for a part of the repository around it. A process that git
-    # started has GIT_DIR and others, which name another repository.
+    """Return what git prints; None if it exits with 1. Raise Unavailable for any other failure."""
+    # The repository may be hostile: its settings must not make git run or fetch anything. In a
+    # broken repository, git must not fall back to the one around it. Inside a git hook, GIT_DIR and
+    # similar variables point to another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {
         "GIT_ALLOW_PROTOCOL": "none",

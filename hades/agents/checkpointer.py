@@ -47,7 +47,8 @@ ROOT_NAMESPACE = "+"
 """Stands for the empty namespace in a topic's name: quoting gives no name a plus."""
 PART_CHARACTERS = METADATA_BYTES_AT_MOST - 1_000
 BYTES_AT_MOST = 8 * 1024 * 1024
-"""Limit for a checkpoint, not compressed. One of empty lists takes 80 times that in memory."""
+"""The maximum size of a checkpoint before compression. In the worst case, of empty lists only, the
+decoded checkpoint takes 80 times as much memory."""
 _UNREADABLE = (ValueError, TypeError, KeyError, RuntimeError, zlib.error)
 
 Given = ParamSpec("Given")

@@ -36,9 +36,10 @@ TYPES = SETS | {
 }
 """Module and name of each class that may be read. Making one of them has no effect elsewhere."""
 NESTED_AT_MOST = 8
-"""Objects in objects. LangGraph reads each on the stack of the one around it."""
+"""The maximum depth of objects in objects. LangGraph decodes recursively, and deep nesting would
+overflow the stack."""
 _OBJECT = ()
-"""Stands for an object while the data is looked at."""
+"""A placeholder for an object while the data is checked."""
 
 
 class PlainSerializer:
@@ -48,7 +49,7 @@ class PlainSerializer:
         self._langgraph = JsonPlusSerializer(allowed_msgpack_modules=TYPES)
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        """Return the form and the bytes of a value that can be read again."""
+        """Serialize a value that can be read again; return its type tag and bytes."""
         form, body = self._langgraph.dumps_typed(obj)
         _check(form, body)
         return form, body
@@ -69,10 +70,10 @@ def _check(form: str, body: bytes) -> None:
 
 
 def _look(body: bytes, faults: list[str], depth: int) -> Any:
-    """Return the data with a stand-in for each object, and note the objects that are refused.
+    """Return the data with a placeholder for each object, and note the objects that are refused.
 
-    Keys are strings: Python hashes numbers predictably, so that many of them could be made to
-    collide, which takes hours to read. For the same reason sets hold no objects.
+    Keys must be strings. Hashes of numbers are predictable, so an attacker could choose colliding
+    keys that take hours to load. For the same reason a set must not hold objects.
     """
 
     def look_inside(code: int, data: bytes) -> Any:

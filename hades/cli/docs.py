@@ -66,7 +66,7 @@ def _server(folder: Path, port: int) -> ThreadingHTTPServer:
         def send_head(self) -> Any:
             try:
                 return super().send_head()
-            except ValueError:  # a file's name cannot have a NUL or half of a surrogate pair
+            except ValueError:  # a file name with a NUL or a lone surrogate
                 self.send_error(404)
                 return None
 

@@ -16,10 +16,10 @@ from hades.errors import InvalidInput
 KINDS = ("passage", "path", "fact")
 _MARKS = {"p": "path", "f": "fact"}
 ACTOR_DAYS_AT_MOST = 4
-"""The most days on which one actor's uses of a state, or verdicts on an edge, count, once each day.
-A judgement: by uses, one actor alone raises a score by at most 0.083 points."""
+"""The maximum number of days that count for each actor, for uses of a state and for verdicts on an
+edge. A day counts once. Chosen by hand: the uses of one actor raise a score by at most 0.083."""
 TEACHING_AT_MOST = 4
-"""The most feedbacks of one actor that teach or test the weights of a space in a day."""
+"""How much feedback of one actor may change or test the weights of a space in a day."""
 PAIRS_AT_MOST = 25
 """The most pairs of paths that one feedback may teach."""
 _TARGET = re.compile(r"[\[(]?(?:(passage|path|p|fact|f)[: ]?)?([1-9]\d{0,3})[\])]?", re.IGNORECASE)
@@ -165,7 +165,7 @@ class Feedback:
     adopted: bool
     """Whether this feedback led to the adoption of that snapshot."""
     limited: bool = False
-    """Whether its paths taught nothing, because the actor had taught this space enough today."""
+    """Whether the weights stayed as they are, because the actor reached the limit of the day."""
 
     def __str__(self) -> str:
         if not self.counted:

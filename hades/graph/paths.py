@@ -121,7 +121,7 @@ def _known(
     """Return the nodes that a path could use: those within `longest` / 2 arcs of an end.
 
     The side with fewer arcs to follow goes first, so that a hub near one end does not use up the
-    limit. Of a layer beyond the limit, neighbours of the other side are kept first: these complete
+    limit. If a layer exceeds the limit, nodes next to the other side are kept first: they complete
     a path.
     """
     known = dict.fromkeys((*starts, *ends))

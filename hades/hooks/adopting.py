@@ -1,6 +1,7 @@
-"""Adopting: a memory in a work tree, or that of a repository that moved, becomes the project's.
+"""Adopting: make an existing memory the memory of a project.
 
-Nothing tells a user's own memory from one that came in an archive, so only the user can say it.
+HADES cannot tell a user's own memory from one that was unpacked from an archive, so the user must
+ask for it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from hades.project import check_own, note_project, project_memory
 
 
 def adopt(root: Path, memory: Path) -> Path:
-    """Move a memory, with the files beside it, to where that of the project is; return its path."""
+    """Move a memory and the files beside it to the project's place; return the new path."""
     if not memory.is_file():
         raise NotFound(f"There is no memory {memory}.")
     check_own(memory)

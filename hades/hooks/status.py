@@ -45,7 +45,7 @@ class HooksStatus:
     memory: str
     """The memory of the project, or why the hooks use none."""
     left: list[str]
-    """Memories of this repository from places where it is no longer."""
+    """Memories of this repository under its earlier paths."""
     log: str
     resident: bool
     """Whether the resident runs now."""
@@ -61,7 +61,7 @@ def hooks_status(here: Path) -> HooksStatus:
 
 
 def _memory(here: Path) -> tuple[str, list[str]]:
-    """Return the memory of the project, or a sentence, and the memories that were left behind."""
+    """Return the memory of the project, or why there is none, and those of its earlier paths."""
     if not (here / ".git").exists():
         return f"none: {here} is not a repository", []
     try:

@@ -192,7 +192,7 @@ class Learner:
         return Judgement(verdicts, tuple(paths))
 
     def take(self, recall: str, judgement: Judgement) -> Feedback:
-        """Record a feedback, learn from it unless the actor has taught enough today, and test."""
+        """Record feedback, learn from it within the limit of the day, and test the result."""
         table = self._store.feedback
         pairs = len(judgement.pairs())
         taught = table.taught(self._space, self._actor, self._today)
@@ -206,7 +206,7 @@ class Learner:
         return Feedback(recall, counted, held_out, pairs, 0, adopted, limited)
 
     def _test(self) -> bool:
-        """Test the snapshot that learns on the pairs held out. Return whether it was adopted."""
+        """Evaluate the new weights on the held-out pairs. Return whether they were adopted."""
         weights, table = self._store.weights, self._store.feedback
         learning = weights.learning(self._space)
         if learning is None:

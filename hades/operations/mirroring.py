@@ -190,7 +190,7 @@ class MirrorPass:
         base = self._version(now.topic, note.version or known)
         if base is not None and note.valid_from == iso(base.valid_from):
             note = replace(note, valid_from=None)
-        # A file that went back to an earlier version was changed, too.
+        # A file that was reverted to an earlier version counts as changed.
         is_edited = base is None or not note.says(base) or base.version < known
         if now.level:
             raise InvalidInput("Its topic is a summary, which is made from other notes.")
@@ -320,7 +320,7 @@ class MirrorPass:
         """Delete the files that were moved aside, or keep those whose text the memory lacks.
 
         An editor that had a file open may have written to it since. A pass that was killed may
-        have left a file there without another in its place.
+        have moved a file aside without writing its replacement.
         """
         for folder, names, _ in os.walk(self._root):
             kept = Path(folder, ASIDE)
@@ -356,7 +356,7 @@ class MirrorPass:
         aside.unlink(missing_ok=True)
 
     def _knows(self, path: str, raw: bytes) -> bool:
-        """Return whether the memory has the text of a file, in its version or in the last one."""
+        """Return whether the memory has this text, in the version of the file or in the last one."""
         try:
             note = replace(read_note(raw), valid_from=None)
         except InvalidInput:
@@ -364,7 +364,7 @@ class MirrorPass:
         synced = self._before.get(path, SyncedFile(topic_of(path), 0))
         topic = note.topic or synced.topic
         last = self._store.topics.stamps(self._space, [topic]).get(topic, (0, 0))[1]
-        # A file that went back to an earlier version was changed.
+        # A file that was reverted to an earlier version counts as changed.
         numbers = (number for number in (note.version or 0, last) if number >= synced.version)
         states = (self._version(topic, number) for number in numbers)
         return any(state is not None and note.says(state) for state in states)

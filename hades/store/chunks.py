@@ -46,7 +46,8 @@ _NEXT_START = f"""
 SELECT (SELECT min(valid_from) FROM states WHERE {_BEFORE} AND valid_from > s.valid_from)
 FROM states s WHERE s.id = ?
 """
-"""When the next of the earlier versions begins. It reads all states that begin later."""
+"""The first `valid_from` after that of a state, among the earlier versions of its topic. The
+query scans all states with a later `valid_from`."""
 _IN_ORDER = """
 SELECT id FROM (
   SELECT id, valid_from, max(valid_from) OVER (
@@ -152,7 +153,7 @@ class Chunks:
     # Placing
 
     def in_order(self, states: Sequence[int]) -> set[int]:
-        """Return those of these states that begin no earlier than every earlier version.
+        """Return the states whose `valid_from` is not before that of any earlier version.
 
         One statement for many states: looking for the next start of each of 10,000 versions that
         wait together reads 50 million rows.
@@ -164,7 +165,7 @@ class Chunks:
     ) -> list[tuple[int, bool]]:
         """Write the chunks of a state in place of earlier ones. Return (id, is it new) of each.
 
-        `in_order` tells that no earlier version begins later than this one.
+        With `in_order`, the caller knows that no earlier version has a later `valid_from`.
         """
         row = self._database.row("SELECT topic, valid_from FROM states WHERE id = ?", state)
         if row is None:

@@ -86,11 +86,11 @@ REFERENCES = [
     for table in re.findall(r"CREATE TABLE (\w+)", statement)
     for column, target in re.findall(r"(\w+) INTEGER[A-Z ]* REFERENCES (\w+)", statement)
 ]
-"""Table and column of each number of a row, and the table of that row, whose key is `id`."""
+"""The foreign keys: table, column, and the table that it refers to by `id`."""
 
 Range = tuple[float, float]
 _ROW: Range = (1, (1 << 56) - 1)
-"""Such a number fits into a node, and there is room for the rows to come."""
+"""The row ids that an import may bring. A larger id would not fit into the id of a node."""
 _NODE: Range = (1 << 3, (1 << 59) - 1)
 _TIME: Range = (
     to_micros(datetime.min.replace(tzinfo=UTC)),
@@ -126,7 +126,7 @@ _RANGE_OF = {
     )
     for name in names
 }
-"""The least and the greatest value of each column of numbers, in all tables or in one."""
+"""The minimum and maximum of each numeric column, in all tables or in one."""
 RANGES = {
     table: {
         name: _RANGE_OF.get(f"{table}.{name}") or _RANGE_OF[name]
@@ -135,4 +135,4 @@ RANGES = {
     }
     for table, columns in COLUMNS.items()
 }
-"""By table and column of numbers: the least and the greatest value."""
+"""The minimum and maximum by table and numeric column."""

@@ -71,7 +71,7 @@ class Visitor:
         return self._calls.sessions.caller(self._token)
 
     def shares_session(self, other: Visitor) -> bool:
-        """Whether another visitor is signed in by the same session."""
+        """Whether another request comes from the same browser session."""
         return self._token == other._token
 
     def may(self, role: Role, space: str) -> bool:

@@ -30,7 +30,7 @@ from hades.ui.theme import CSS
 
 FORM_BYTES_AT_MOST = 4_096
 LOOK_EVERY_S = 1.0
-"""How often a request that waits for events looks whether its session or the server ends."""
+"""The interval at which a waiting request checks whether its session or the server has ended."""
 _OWN_PLACE = re.compile(r"/(?![/\\])[^\x00-\x20\\\x7f]*")
 """A path of this server. Browsers drop tabs and line breaks and take a backslash for a slash."""
 POLICY = "; ".join(
@@ -72,7 +72,7 @@ class Gate:
         if not reads and not _is_same_origin(request):
             answer = problem(403, "This request came from a page of another site.")
         elif len(names) > len(set(names)):
-            # Two readers of one address could otherwise take different values.
+            # Two parsers of one address could pick different values.
             answer = problem(400, "A parameter of this address is given twice.")
         elif path == "/sign-in":
             answer = await self._sign_in(request)

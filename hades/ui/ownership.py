@@ -23,7 +23,7 @@ from hades.serve.problems import problem, status_of
 EVENTS = "/_nicegui_ws/"
 UPLOADS = "/_nicegui/client/"
 SOCKETS_AT_MOST = 4
-"""Sockets of one page that are still answered. A page that lost its connection opens another."""
+"""The maximum number of open sockets of a page. After a lost connection, a page opens another."""
 MESSAGE_BYTES_AT_MOST = 1_000_000
 """The limit of Engine.IO for one request."""
 SEPARATOR = "\x1e"
@@ -36,7 +36,7 @@ _LOAD_AGAIN = (
 _BARE_PACKETS = frozenset({"1", "3", "40", "41"})
 """Engine.IO "close" and "pong", Socket.IO "connect" and "disconnect"."""
 _EVENT = re.compile(r"42[0-9]{0,9}(\[.*\])", re.DOTALL)
-"""A Socket.IO event, perhaps with a number for its answer. Binary events are not accepted."""
+"""A Socket.IO event, optionally with an acknowledgement id. Binary events are not accepted."""
 _EVENT_NAMES = frozenset({"handshake", "event", "javascript_response", "ack", "log"})
 """The events of NiceGUI's script."""
 
@@ -86,7 +86,7 @@ class OwnPages:
 
 
 def refusal(request: Request) -> Response | None:
-    """Return the answer that makes an open page load again; None unless it opens a socket."""
+    """Return the response that makes a page reload; None if the request does not open a socket."""
     query = request.query_params
     opens = request.scope["path"].startswith(EVENTS) and request.method == "GET"
     if not opens or "client_id" not in query or "sid" in query:

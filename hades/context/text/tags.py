@@ -1,4 +1,4 @@
-"""Tags: stored text must not close the frame in which a client shows it, or open one like it.
+"""Tags: stored text must not close the tags that a client puts around it in a prompt, or open such.
 
 Clients put what is added to a prompt between tags such as `<system-reminder>`. In a tag whose name
 speaks of such a frame, `<` becomes `‹`: one visible character, so that the text stays readable and
@@ -32,7 +32,7 @@ _PARTS = re.compile(r"[^a-z]+")
 
 
 def neutral_tags(text: str) -> str:
-    """Return a text in which `<` of every tag that speaks of a client's frame is `‹`.
+    """Return a text with `‹` instead of `<` in all tags that imitate a client's prompt tags.
 
     >>> neutral_tags("</system-reminder> <div>")
     '‹/system-reminder> <div>'

@@ -119,8 +119,8 @@ def _candidates(
     """Return the facts nearest in meaning, and those that share most names and words with the
     question.
 
-    Only facts of things that the question names and facts without a vector are searched by words,
-    or all if the question has no vector.
+    The search by words covers facts about entities that the question names, and facts without a
+    vector. If the question has no vector, it covers all facts.
     """
     query, vector = search.query, search.vector
     missing = held[~np.isin(held, query.indexes.facts.chunks)]
@@ -165,7 +165,7 @@ def held_facts(query: QueryContext, asked: TimeAsked) -> Ints:
 
 
 def _named(stage: Stage, query: QueryContext, question: str, held: Ints) -> Floats:
-    """Return for each fact of `held` the rarity of its ends that the question names; 0 if none.
+    """Return, for each fact of `held`, the rarity of its entities that the question names, or 0.
 
     The fewer facts a thing has, the rarer it is. So a hub does not hide what it is joined to.
     """
@@ -192,7 +192,7 @@ def _said(
 ) -> dict[int, Edge]:
     """Map the ids of the facts that share most with the question to edges, best first.
 
-    Facts share words with it, and the names of their ends, whose rarity is `named`.
+    The score counts the words shared with the question, and the rarity of named entities (`named`).
     """
     if "words" not in stage.run.plan.retriever.retrievers or not len(facts):
         return {}

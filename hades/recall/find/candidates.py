@@ -25,7 +25,8 @@ STRONGEST = 5
 NOTES_SENT = 40
 """The notes that are candidates even if other texts have a higher prior."""
 ABOUT_AS_NEAR = 0.8
-"""The share of its note's highest prior from which a version may answer as well. A judgement."""
+"""The minimum ratio of a version's prior to the highest prior of its note. The newest version above
+it is a candidate, too. Chosen by hand."""
 
 
 def choose_candidates(stage: Stage, found: Found) -> Candidates:

@@ -44,8 +44,8 @@ def paths(
 ) -> tuple[list[Path], int]:
     """Return the best paths between two nodes, best first, and how many nodes were left out.
 
-    Hubs lower a path's place. They do not drop it: the threshold is compared with the score without
-    them.
+    Hubs lower the rank of a path but never remove it: the threshold applies to the score before hub
+    demotion.
     """
     graph = query.graph
     ends = [_numbers(query, node) for node in (source, target)]

@@ -42,7 +42,7 @@ LOGIT_AT_MOST = 4.0
 COMPARED = -2.0
 """A sentence with a higher logit is compared with later ones that may replace it."""
 ABOUT_AS_GOOD = 1.0
-"""So is one whose logit is less than this below the highest."""
+"""The maximum distance to the highest logit at which a sentence is compared, too, however low."""
 JUDGED_LEAST = 0.01
 """The floor of a judgement, above 0, because 0 means that the reader read nothing."""
 SPOKEN = -3.0
@@ -65,7 +65,7 @@ class Restatement(NamedTuple):
     at: int
     """The position of the sentence in its version."""
     row: int
-    """The row of the newest one; `position` is its position."""
+    """The row of the newest restatement; `position` is the position of the sentence in it."""
     position: int
 
 
@@ -184,7 +184,7 @@ def _nearest(
     """Map the texts to read to their places: rows, and positions in the note.
 
     They are the nearest sentences and those of the best notes by words. A sentence that several
-    versions share is read once. So is one that they share but for its values, in its newest form.
+    versions share is read once. Of sentences that differ in values only, the newest is read.
     """
     nearest = [int(own.argmax()) if len(own) else 0 for own in near]  # a new note has no vectors
     places = [
@@ -220,9 +220,9 @@ def _pairs(
     speaks: Mapping[int, float],
     best: Mapping[int, int],
 ) -> dict[tuple[int, int], tuple[str, str]]:
-    """Map rows and rows of later versions to the two sentences to compare.
+    """Map pairs of a row and a later row to the two sentences to compare.
 
-    The rows that answer best come first, each with its newest later version, then with the others.
+    All rows are first compared with their newest later version, the best answers before others.
     """
     least = min(COMPARED, max(speaks.values(), default=COMPARED) - ABOUT_AS_GOOD)
     rows = [row for row in sorted(speaks, key=lambda row: -speaks[row]) if speaks[row] > least]

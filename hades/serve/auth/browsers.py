@@ -26,7 +26,7 @@ from hades.serve.jobs import Job
 IDLE_S = 12 * 3600.0
 """A session ends when it is not used for so long."""
 SESSIONS_PER_KEY_AT_MOST = 100
-"""A sign-in beyond it ends the session of the same key that was not used for longest."""
+"""A further sign-in ends the least recently used session of the same key."""
 ADDITIONS_AT_MOST = 20
 """Additions of one session that can still be undone."""
 LINK_S = 600.0

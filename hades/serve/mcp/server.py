@@ -125,7 +125,7 @@ class AgentServer(MCPServer[Identify]):
 async def _with_neutral_tags(
     ctx: ServerRequestContext[Any, Any], call_next: CallNext
 ) -> HandlerResult:
-    """Answer every request with texts and values that cannot close a client's frame."""
+    """Answer every request with texts and values that cannot close a client's prompt tags."""
     result: HandlerResult = neutral_values(await call_next(ctx))
     return result
 
