@@ -356,7 +356,7 @@ class MirrorPass:
         aside.unlink(missing_ok=True)
 
     def _knows(self, path: str, raw: bytes) -> bool:
-        """Return whether the memory has this text, in the version of the file or in the last one."""
+        """Return whether the memory has this text, in the file's version or in the last one."""
         try:
             note = replace(read_note(raw), valid_from=None)
         except InvalidInput:
