@@ -176,7 +176,7 @@ def test_the_secret_of_shared_answers_is_not_seen(
             assert (memory._engine.answers.shared is not None) == shares
 
 
-NOTED = "a14f9a8b3cbd7a5b883c39546d6653de"
+NOTED = "5fb03bdb6f352a5f7a1d0f7b33754bdb"
 
 
 def test_what_is_granted_is_known() -> None:
