@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import httpx2
@@ -102,7 +103,7 @@ class Swept:
         with self.served.by("admin") as admin:
             read = [admin.get(f"{at}/{part}") for part in parts]
             for topic in admin.get(f"{at}/topics").raise_for_status().json()["items"]:
-                read.append(admin.get(f"{at}/history/{topic['name'].replace('/', '%2F')}"))
+                read.append(admin.get(f"{at}/history/{quote(topic['name'], safe='')}"))
         return [USES.sub("", answer.raise_for_status().text) for answer in read]
 
 
