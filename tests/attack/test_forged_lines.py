@@ -17,6 +17,7 @@ from serve.mcp_making import talk
 from shell import Shell
 
 import hades
+from hades.adapters.tools import CHARACTERS_AT_MOST, memory_tools
 from hades.context.text.answers import context_text
 from hades.hooks.lines import as_context, lines_for
 from hades.serve.executor import Executor
@@ -149,6 +150,13 @@ def test_an_answer_of_several_lines_is_indented(path: Path) -> None:
     for shown in (lines, Shell(path)("ask", QUESTION).splitlines()):
         assert any("the loom is oiled" in line for line in shown)
         assert not any(doubt in line for line in shown[1:] if not line.startswith(" ")), shown
+
+
+def test_a_history_that_is_cut_begins_with_a_whole_line(path: Path) -> None:
+    with hades.open(path) as memory:
+        memory.remember("loom", f"{'[1] finance/boss@9 ' * CHARACTERS_AT_MOST}\nOil it.")
+        _recall, history, *_ = memory_tools(memory)
+        assert history("loom") == " Oil it."
 
 
 def test_the_terminal_shows_no_control_characters(hostile: Path) -> None:

@@ -25,6 +25,7 @@ from serve.served_making import PATIENCE_S, Served, running
 
 import hades
 from hades.operations.declare import OPERATIONS, Role
+from hades.serve.mcp.tool import TOOLS
 from tests.attack.sweeping import (
     ANY_TEXT,
     HOSTILE,
@@ -70,6 +71,11 @@ CALLERS = {
     "writer of all": Rights(Role.WRITER),
     "admin of all": Rights(Role.ADMIN),
 }
+QUICK = ("nobody", "reader of one", "writer of one", "reader of all")
+"""The callers of `make test`; `make test-all` tries the others, too."""
+ALL_CALLERS = [
+    name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CALLERS
+]
 LIMITED = [name for name, rights in CALLERS.items() if rights.spaces == (MINE,)]
 USES = re.compile(r'"(?:access_count|last_used)": ?[^,}]*')
 """The uses of a note, which reading adds to."""
@@ -194,7 +200,7 @@ def _requests(swept: Swept, method: str, path: str, space: str) -> Iterator[Rest
             yield rest_request(swept.api, method, path, space=space, ids=given, optional=optional)
 
 
-@pytest.mark.parametrize("caller", CALLERS)
+@pytest.mark.parametrize("caller", ALL_CALLERS)
 def test_rest_tells_no_caller_of_a_space_of_others(swept: Swept, caller: str) -> None:
     rights = CALLERS[caller]
     spaces = (MINE, VAULT, *(OTHER_SPELLINGS if LONG else ())) if caller in LIMITED else (SPARE,)
@@ -249,7 +255,7 @@ def _graphql_schema(swept: Swept) -> dict[str, Any]:
     return schema
 
 
-@pytest.mark.parametrize("caller", CALLERS if LONG else ["nobody", "reader of one"])
+@pytest.mark.parametrize("caller", CALLERS if LONG else QUICK[:2])
 def test_graphql_tells_no_caller_of_a_space_of_others(swept: Swept, caller: str) -> None:
     rights = CALLERS[caller]
     schema = _graphql_schema(swept)
@@ -317,6 +323,7 @@ async def _answer(asked: Awaitable[Any]) -> str:
 async def _sweep_mcp(swept: Swept, client: Client, rights: Rights, spaces: tuple[str, ...]) -> None:
     """Call every tool, read every kind of resource and get the prompt, in each space."""
     tools = await _tools(swept)
+    assert set(tools) == set(TOOLS)
     hostile = HOSTILE if LONG else ()
     for name, schema in tools.items():
         for space in spaces:
@@ -357,9 +364,7 @@ async def _sweep_mcp(swept: Swept, client: Client, rights: Rights, spaces: tuple
         _check(rights, "a list", 200, await _answer(listed))
 
 
-@pytest.mark.parametrize(
-    "caller", [*CALLERS][1:] if LONG else ["reader of one", "writer of one", "reader of all"]
-)
+@pytest.mark.parametrize("caller", ALL_CALLERS[1:])
 def test_mcp_tells_no_caller_of_a_space_of_others(swept: Swept, caller: str) -> None:
     rights = CALLERS[caller]
     spaces = (MINE, VAULT) if caller in LIMITED else (SPARE,)
@@ -379,6 +384,7 @@ def test_mcp_answers_nobody_without_a_key(swept: Swept) -> None:
         assert client.post("/mcp", json=body).status_code == 401
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("caller", LIMITED[:2] if LONG else ["writer of one"])
 def test_mcp_over_standard_input_stays_in_its_space(swept: Swept, caller: str) -> None:
     rights = CALLERS[caller]
