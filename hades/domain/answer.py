@@ -550,7 +550,7 @@ class Sentence:
         lines = [without_controls(line) for line in unlabelled(self.text).splitlines()]
         if len(lines) < 2:
             return f"{''.join(lines)} {self.mark}"
-        return "\n".join([*(f" {line}" for line in lines), self.mark])
+        return "\n".join([*(f" {line}".rstrip(" ") for line in lines), self.mark])
 
 
 def unlabelled(text: str) -> str:
