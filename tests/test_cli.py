@@ -203,7 +203,7 @@ def test_what_is_shown_cannot_play_tricks(shell: Shell) -> None:
     shell("remember", "[red]x[/red]", "\x1b[31mred\x1b[0m and [bold]markup[/]")
     out = shell("get", "[red]x[/red]")
     assert "\x1b" not in out
-    assert "[red]x[/red]@1" in out
+    assert '"[red]x[/red]"@1' in out
     assert "[bold]markup[/]" in out
 
 
@@ -442,7 +442,7 @@ def test_a_part_of_the_graph_and_a_working_memory(shell: Shell) -> None:
     shell("remember", "bugs/y", "Bug Y corrupts data.")
     shell("relate", "design/x", "rejected_because", "bugs/y", "--evidence", "seen")
     drawn = shell("subgraph", "design/x")
-    assert "design/x --[rejected_because]--> bugs/y  seen" in drawn
+    assert 'design/x --[rejected_because]--> bugs/y  "seen"' in drawn
     nodes = shell.json("subgraph", "design/x")["nodes"]
     assert {"design/x", "bugs/y"} <= {node["name"] for node in nodes}
     shown = shell("working-memory", "design/x")

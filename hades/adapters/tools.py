@@ -37,7 +37,10 @@ def memory_tools(
     def history(topic: str) -> str:
         """Show the versions of a topic, the latest last: what was believed, and since when."""
         states = memory.history(topic)[-HISTORY_AT_MOST:]
-        return "\n\n".join(joined(state_lines(state)) for state in states)[-CHARACTERS_AT_MOST:]
+        text = "\n\n".join(joined(state_lines(state)) for state in states)
+        if len(text) <= CHARACTERS_AT_MOST:
+            return text
+        return text[-CHARACTERS_AT_MOST:].partition("\n")[2]  # no line without its indent
 
     def remember(topic: str, content: str) -> str:
         """Write down what will matter later, in one topic for one thing, such as design/queue.

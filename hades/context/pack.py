@@ -16,7 +16,15 @@ from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, PackedBlock, 
 from hades.context.text.evidence import fact_line, passage_line, path_line, theme_line
 from hades.context.text.layout import flat, indented, shown_name
 from hades.context.tokens import count, cut, cut_words
-from hades.domain.answer import Citation, Diagnostic, Fact, Passage, Path, path_order
+from hades.domain.answer import (
+    Citation,
+    Diagnostic,
+    Fact,
+    Passage,
+    Path,
+    path_order,
+    without_controls,
+)
 from hades.domain.graph import Reason
 from hades.domain.hierarchy import Theme
 
@@ -166,9 +174,10 @@ def _draft(number: int, passage: Passage) -> BlockDraft[Passage]:
     text = passage.chunk.text.strip()
     indented_text = indented(text)
     tokens: int | None = passage.chunk.tokens
-    # The stored count is wrong for other kinds of line breaks, and for words counted as one token.
-    breaks = indented_text.count("\n") != text.count("\n")
-    if breaks or len(indented_text) > passage.chunk.tokens * TOKEN_CHARACTERS_AT_MOST:
+    # The stored count is wrong for control characters and other kinds of line breaks, and for words
+    # counted as one token.
+    changed = without_controls(text) != text or indented_text.count("\n") != text.count("\n")
+    if changed or len(indented_text) > passage.chunk.tokens * TOKEN_CHARACTERS_AT_MOST:
         tokens = None
     least = 1 if number == 1 else PART_TOKENS_AT_LEAST
     return BlockDraft(passage, passage.id, _head(number, passage), text, tokens, least)

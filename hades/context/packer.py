@@ -86,7 +86,8 @@ class Packer:
             return None
         if block.text != draft.text:
             part, whole = block.tokens - block.head_tokens, draft.text_tokens(self.family)
-            self.record(Reason.BUDGET_EXHAUSTED, f"{draft.cite} cut to {part} of {whole} tokens")
+            cite = shown_cite(draft.cite)
+            self.record(Reason.BUDGET_EXHAUSTED, f"{cite} cut to {part} of {whole} tokens")
         self.room -= block.tokens
         return block
 
@@ -195,7 +196,7 @@ class Sections:
             if item.why != "summary" and text in self._shown.get(state, ""):
                 continue  # a passage of a state that is shown, or the state of a passage
             if room < PART_TOKENS_AT_LEAST:
-                packer.record(Reason.BUDGET_EXHAUSTED, f"from {item.cite} on")
+                packer.record(Reason.BUDGET_EXHAUSTED, f"from {shown_cite(item.cite)} on")
                 break
             block = packer.put(self._draft(item, text), room)
             if block is None:

@@ -15,9 +15,9 @@ from heapq import nlargest
 from operator import attrgetter
 
 from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, PackedBlock, Packer, size
-from hades.context.text.layout import flat, held_days, shown_name
+from hades.context.text.layout import flat, held_days, shown_cite, shown_name
 from hades.context.tokens import ELLIPSIS, count
-from hades.domain.answer import Path, WorkingItem, WorkingMemory
+from hades.domain.answer import Path, WorkingItem, WorkingMemory, unlabelled
 from hades.domain.graph import Reason
 from hades.domain.times import AsOf
 from hades.domain.topics import State
@@ -86,14 +86,14 @@ def _related(
 
 def _draft(why: str, state: State, path: str = "") -> BlockDraft[WorkingItem]:
     """Return the draft of a state; its head line has its name, why it is included, and `path`."""
-    how = f": {flat(path)[:PATH_CHARACTERS_AT_MOST]}" if path else ""
-    name = f"{shown_name(state.topic)}@{state.version}"
+    how = f": {unlabelled(flat(path)[:PATH_CHARACTERS_AT_MOST])}" if path else ""
+    name = state.topic
     if len(name) > NAME_CHARACTERS_AT_MOST:
         name = ELLIPSIS + name[-NAME_CHARACTERS_AT_MOST:]
     return BlockDraft(
         WorkingItem(why, state, "", 0, path),
         state.id,
-        f"[{why}] {name}, {held_days(state)}{how}",
+        f"[{why}] {shown_name(name)}@{state.version}, {held_days(state)}{how}",
         state.content.strip(),
         least=PART_AT_LEAST[why],
         most=RELATED_TOKENS_AT_MOST if why == "related" else None,
@@ -123,7 +123,7 @@ def _packed(
     for draft in waiting:
         block = packer.put(draft)
         if block is None:
-            packer.record(Reason.EVICTED, f"{draft.cite} ({draft.item.why})")
+            packer.record(Reason.EVICTED, f"{shown_cite(draft.cite)} ({draft.item.why})")
         else:
             blocks.append(block)
     blocks.sort(key=lambda block: [*PART_AT_LEAST].index(block.item.why))

@@ -16,8 +16,16 @@ from hades.domain.strength import Strength
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, State
 from hades.domain.usage import Usage as Usage
 
-_LABEL = re.compile(r"[\[［【]\s*+([FPT]?\d[\d\s,;–-]*+)[\]］】]")
-"""A label such as `[1]`, `[F2]`, `[T1]` or `[3, 4]`, as sentences are cited."""
+_BRACKETS = re.compile(r"[\[［【]([^\[\]［］【】]{1,400}+)[\]］】]")
+_LABEL = re.compile(
+    r"\s*+[FPT]?\d[\d\s,;–-]*+|.+@\d{1,18}(?:#\d{1,18})?|edge \d{1,18}|unsupported", re.DOTALL
+)
+"""What HADES puts into brackets: `[1]`, `[F2]`, `[T1]`, `[3, 4]`, `[design/x@2#0]`, `[edge 4]`."""
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters except tab and line feed, and the marks that reverse the order of letters
+(Unicode Standard Annex 9)."""
+_PATH_LABEL = re.compile(r"\(P(?=\d)")
+"""The label of a path in a context: `(P1)`."""
 
 DOUBTED = 0.6
 """If neither the notes, by the reader, nor a fact reaches this probability, `ask` says that it is
@@ -534,18 +542,39 @@ class Sentence:
         return "".join(self.labels) or "[unsupported]"
 
     def marked(self) -> str:
-        """Return the text with its mark, which has a line of its own if the text has several."""
-        joint = "\n" if "\n" in self.text else " "
-        return f"{unlabelled(self.text)}{joint}{self.mark}"
+        """Return the text with its mark.
+
+        A text of several lines is indented, so that none of them passes for a line of HADES, and
+        its mark has a line of its own.
+        """
+        lines = [without_controls(line) for line in unlabelled(self.text).splitlines()]
+        if len(lines) < 2:
+            return f"{''.join(lines)} {self.mark}"
+        return "\n".join([*(f" {line}".rstrip(" ") for line in lines), self.mark])
 
 
 def unlabelled(text: str) -> str:
     """Put labels in a quoted text into round brackets, so that they do not pass for citations.
 
-    >>> unlabelled("as [1] says, and [F 2], [3, 4]")
-    'as (1) says, and [F 2], (3, 4)'
+    >>> unlabelled("as [1] says, and [F 2], [3, 4], [design/x@2], (P1)")
+    'as (1) says, and [F 2], (3, 4), (design/x@2), (P 1)'
     """
-    return _LABEL.sub(lambda found: f"({found[1].strip()})", text)
+
+    def rounded(found: re.Match[str]) -> str:
+        return f"({found[1].strip()})" if _LABEL.fullmatch(found[1]) else found[0]
+
+    return _PATH_LABEL.sub("(P ", _BRACKETS.sub(rounded, text))
+
+
+def without_controls(text: str) -> str:
+    """Replace the characters of a text that move a cursor, colour a terminal or reverse letters.
+
+    Unlike `plain.one_line`, it keeps joiners, which Persian, Hindi and emoji need.
+
+    >>> without_controls("a\\bb")
+    'a\ufffdb'
+    """
+    return _STEERING.sub("\ufffd", text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def _candidates(recalled: Recall, question: str) -> list[PromptLine]:
             continue
         if not passage.superseded and passage.valid_to is None:
             text = f"{excerpt(passage.chunk.text, question)} ({passage.valid_from:%Y-%m-%d})"
-            lines.append(PromptLine(passage.id.split("#")[0], text, passage.belief.mean))
+            lines.append(PromptLine(passage.id.rpartition("#")[0], text, passage.belief.mean))
     unique: dict[str, PromptLine] = {}
     for line in sorted(lines, key=lambda line: -line.belief):
         unique.setdefault(line.id, line)

@@ -29,7 +29,7 @@ from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys, keys_beside
 
 LONG = os.environ.get("HADES_ATTACK") == "long"
-SECRET = "The safe is opened by 4711."
+HIDDEN = "The safe is opened by 4711."
 SIGN_INS = 1_000 if LONG else 120
 WAIT_S = 0.5
 """How long an accepted message may take to have its effect."""
@@ -231,7 +231,7 @@ WRITING = (
 
 def _say_something(tab: Tab) -> None:
     """Let a page get a message, so that a poll of its socket need not wait."""
-    tab.emit("event", tab.submission("content", topic="", content=SECRET, kind="note"))
+    tab.emit("event", tab.submission("content", topic="", content=HIDDEN, kind="note"))
 
 
 def reader_joins_the_page_of_a_writer(victims: Victims) -> bool:

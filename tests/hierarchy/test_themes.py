@@ -87,7 +87,7 @@ def test_a_narrow_subject_is_quoted_from_its_passages(organised: hades.Memory) -
     organised.remember("bread/stone", "A pizza stone keeps the heat of the oven.")
     organised.index()  # the summaries are older than this note
     answer = organised.ask("What do my notes say about pizza?")
-    assert "A pizza stone keeps the heat of the oven. [bread/stone@1#0]" in str(answer)
+    assert "A pizza stone keeps the heat of the oven. (bread/stone@1#0)" in str(answer)
 
 
 def test_without_a_hierarchy_the_answer_says_so(memory: hades.Memory) -> None:

@@ -181,7 +181,7 @@ def test_told_facts_are_recalled_and_cited(executor: Executor) -> None:
     assert (told["number"], told["cite"], told["text"]) == (1, "edge 1", said)
     assert (told["target"]["name"], told["evidence"]) == ("rack 4", "the label")
     assert answer.structured_content["sentences"] == [{"text": said, "cite": "edge 1"}]
-    assert text_of(answer).startswith(f" {said} [F1]\n[F1] edge 1  the label, belief ")
+    assert text_of(answer).startswith(f' {said} [F1]\n[F1] edge 1  "the label", belief ')
 
 
 def test_a_time_in_words_is_told_as_understood_and_can_be_overridden(story: Executor) -> None:

@@ -21,6 +21,8 @@ from hades.context.text.layout import (
     flat,
     held_days,
     joined,
+    quoted,
+    shown_cite,
     writes,
 )
 from hades.domain.answer import (
@@ -37,7 +39,7 @@ from hades.domain.answer import (
 )
 from hades.domain.context import BudgetedContext
 from hades.domain.graph import Reason
-from hades.domain.plain import counted, one_line
+from hades.domain.plain import counted
 from hades.domain.strength import Strength
 from hades.domain.topics import Chunk, Hit
 from hades.language.sentences import on_one_line
@@ -101,7 +103,7 @@ def context_text(found: Recall, at_most: int) -> str:
     if not found.passages and not found.paths and not found.facts:
         line = nothing_found(found)
         return joined([line] if Reason.NOTHING_KNOWN in _reasons(found) else [line, *reasons])
-    cites = ", ".join(f"{label} {cite}" for label, cite in sources(found).items())
+    cites = ", ".join(f"{label} {shown_cite(cite)}" for label, cite in sources(found).items())
     lines = [*_time(found), TextLine(f"Cite as: {cites}")]
     if found.id:
         lines.append(TextLine(f"Recall: {found.id}"))
@@ -255,8 +257,8 @@ def _belief(belief: Interval, *, explain: bool = False) -> str:
 
 def _edge(fact: Fact) -> str:
     """Return the citation of a fact's edge, and its evidence."""
-    cite, evidence = fact.edge.cite, flat(fact.edge.evidence or "")
-    return f"{cite}  {evidence}" if fact.edge.id > 0 and evidence else cite
+    cite, evidence = fact.edge.cite, fact.edge.evidence
+    return f"{cite}  {quoted(evidence)}" if fact.edge.id > 0 and evidence else cite
 
 
 def _label_order(label: str) -> tuple[int, int]:
@@ -272,14 +274,14 @@ def _source(label: str, found: Recall) -> str:
         return f"{_edge(fact)}, {_belief(fact.belief)}"
     if kind == 1:
         path = found.paths[number - 1]
-        cited = dict.fromkeys(one_line(step.chunk) for step in path.steps if step.chunk)
+        cited = dict.fromkeys(shown_cite(step.chunk) for step in path.steps if step.chunk)
         return ", ".join(("path", *cited, _belief(path.belief)))
     if kind == 2:
         theme = found.themes[number - 1]
         size = counted(theme.cluster.size, "passage")
-        return ", ".join((theme.cluster.id, size, *map(one_line, theme.cites)))
+        return ", ".join((theme.cluster.id, size, *map(shown_cite, theme.cites)))
     passage = found.passages[number - 1]
-    place = f"{one_line(passage.id)}, {lines_of(passage)}, {held_days(passage)}"
+    place = f"{shown_cite(passage.id)}, {lines_of(passage)}, {held_days(passage)}"
     return f"{place}, {_belief(passage.belief)}"
 
 

@@ -15,6 +15,7 @@ from hades.context.text.layout import (
     writes,
 )
 from hades.context.text.tags import neutral_tags
+from hades.domain.answer import unlabelled
 from hades.domain.brief import Brief, BriefLine
 from hades.domain.plain import one_line
 
@@ -29,7 +30,7 @@ HEADINGS = {
 
 def brief_line(line: BriefLine) -> str:
     """Return a line of a brief: its date, its text and its citation."""
-    text = f" {line.at:%Y-%m-%d} {one_line(flat(line.text))} [{shown_cite(line.cite)}]"
+    text = f" {line.at:%Y-%m-%d} {unlabelled(one_line(flat(line.text)))} [{shown_cite(line.cite)}]"
     return neutral_tags(text)
 
 

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from hades.context.text.layout import PlainText, TextLine, flat, moment, since_until, writes
-from hades.domain.answer import Subgraph
+from hades.context.text.layout import (
+    PlainText,
+    TextLine,
+    flat,
+    moment,
+    quoted,
+    shown_name,
+    since_until,
+    writes,
+)
+from hades.domain.answer import Subgraph, unlabelled
 from hades.domain.graph import Edge, FactChange, Mentioned, Node, RelationChange, Resolution
 from hades.domain.topics import State
 
@@ -32,12 +41,13 @@ def edge_line(edge: Edge, word: str = "") -> TextLine:
     if edge.weight != 1:
         details.append(f"weight {edge.weight:g}")
     if edge.evidence:
-        details.append(flat(edge.evidence))
+        details.append(quoted(edge.evidence))
     if place := edge.metadata.get("extracted_from"):
         details.append(f"read by {edge.metadata.get('extracted_by')} in {place}")
     if edge.provenance is not None:
         details.append(f"in {edge.provenance.chunk}")
-    return TextLine(f"{word}: {edge}" if word else str(edge), tuple(details))
+    ends = unlabelled(flat(str(edge)))  # two spaces separate the details
+    return TextLine(f"{word}: {ends}" if word else ends, tuple(details))
 
 
 @writes(FactChange)
@@ -67,7 +77,7 @@ def subgraph_lines(found: Subgraph) -> PlainText:
     """List the edges of a part of the graph, then the nodes that have none."""
     for edge in found.edges:
         ends = f"{edge.source} --[{edge.relation}]--> {edge.target}"
-        yield TextLine(ends, (flat(edge.snippet),) if edge.snippet else ())
+        yield TextLine(flat(ends), (quoted(edge.snippet),) if edge.snippet else ())
     linked = {end for edge in found.edges for end in (edge.source, edge.target)}
     for node in found.nodes:
         if Node(node.kind, node.name) not in linked:
@@ -87,7 +97,7 @@ def mention_lines(mentions: Iterable[Mentioned]) -> PlainText:
         line = mention.line + text.count("\n", 0, at)
         said = text[text.rfind("\n", 0, at) + 1 :].split("\n")[0]
         times = f"{len(mention.positions)}×" if mention.positions else "title"
-        yield TextLine(f"{mention.chunk.topic}:{line}", (times, flat(said)), "head")
+        yield TextLine(f"{shown_name(mention.chunk.topic)}:{line}", (times, flat(said)), "head")
     if none:
         yield TextLine("no passage mentions it")
 

@@ -40,11 +40,12 @@ def passage_line(number: int, passage: Passage) -> str:
 
 def place_line(number: int, chunk: Chunk, where: str) -> str:
     """Return a line: `[number] topic@version`, the text `where`, and the chunk's own heading."""
-    topic = shown_name(chunk.topic)
+    topic = chunk.topic
     if len(topic) > HEAD_CHARACTERS_AT_MOST:
         topic = ELLIPSIS + topic[-HEAD_CHARACTERS_AT_MOST:]
-    heading = flat(own_heading(chunk.topic, chunk.heading))[:HEAD_CHARACTERS_AT_MOST]
-    return f"[{number}] {topic}@{chunk.version}, {where}{f' · {heading}' if heading else ''}"
+    heading = unlabelled(flat(own_heading(chunk.topic, chunk.heading))[:HEAD_CHARACTERS_AT_MOST])
+    below = f" · {heading}" if heading else ""
+    return f"[{number}] {shown_name(topic)}@{chunk.version}, {where}{below}"
 
 
 def lines_of(passage: Passage) -> str:

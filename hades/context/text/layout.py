@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from hades.domain.answer import Passage
+from hades.domain.answer import Passage, without_controls
 from hades.domain.plain import one_line
 from hades.domain.topics import State
 
@@ -75,7 +75,12 @@ def joined(lines: PlainText) -> str:
 
 def flat(text: str) -> str:
     """Return a text on one line, with single spaces for all white space."""
-    return " ".join(text.split())
+    return without_controls(" ".join(text.split()))
+
+
+def quoted(text: str) -> str:
+    """Return a stored text on one line in double quotes, so that it is clear where it ends."""
+    return json.dumps(flat(text), ensure_ascii=False)
 
 
 def excerpt(text: str, at_most: int = EXCERPT_CHARACTERS) -> str:
@@ -85,7 +90,8 @@ def excerpt(text: str, at_most: int = EXCERPT_CHARACTERS) -> str:
 
 def indented(text: str) -> str:
     """Return stored text with a space before each line, so that none begins at the margin."""
-    return "\n".join(f" {line}" if line.strip() else "" for line in text.splitlines())
+    lines = (f" {line}" if line.strip() else "" for line in text.splitlines())
+    return without_controls("\n".join(lines))
 
 
 def shown(head: str, text: str) -> str:
@@ -96,7 +102,7 @@ def shown(head: str, text: str) -> str:
 def shown_name(name: str) -> str:
     """Return a name on one line, in quotes if it has characters that separate parts of a line."""
     name = flat(name)
-    return json.dumps(name, ensure_ascii=False) if _MORE_THAN_A_NAME.search(name) else name
+    return quoted(name) if _MORE_THAN_A_NAME.search(name) else name
 
 
 def shown_cite(cite: str) -> str:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from hades.context.text.layout import PlainText, TextBody, TextLine, moment, since_until, writes
+from hades.context.text.layout import (
+    PlainText,
+    TextBody,
+    TextLine,
+    moment,
+    shown_cite,
+    shown_name,
+    since_until,
+    writes,
+)
 from hades.domain.context import CoreBlock
 from hades.domain.topics import Diff, State, Topic
 
@@ -21,7 +30,7 @@ def state_lines(state: State, content: str | None = None) -> PlainText:
         details.append(f"confidence {state.confidence:g}")
     if state.last_used is not None:
         details.append(f"used {state.access_count:,}×, last {moment(state.last_used)}")
-    yield TextLine(state.id, (*details, *_tags(state.tags)), "head")
+    yield TextLine(shown_cite(state.id), (*details, *_tags(state.tags)), "head")
     if not state.forgotten:
         yield TextBody(state.content if content is None else content)
 
@@ -29,7 +38,7 @@ def state_lines(state: State, content: str | None = None) -> PlainText:
 def topic_line(topic: Topic) -> TextLine:
     """Return a topic with its version, since when it holds, and its tags."""
     details = (f"since {moment(topic.valid_from)}", *_tags(topic.tags))
-    return TextLine(f"{topic.name}@{topic.version}", details)
+    return TextLine(shown_cite(f"{topic.name}@{topic.version}"), details)
 
 
 def core_block_lines(block: CoreBlock) -> PlainText:
@@ -55,4 +64,4 @@ def diff_lines(diff: Diff) -> PlainText:
 
 
 def _tags(tags: Iterable[str]) -> Iterator[str]:
-    return (f"#{tag}" for tag in tags)
+    return (f"#{shown_name(tag)}" for tag in tags)

@@ -26,7 +26,7 @@ from hades.context.text.answers import (
 from hades.context.text.briefs import HEADINGS
 from hades.context.text.edges import edge_lines, fact_change_lines, relation_change_lines
 from hades.context.text.evidence import path_line
-from hades.context.text.layout import PlainText, excerpt, joined
+from hades.context.text.layout import PlainText, excerpt, joined, shown_cite
 from hades.context.text.states import state_lines, topic_line
 from hades.domain.answer import Answer, Fact, Passage, Path, Recall, WorkingMemory
 from hades.domain.brief import Brief
@@ -183,7 +183,7 @@ def path_text(paths: Sequence[Path], nodes: Iterable[Sequence[str]]) -> list[str
     """Return paths as lines, each with the ids of its nodes."""
     lines = (path_line(number, path) for number, path in enumerate(paths, 1))
     return [
-        one_line(f"{line}  (nodes: {', '.join(ids)})")
+        one_line(f"{line}  (nodes: {', '.join(map(shown_cite, ids))})")
         for line, ids in zip(lines, nodes, strict=True)
     ]
 

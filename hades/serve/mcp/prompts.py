@@ -11,7 +11,8 @@ from typing import Annotated
 from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
-from hades.context.text.layout import shown
+from hades.context.text.layout import flat, shown, shown_cite
+from hades.domain.answer import unlabelled
 from hades.domain.plain import one_line
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall, Ctx
@@ -37,9 +38,9 @@ async def answer_from_paths(
     recall = await call.ask(lambda view: view.recall(question, budget=BUDGET_TOKENS))
     paths = answers.recalled_paths(recall)
     passages = [
-        shown(f"[{one_line(passage.id)}]", passage.chunk.text) for passage in recall.passages
+        shown(f"[{shown_cite(passage.id)}]", passage.chunk.text) for passage in recall.passages
     ]
-    facts = [one_line(f"[{fact.edge.cite}] {fact.text}") for fact in recall.facts]
+    facts = [f"[{fact.edge.cite}] {unlabelled(flat(fact.text))}" for fact in recall.facts]
     parts = [
         "Facts:",
         *(facts or ["none"]),

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.context.text.layout import excerpt, flat, indented, joined
+from hades.context.text.layout import excerpt, flat, indented, joined, shown_name
 from hades.context.text.reports import consolidation_lines, extraction_lines
 from hades.domain.extraction import Extraction
 from hades.domain.feedback import Feedback
@@ -65,8 +65,8 @@ async def remember(call: AgentCall, state: State) -> CallToolResult:
     if near is not None:
         says = one_line(excerpt(flat(near.content), NEAR_CHARACTERS))
         states = f"{near.version} state{'s' * (near.version != 1)}, last {near.valid_from:%Y-%m-%d}"
-        text += f"\nNote: {one_line(near.topic)} exists: {states}. If it is about the same thing, "
-        text += f"write there and forget this one. It says:\n {says}"
+        text += f"\nNote: {shown_name(near.topic)} exists: {states}. "
+        text += f"If it is about the same thing, write there and forget this one. It says:\n {says}"
     return answers.written(state, call.space, text, near=near and near.id)
 
 

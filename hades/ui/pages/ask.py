@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from hades.domain.answer import Answer, Mode, Recall, unlabelled
+from hades.domain.answer import Answer, Mode, Recall, unlabelled, without_controls
 from hades.domain.plain import one_line
 from hades.errors import InvalidInput
 from hades.ui.cards import (
@@ -99,7 +99,7 @@ def _answer(frame: Frame, answer: Answer) -> None:
     with box("card stack", "section", **{"aria-label": "Answer", "aria-live": "polite"}):
         with box("answer"):
             for sentence in answer.sentences:
-                words = unlabelled(sentence.text)
+                words = without_controls(unlabelled(sentence.text))
                 is_path = any(label.startswith("[P") for label in sentence.labels)
                 with text(_arrows(words) if is_path else words, "", "p"):
                     for label in sentence.labels:
