@@ -130,7 +130,8 @@ def _show(out: Console, state: HooksStatus) -> None:
         out.print(f"{hooks.client}: {hooks.file}: {', '.join(hooks.events)}", markup=False)
     if not state.installed:
         out.print("no hooks are installed")
-    out.print(f"memory of this project: {state.memory}", markup=False)
+    where = ": ".join(part for part in (state.memory or "none", state.note) if part)
+    out.print(f"memory of this project: {where}", markup=False)
     for memory in state.left:
         out.print(f"`hades hooks adopt {memory}` takes over one from its old place", markup=False)
     out.print("the resident runs" if state.resident else "the resident does not run")

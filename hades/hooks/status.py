@@ -43,7 +43,9 @@ class HooksStatus:
     """The result of `hades hooks status`."""
 
     memory: str
-    """The memory of the project, or why the hooks use none."""
+    """The path of the project's memory; "" if the hooks use none."""
+    note: str
+    """Why the hooks use no memory, or that it is not made yet; else ""."""
     left: list[str]
     """Memories of this repository under its earlier paths."""
     log: str
@@ -56,23 +58,24 @@ class HooksStatus:
 def hooks_status(here: Path) -> HooksStatus:
     """Return the hooks of this user and of the project `here`, and their runs."""
     log = Path(hook_client.private_folder(), "hooks.log")
-    memory, left = _memory(here)
-    return HooksStatus(memory, left, str(log), is_running(), list(installed(here)), _runs(log))
+    memory, note, left = _memory(here)
+    return HooksStatus(memory, note, left, str(log), is_running(), [*installed(here)], _runs(log))
 
 
-def _memory(here: Path) -> tuple[str, list[str]]:
-    """Return the memory of the project, or why there is none, and those of its earlier paths."""
+def _memory(here: Path) -> tuple[str, str, list[str]]:
+    """Return the memory of the project, a note about it, and the memories of its earlier paths."""
     if not (here / ".git").exists():
-        return f"none: {here} is not a repository", []
+        return "", f"{here} is not a repository", []
     try:
         memory = project_memory(here)
         if memory.exists():
-            return str(memory), []
-        found = (here / FOLDER / memory.name).exists()
-        said = f"none: {LEFT_BEHIND}" if found else f"{memory} (not made yet)"
-        return said, [str(place) for place in memories_left(here)]
+            return str(memory), "", []
+        left = [str(place) for place in memories_left(here)]
+        if (here / FOLDER / memory.name).exists():
+            return "", LEFT_BEHIND, left
+        return str(memory), "not made yet", left
     except HadesError as error:
-        return f"none: {error}", []
+        return "", str(error), []
 
 
 def is_running() -> bool:
