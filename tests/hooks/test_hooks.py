@@ -315,9 +315,12 @@ def test_status_says_where_the_memory_is(agent: Agent, monkeypatch: pytest.Monke
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     plain = agent.home / "no-repository"
     plain.mkdir()
-    expected = {agent.repository: str(agent.memory), plain: "none: ", agent.home / "link": "none: "}
+    holding = agent.home / "holding"
+    subprocess.run(["git", "init", "--quiet", str(holding)], check=True)
+    (holding / ".hades").mkdir()
+    (holding / ".hades" / "memory.hades").touch()
+    expected = {agent.repository: str(agent.memory), plain: "none: ", holding: "none: "}
     for folder, memory in expected.items():
-        folder.mkdir(exist_ok=True)
         monkeypatch.chdir(folder)
         said = CliRunner().invoke(app, ["hooks", "status"]).output
         assert f"memory of this project: {memory}" in said
