@@ -84,7 +84,7 @@ _SAVED: TypeAdapter[Any] = TypeAdapter(tuple[_Checkpoint, dict[str, Any], str | 
 _WRITES: TypeAdapter[Any] = TypeAdapter(
     list[tuple[StrictInt, StrictStr, StrictStr, StrictStr, Any]]
 )
-"""Of each write its number, the path of its task, the task, the channel and the value."""
+"""For each write: its number, the path of its task, the task, the channel and the value."""
 
 
 class HadesCheckpointer(BaseCheckpointSaver[int]):

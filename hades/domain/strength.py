@@ -59,7 +59,7 @@ class Strength:
     """The bonus in the ranking: (level - default importance) · decay. It is 0 for a state of
     default importance that was never used, at any age."""
     usefulness: float = 0.0
-    """What feedback says, -1 to 1."""
+    """The verdict of feedback, from -1 to 1."""
 
 
 def strength_of(state: Ageing, now: datetime) -> Strength:

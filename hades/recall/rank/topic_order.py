@@ -18,7 +18,7 @@ SUPERSEDING_AT_MOST = 256
 LITTLE = 1e-3
 """The difference of scores that puts a note above another."""
 RESTATED = 2.0
-"""What a version loses if a later one says the same thing with other values. Scores spread over
+"""The penalty of a version if a later one says the same thing with other values. Scores spread over
 about three, so old versions of one note leave room for other notes. A judgement."""
 
 
