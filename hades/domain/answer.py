@@ -20,7 +20,7 @@ _BRACKETS = re.compile(r"[\[［【]([^\[\]［］【】]{1,400}+)[\]］】]")
 _LABEL = re.compile(
     r"\s*+[FPT]?\d[\d\s,;–-]*+|.+@\d{1,18}(?:#\d{1,18})?|edge \d{1,18}|unsupported", re.DOTALL
 )
-"""The marks that HADES puts into brackets: `[1]`, `[F2]`, `[T1]`, `[3, 4]`, `[design/x@2#0]`, `[edge 4]`."""
+"""Marks of HADES in brackets: `[1]`, `[F2]`, `[T1]`, `[3, 4]`, `[design/x@2#0]`, `[edge 4]`."""
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters except tab and line feed, and the marks that reverse the order of letters
 (Unicode Standard Annex 9)."""
