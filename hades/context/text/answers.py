@@ -257,7 +257,8 @@ def _belief(belief: Interval, *, explain: bool = False) -> str:
 
 def _edge(fact: Fact) -> str:
     """Return the citation of a fact's edge, and its evidence."""
-    cite, evidence = fact.edge.cite, fact.edge.evidence
+    cite = fact.edge.cite
+    evidence = fact.edge.evidence
     return f"{cite}  {quoted(evidence)}" if fact.edge.id > 0 and evidence else cite
 
 

@@ -172,7 +172,8 @@ def _named(stage: Stage, query: QueryContext, question: str, held: Ints) -> Floa
     rarity = np.zeros(len(held))
     if "names" not in stage.run.plan.retriever.retrievers or len(held) <= SAID_AT_MOST:
         return rarity
-    graph, rows = query.graph, query.edges
+    graph = query.graph
+    rows = query.edges
     numbers = names_in(question, graph, query.lookup)
     entities = graph.entities[np.isin(graph.roots, numbers)]
     topics = query.indexes.chunks["topic"][np.flatnonzero(np.isin(graph.title_of, numbers))]

@@ -97,7 +97,8 @@ def prior_of(
 def _vector(stage: Stage, query: QueryContext, encoding: Encoding) -> Floats32 | None:
     if missing := query.indexes.without_vector(query.mask):
         of = f"{missing:,} of {query.mask.sum():,} passages have no vector"
-        chunks, model = query.store.chunks, query.encoder
+        chunks = query.store.chunks
+        model = query.encoder
         why = f": they are beyond the first {VECTOR_CHARACTERS:,} characters of a note"
         if chunks.unembedded(model, chunks.embedded(model), 1, query.space):
             why = " yet"
