@@ -8,9 +8,7 @@ from hades.domain.answer import Citation as Citation
 from hades.domain.answer import Conveyance as Conveyance
 from hades.domain.answer import Diagnostic as Diagnostic
 from hades.domain.answer import Fact as Fact
-from hades.domain.answer import Intent as Intent
 from hades.domain.answer import Interval as Interval
-from hades.domain.answer import Mode as Mode
 from hades.domain.answer import Neighbour as Neighbour
 from hades.domain.answer import Passage as Passage
 from hades.domain.answer import Path as Path
@@ -21,10 +19,7 @@ from hades.domain.answer import Step as Step
 from hades.domain.answer import Subgraph as Subgraph
 from hades.domain.answer import SubgraphEdge as SubgraphEdge
 from hades.domain.answer import SubgraphNode as SubgraphNode
-from hades.domain.answer import TimeKind as TimeKind
-from hades.domain.answer import TimeWords as TimeWords
 from hades.domain.answer import Usage as Usage
-from hades.domain.answer import Wants as Wants
 from hades.domain.answer import WorkingItem as WorkingItem
 from hades.domain.answer import WorkingMemory as WorkingMemory
 from hades.domain.brief import Brief as Brief
@@ -69,6 +64,12 @@ from hades.domain.promotion import QualityReport as QualityReport
 from hades.domain.promotion import Side as Side
 from hades.domain.promotion import Suggestion as Suggestion
 from hades.domain.proposal import Proposal as Proposal
+from hades.domain.question import Intent as Intent
+from hades.domain.question import Mode as Mode
+from hades.domain.question import Question as Question
+from hades.domain.question import TimeKind as TimeKind
+from hades.domain.question import TimeWords as TimeWords
+from hades.domain.question import Wants as Wants
 from hades.domain.strength import Strength as Strength
 from hades.domain.summaries import Consolidation as Consolidation
 from hades.domain.summaries import SummaryMade as SummaryMade

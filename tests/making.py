@@ -9,9 +9,7 @@ import hades
 from hades.domain.answer import (
     Conveyance,
     Diagnostic,
-    Intent,
     Interval,
-    Mode,
     Passage,
     Path,
     Recall,
@@ -21,6 +19,7 @@ from hades.domain.answer import (
 from hades.domain.graph import Node, Reason
 from hades.domain.topics import Chunk
 from hades.models.encoder import count_tokens
+from hades.recall.question.reading import read_question
 
 LIKELY = Interval(0.8, 0.6, 0.9)
 SPRING = datetime(2024, 3, 1, tzinfo=UTC)
@@ -90,10 +89,7 @@ def path(*names: str, reliability: float = 0.5, snippet: str = "", weight: float
 
 def recall(question: str, passages: Sequence[Passage] = (), paths: Sequence[Path] = ()) -> Recall:
     return Recall(
-        question=question,
-        intent=Intent.LOOKUP,
-        evidence="no rule applies",
-        mode=Mode.EXECUTION,
+        asked=read_question(question, 0),
         space="default",
         passages=tuple(passages),
         paths=tuple(paths),

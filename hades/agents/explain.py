@@ -54,8 +54,8 @@ def _answered(view: View, recall: Recall, model: str | None) -> Answer:
     from hades.client.client import RemoteView
     from hades.models.chat import open_chat_model
     from hades.operations.questions import extracted
-    from hades.recall.answer.ask import answer
     from hades.recall.answer.ask_model import answer_by_model
+    from hades.recall.answer.sources import answer
 
     # The encoder of a server is out of reach: there, only words are compared.
     quoted = answer(recall) if isinstance(view, RemoteView) else extracted(view, recall)

@@ -88,7 +88,6 @@ def merged(question: str, recalls: Sequence[Recall], tokens: int) -> Recall:
     )
     return replace(
         first,
-        question=question,
         passages=packed.passages,
         paths=packed.paths,
         facts=packed.facts,

@@ -22,10 +22,9 @@ from hades.domain.answer import Recall
 from hades.domain.plain import plain
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_number
-from hades.language.english.intent import asks_for_list, choose_mode, read_intent
 from hades.language.english.terms import said
-from hades.recall.engine import QUESTION_CHARACTERS_AT_MOST
 from hades.recall.plan import make_plan, plan_for, sized
+from hades.recall.question.reading import QUESTION_CHARACTERS_AT_MOST, read_question
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -101,9 +100,8 @@ class QueryAgent(QuestionAgent[AgentAnswer]):
     def _make_plan(self, state: QueryState) -> dict[str, Any]:
         started = time.perf_counter()
         question = state["question"]
-        intent, evidence = read_intent(question)
-        of = intent, choose_mode(question), self._plan or None
-        whole, _, _ = plan_for(*of, None, many=asks_for_list(question))
+        asked = read_question(question, time.time_ns() // 1_000)
+        whole, _, _ = plan_for(asked, self._plan or None, None, many=asked.many)
         wanted = self._plan
         if self._budget is not None and not wanted:
             wanted = sized(whole, self._budget)
@@ -114,7 +112,7 @@ class QueryAgent(QuestionAgent[AgentAnswer]):
         shared = reads if is_limited else reads * PASSES_AT_MOST
         left = PassBudget(whole.budget.latency_ms, shared, tokens, reads)
         limits = f"{left.latency_ms} ms, {left.reads} reads, {left.tokens} tokens"
-        detail = f"{intent.value} ({evidence}); {PASSES_AT_MOST} passes in {limits}"
+        detail = f"{asked} {PASSES_AT_MOST} passes in {limits}"
         return {
             "left": asdict(left),
             "plan": dict(wanted),

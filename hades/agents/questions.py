@@ -11,7 +11,7 @@ from hades.agents.results import TranscriptStep
 from hades.domain.rebuild import rebuild
 from hades.domain.rules import clean_text
 from hades.errors import InvalidInput
-from hades.recall.engine import QUESTION_CHARACTERS_AT_MOST
+from hades.recall.question.reading import QUESTION_CHARACTERS_AT_MOST
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph

@@ -9,13 +9,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hades.domain.answer import Intent, Passage, Recall
+from hades.domain.answer import Passage, Recall
+from hades.domain.question import Intent
 from hades.language.english.detect import is_english_question
 from hades.language.english.lexicon import word_set
 from hades.language.english.stems import stem
-from hades.language.english.terms import said, terms_of, text_around, unsaid_names
+from hades.language.english.terms import said, text_around, unsaid_names
 from hades.language.patterns import lazy_pattern
 from hades.language.words import words
+from hades.recall.question.reading import names_of
 
 BRIDGED_PASSAGES = 2
 """The best passages of a pass whose names may lead on."""
@@ -57,7 +59,7 @@ def missing_names(question: str, recalls: Sequence[Recall]) -> list[str]:
     passages = [passage for recall in recalls for passage in recall.passages]
     texts = [text_around(passage) for passage in passages]
     texts += [fact.text for recall in recalls for fact in recall.facts]
-    told, names = [said(text) for text in texts], terms_of(question).names
+    told, names = [said(text) for text in texts], recalls[0].asked.terms.names
     return [name.text for name in unsaid_names(names, told, passages)]
 
 
@@ -71,7 +73,7 @@ def parts_of(question: str) -> list[str]:
     parts = [part for part in parts if len(words(part)) > 2]
     if len(parts) < 2:
         return []
-    names = " ".join(name.text for name in terms_of(parts[0]).names)
+    names = " ".join(name.text for name in names_of(parts[0]))
     whole = [f"{parts[0]}?"]
     for part in parts[1:]:
         refers = names and _PRONOUNS.intersection(word.casefold() for word in words(part))

@@ -9,9 +9,10 @@ from dataclasses import replace
 from hades.agents.decisions import StepsOfPlan
 from hades.agents.rules import FollowUp, parts_of
 from hades.domain.answer import Answer, Sentence
-from hades.language.english.terms import said, terms_of, text_around
+from hades.language.english.terms import said, text_around
 from hades.language.patterns import lazy_pattern
 from hades.language.words import words
+from hades.recall.question.reading import names_of
 
 STEPS_AT_MOST = 6
 STEP_CHARACTERS_AT_MOST = 400
@@ -52,7 +53,7 @@ def steps_of(question: str) -> list[FollowUp]:
     if not steps:
         parts = parts_of(f"{head}?") or [f"{head}?"]
         steps = [FollowUp(part, "a part of the question") for part in parts]
-        subjects = tuple(name.text for name in terms_of(head).names)[:2]
+        subjects = tuple(name.text for name in names_of(head))[:2]
     for clause in then:
         steps += _for_each(clause, subjects)
     return [
@@ -80,7 +81,7 @@ def _compared(what: str) -> tuple[list[FollowUp], tuple[str, ...]]:
 def _for_each(clause: str, subjects: Sequence[str]) -> list[FollowUp]:
     """Return a clause as a question: itself if it has a name, else about each subject."""
     asked = clause.strip(" ?.,")
-    if terms_of(f"x {asked}").names or not subjects:
+    if names_of(asked) or not subjects:
         return [FollowUp(f"{asked}?", "a further part")]
     return [FollowUp(f"{asked} about {name}?", f"a further part, for {name}") for name in subjects]
 
@@ -100,9 +101,7 @@ def validated(question: str, answer: Answer) -> tuple[str, tuple[str, ...], str]
 
     The answer has only the sentences that say about as much of the step as the best one.
     """
-    time = answer.recall.time.said if answer.recall.time else ""
-    asked = question.replace(time, " ") if time else question
-    weights = terms_of(asked).weights
+    weights = answer.recall.asked.terms.weights
     if not answer.sentences:
         return "nothing found", answer.unsaid, str(answer)
     sources = [said(_source(answer, sentence)) for sentence in answer.sentences]
@@ -134,5 +133,5 @@ def _share(weights: Mapping[str, float], terms: frozenset[str]) -> float:
 
 def simpler(question: str) -> str:
     """Return a question with its names only, to ask again; "" if it has none."""
-    names = " ".join(name.text for name in terms_of(question).names)
+    names = " ".join(name.text for name in names_of(question))
     return names if names and len(words(names)) < len(words(question)) else ""

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Any
 
 from hades.domain.graph import Edge, Node, Reason
 from hades.domain.hierarchy import Theme
-from hades.domain.statement import moment_words, window_words
+from hades.domain.question import Intent, Mode, Question, TimeWords, Wants
+from hades.domain.statement import window_words
 from hades.domain.strength import Strength
 from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, State
 from hades.domain.usage import Usage as Usage
@@ -33,101 +33,6 @@ not sure, unless it gives a path or a theme."""
 _COMPARING = ("seeds", "rank", "facts")
 """The stages that compare texts and facts with the question; others only add to these."""
 _LETTERS = {"fact": "F", "path": "P", "theme": "T"}
-
-
-class Intent(StrEnum):
-    """The kind of a question, which decides the default plan."""
-
-    STATUS = "status"
-    RECENT = "recent"
-    OVERVIEW = "overview"
-    WHY = "why"
-    WHEN = "when"
-    BRIDGE = "bridge"
-    """A question by way of something else: the director of the film that …"""
-    COMPARE = "compare"
-    RELATION = "relation"
-    """A question for the edges of one relation: what calls a function."""
-    CONNECTION = "connection"
-    """A question for the paths between two names: how is Ann connected with Ben."""
-    BRIEF = "brief"
-    """An opening question, such as “what is next?”, which the brief answers."""
-    LOOKUP = "lookup"
-    """Any other, plain question."""
-
-
-class Mode(StrEnum):
-    """The breadth of an answer, from few passages (execution) to many (brainstorming)."""
-
-    EXECUTION = "execution"
-    PLANNING = "planning"
-    BRAINSTORMING = "brainstorming"
-
-
-class TimeKind(StrEnum):
-    """The part of time to which a question is narrowed."""
-
-    DURING = "during"
-    """Some moment of the window."""
-    BEFORE = "before"
-    """The state just before `until`."""
-    SINCE = "since"
-    """The time from `since` on."""
-    ORIGIN = "origin"
-    """The first version."""
-    PAST = "past"
-    """A version that no longer holds."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimeWords:
-    """A time in the words of a question, and as understood: `since` <= t < `until`, in UTC.
-
-    With an `event`, both ends are None until the time of the event is looked up.
-    """
-
-    kind: TimeKind
-    said: str
-    since: datetime | None = None
-    until: datetime | None = None
-    event: str = ""
-
-    def __str__(self) -> str:
-        """Return the words and the time: `in March: 1 to 31 March 2025`."""
-        return f"{self.said}: {self._understood}"
-
-    @property
-    def _understood(self) -> str:
-        if self.kind is TimeKind.ORIGIN:
-            return "the first version"
-        if self.since is None and self.until is None:
-            is_past = self.kind in (TimeKind.PAST, TimeKind.BEFORE)
-            return "what no longer holds" if is_past else "not narrowed to a time"
-        if self.since is None or self.until is None or self.kind is TimeKind.SINCE:
-            until = "" if self.until is None else f"before {moment_words(self.until)}"
-            return until if self.since is None else f"since {moment_words(self.since)}"
-        return window_words(self.since, self.until)
-
-
-class Wants(StrEnum):
-    """The kind of answer that a question wants: a state, what happened, a date, or versions."""
-
-    STATE = "state"
-    HAPPENINGS = "happenings"
-    DATE = "date"
-    CHANGES = "changes"
-    """All versions, in order of time."""
-    EVER = "ever"
-    """Whether some version says so."""
-    STILL = "still"
-    """Whether the latest version says so."""
-    COUNT = "count"
-    """How often something was noted."""
-
-    @property
-    def is_of_versions(self) -> bool:
-        """Whether earlier versions are part of the answer."""
-        return self in (Wants.CHANGES, Wants.EVER, Wants.STILL, Wants.COUNT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,11 +357,8 @@ class Conveyance:
 class Recall:
     """The result of `recall`: everything a caller may show, check or hand to a model."""
 
-    question: str
-    intent: Intent
-    evidence: str
-    """The words or the rule that led to the intent."""
-    mode: Mode
+    asked: Question
+    """How the question was understood."""
     space: str
     passages: tuple[Passage, ...]
     paths: tuple[Path, ...]
@@ -481,9 +383,6 @@ class Recall:
     """The facts that the question means, best first."""
     notes: bool = False
     """Whether most passages are of notes."""
-    wants: Wants = Wants.STATE
-    time: TimeWords | None = None
-    """The time in the words of the question."""
     level: int = 0
     """The level of the summaries that answer: 1 daily, 2 weekly, 3 monthly, 0 none. Above 0, the
     passages are lines of summaries, which cite their originals."""
@@ -497,6 +396,36 @@ class Recall:
     """Whether the best passage is a note whose topic never mentions a name of the question."""
     id: str = field(default="", compare=False)
     """The id in the query log, which `feedback` refers to; "" if the recall was not logged."""
+
+    @property
+    def question(self) -> str:
+        """The text of the question."""
+        return self.asked.text
+
+    @property
+    def intent(self) -> Intent:
+        """The kind of the question."""
+        return self.asked.intent
+
+    @property
+    def evidence(self) -> str:
+        """Why it is of that kind."""
+        return self.asked.evidence
+
+    @property
+    def mode(self) -> Mode:
+        """The breadth of the answer."""
+        return self.asked.mode
+
+    @property
+    def wants(self) -> Wants:
+        """What the question wants."""
+        return self.asked.wants
+
+    @property
+    def time(self) -> TimeWords | None:
+        """The time in the words of the question."""
+        return self.asked.time
 
     @property
     def is_surely_answered(self) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from hades.domain.answer import Diagnostic, Intent
+from hades.domain.answer import Diagnostic
+from hades.domain.question import Intent
 
 CORE_PREFIX = "core/"
 

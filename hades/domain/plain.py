@@ -10,7 +10,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from hades.domain.answer import Answer
+from hades.domain.answer import Answer, Recall
 from hades.domain.times import iso
 from hades.domain.topics import Chunk, State
 
@@ -18,6 +18,7 @@ SHOWN_PROPERTIES: Mapping[type, tuple[str, ...]] = {
     State: ("id",),
     Chunk: ("id",),
     Answer: ("shortfall", "is_doubtful"),
+    Recall: ("question", "intent", "evidence", "mode", "wants", "time"),
 }
 """The properties that are part of the plain form, before the fields."""
 _AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})

@@ -17,7 +17,7 @@ from hades.evals.memories import OpenSet
 from hades.evals.sets import EvalSet, Question
 from hades.language.names import says
 from hades.models.encoder import count_tokens
-from hades.recall.answer.ask import answer
+from hades.recall.answer.sources import answer
 from hades.store.records import Progress
 
 SHARES = ("held", "reachable", "cited", "empty", "silent_without")

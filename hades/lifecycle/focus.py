@@ -22,25 +22,24 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from hades.context.pack import pack
 from hades.context.working_memory import recent_and_important
-from hades.domain.answer import Fact, Intent, Passage, Recall
+from hades.domain.answer import Fact, Passage, Recall
 from hades.domain.graph import Reason
+from hades.domain.question import Intent, Question, Sign
 from hades.domain.statement import statement
 from hades.domain.times import NOW, from_micros
 from hades.domain.topics import State
 from hades.errors import NotFound
-from hades.language.english.intent import asks_for_list, choose_mode, is_past_tense, read_intent
-from hades.language.english.terms import said, terms_of
-from hades.language.english.time_words import read_time
+from hades.language.english.terms import said
 from hades.recall.answer.answering import make_recall
 from hades.recall.answer.conveyance import conveyed
 from hades.recall.answer.passages import state_passage
 from hades.recall.plan import default_plan
+from hades.recall.question.reading import read_question
 from hades.recall.question.time_asked import time_asked
 from hades.recall.rank import belief
 from hades.recall.run import AskedQuestion, Run
@@ -60,7 +59,7 @@ ANSWERED = 0.9
 HERE = "focus"
 """How answers from a focus are marked."""
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
-_intent, _plan = lru_cache(maxsize=256)(read_intent), cache(default_plan)
+_plan = cache(default_plan)
 
 
 @dataclass(slots=True)
@@ -133,16 +132,16 @@ class Focus:
         An answer from the focus has `focus` among its reasons. With options, the memory is asked.
         """
         started = time.perf_counter()
-        passages = [] if how else self._passages(question)
+        asked = None if how else self._asked(question)
+        passages = [] if asked is None else self._passages(asked)
         facts = self._facts(passages[0].chunk.topic) if passages else None
         self._count(facts is not None)
-        if facts is None:
-            asked: Recall = self._memory.recall(question, **how)
-            self._load(passage.chunk.topic for passage in asked.passages)
-            return asked
-        intent, evidence = _intent(question)
-        mode, now = choose_mode(question), self._store.now()
-        run = Run(_plan(intent, mode))
+        if asked is None or facts is None:
+            recalled: Recall = self._memory.recall(question, **how)
+            self._load(passage.chunk.topic for passage in recalled.passages)
+            return recalled
+        now = self._store.now()
+        run = Run(_plan(asked.intent, asked.mode))
         run.started = started
         with run.stage(HERE) as stage:
             stage.note(Reason.FOCUS, f"its words stand in {passages[0].chunk.topic}")
@@ -155,8 +154,8 @@ class Focus:
             )
             stage.found, stage.coverage = len(packed.passages), 1.0
         run.diagnostics += packed.diagnostics
-        asked_here = AskedQuestion(question, intent, evidence, mode, self._space[1], NOW, now)
-        untimed = time_asked(question, now, now, read=False)
+        asked_here = AskedQuestion(asked, self._space[1], NOW, now)
+        untimed = time_asked(asked, now, read=False)
         measured = conveyed(run, packed, (1.0, 0.0), passages, len(facts))
         chances = [passages[0].belief.mean]
         found = make_recall(run, asked_here, untimed, packed, chances, measured)
@@ -164,18 +163,23 @@ class Focus:
         self._store.uses.add(self._space[0], self._memory._actor, used)
         return found
 
-    def _passages(self, question: str) -> list[Passage]:
+    def _asked(self, question: str) -> Question | None:
+        """Return a question that asks for the present state of one thing, as it was read; None for
+        any other."""
+        if not isinstance(question, str) or len(question) > QUESTION_CHARACTERS_AT_MOST:
+            return None
+        asked = read_question(question, self._store.now())
+        is_plain = asked.intent in (Intent.LOOKUP, Intent.STATUS) and asked.wants.is_state
+        timed = asked.time is not None or Sign.PAST_TENSE in asked.signs
+        return asked if is_plain and not timed and not asked.many else None
+
+    def _passages(self, question: Question) -> list[Passage]:
         """Return the passages of the topic that a question is about; [] if that is not certain.
 
-        The question must ask plainly how things are. It must contain a word that is in the name of
-        exactly one topic of the focus, and the latest state of that topic must contain all its
-        words except stop words.
+        It must contain a word that is in the name of exactly one topic of the focus, and the latest
+        state of that topic must contain all its words except stop words.
         """
-        if not isinstance(question, str) or len(question) > QUESTION_CHARACTERS_AT_MOST:
-            return []
-        if not _is_plain(question):
-            return []
-        asked = frozenset(terms_of(question).weights)
+        asked = frozenset(question.terms.weights)
         with self._lock:
             if not asked or not self._is_current():
                 return []
@@ -267,15 +271,3 @@ class Focus:
         taken = sum(sys.getsizeof(state.content) + STATE_BYTES for state in states)
         loaded = _Loaded(stamp, by_version, latest, terms, name)
         return loaded, taken + WORD_BYTES * len(terms)
-
-
-@lru_cache(maxsize=1_024)
-def _is_plain(question: str) -> bool:
-    """Return whether a question asks for the present state of one thing: no list, past or date."""
-    any_day = datetime(2000, 1, 1, tzinfo=UTC)
-    return (
-        _intent(question)[0] in (Intent.LOOKUP, Intent.STATUS)
-        and not is_past_tense(question)
-        and not asks_for_list(question)
-        and read_time(question, any_day) is None
-    )

@@ -10,8 +10,8 @@ from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 
-from hades.domain.answer import TimeKind, TimeWords
 from hades.domain.promotion import Side
+from hades.domain.question import TimeKind, TimeWords
 from hades.domain.topics import State
 from hades.language.english.replacement import (
     ends,

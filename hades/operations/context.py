@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hades.context.packer import SECTION_TITLES, Sections
 from hades.context.text.layout import held_days
 from hades.context.tokens import TokenFamily, count, token_family
-from hades.domain.answer import Diagnostic, Intent, Recall, unlabelled
+from hades.domain.answer import Diagnostic, Recall, unlabelled
 from hades.domain.context import CORE_PREFIX, BudgetedContext, ContextItem, CoreBlock
 from hades.domain.graph import Reason
+from hades.domain.question import Intent
 from hades.domain.rules import clean_content, clean_name, clean_number
 from hades.domain.summaries import PREFIX
 from hades.domain.topics import State

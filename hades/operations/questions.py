@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hades.domain.answer import Answer, Mode, Recall
+from hades.domain.answer import Answer, Recall
 from hades.domain.graph import Reason
+from hades.domain.question import Mode
 from hades.domain.rules import clean_number
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
@@ -190,7 +191,7 @@ def ask(
 
 def extracted(view: View, recalled: Recall) -> Answer:
     """Return the sentences of a recall that answer its question."""
-    from hades.recall.answer.ask import answer
+    from hades.recall.answer.sources import answer
 
     no_encoder = any(
         diagnostic.reason is Reason.ENCODER_FAILED

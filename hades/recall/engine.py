@@ -19,21 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from hades.domain.answer import Diagnostic, Intent, Mode, Recall, TimeKind, Wants
+from hades.domain.answer import Diagnostic, Recall
 from hades.domain.graph import Reason
-from hades.domain.hierarchy import Theme
+from hades.domain.question import Intent, Mode, Question, TimeKind, Wants
 from hades.domain.tiers import Tier
 from hades.domain.times import FOREVER, from_micros
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.graph.arrays import Ints
-from hades.language.english.intent import asks_for_list, choose_mode, read_intent, theme_subject
-from hades.language.english.time_words import read_time, what_is_wanted
 from hades.models.encoder import reader_of, wait_until_loaded
 from hades.recall.answer.answering import answer
-from hades.recall.answer.brief_answer import from_brief
-from hades.recall.answer.overview import overview
 from hades.recall.answer.relations import find_related, relation_asked
+from hades.recall.answer.sources import UNSEARCHED
 from hades.recall.answer.themes import find_themes
 from hades.recall.answer_cache import AnswerCache, open_shared
 from hades.recall.bridge_cache import BridgeCache
@@ -49,6 +46,7 @@ from hades.recall.find.walks import find_walks
 from hades.recall.plan import UNHURRIED, Plan, plan_for
 from hades.recall.query_context import QueryContext
 from hades.recall.question.names import names_in
+from hades.recall.question.reading import read_question
 from hades.recall.question.time_asked import TimeAsked, time_asked
 from hades.recall.rank.baselines import SYSTEMS, system_scores
 from hades.recall.rank.features import FEATURES
@@ -61,8 +59,6 @@ from hades.store.archive import LOST
 from hades.store.records import Progress
 from hades.store.store import Store
 
-QUESTION_CHARACTERS_AT_MOST = 4_000
-"""A longer question is cut: the encoder reads no more than that anyway."""
 _ALL_CANDIDATES = 10_000
 GAINING_AT_MOST = 200
 """The most chunks that gain by the turns in a search."""
@@ -117,82 +113,68 @@ class RecallEngine:
         turns: Sequence[str],
         clock: Clock,
     ) -> Recall:
-        text = question[:QUESTION_CHARACTERS_AT_MOST]
-        relation = relation_asked(self._store, scope, text)
-        intent, evidence = read_intent(text)
+        now = self._store.now()
+        asked = read_question(question, now)
+        relation = relation_asked(self._store, scope, asked)
         ends = None
         if relation is not None:
-            intent, evidence = Intent.RELATION, f"it asks for {relation}"
-        elif intent is Intent.CONNECTION:
-            ends = connected_ends(self._store, scope, text)
+            asked = replace(asked, intent=Intent.RELATION, evidence=f"it asks for {relation}")
+        elif asked.intent is Intent.CONNECTION:
+            ends = connected_ends(self._store, scope, asked)
             if ends is None:  # a plain question, then
-                intent, evidence = Intent.LOOKUP, f"{evidence}, which are not both known"
-        amount, now = choose_mode(text) if mode is None else _mode(mode), self._store.now()
-        asked = AskedQuestion(text, intent, evidence, amount, scope.space_name, scope.as_of, now)
-        many = relation is not None or asks_for_list(text) or self._asks_for_events(scope, asked)
-        many, wants = many and mode is None, what_is_wanted(text, None)
+                why = f"{asked.evidence}, which are not both known"
+                asked = replace(asked, intent=Intent.LOOKUP, evidence=why)
+        if mode is not None:
+            asked = replace(asked, mode=_mode(mode))
+        of_events = time_asked(asked, self._store.moment(scope.as_of)[0]).by_event
+        many = mode is None and (relation is not None or asked.many or of_events)
         chosen, diagnostics, usual = plan_for(
-            intent, amount, plan, budget, many=many, wants=wants, hard=mode == Mode.EXECUTION
+            asked, plan, budget, many=many, hard=mode == Mode.EXECUTION
         )
         run = Run(chosen, clock, self._store.within, list(diagnostics))
-        for from_lines in (from_brief, overview):
-            recalled = from_lines(run, self._store, scope, asked, usual)
+        here = AskedQuestion(asked, scope.space_name, scope.as_of, now)
+        for find in UNSEARCHED:
+            recalled = find(run, self._store, scope, here, usual)
             if recalled is not None:
                 return recalled
-        encoding = start_encoding(run, self.finder.encoder, text)
+        encoding = start_encoding(run, self.finder.encoder, asked.text)
         with ExitStack() as moment:
-            opened = (scope, question, now, ends or (), on_progress, turns)
-            query, when = self._open(run, moment, *opened)
-            found = self.find(run, query, text, when, encoding, turns)
-            ranking = self._rank(run, found, chosen.reranker.m, intent)
+            if len(asked.text) < len(question):
+                cut = f"{len(question)} characters to {len(asked.text)}"
+                run.diagnostics.append(Diagnostic(Reason.CUT_QUESTION, "open", cut))
+            query, when = self._open(run, moment, scope, here, ends or (), on_progress, turns)
+            found = self.find(run, query, asked, when, encoding, turns)
+            ranking = self._rank(run, found, chosen.reranker.m)
             related = None
             if relation is not None:
                 related, ranking = find_related(run, found, ranking, relation)
-            asked, themes = replace(asked, as_of=query.as_of), self._themes(run, asked, found)
+            themes = find_themes(run, found, self.finder.encoder)
+            here = replace(here, as_of=query.as_of)
             named = (related, ends, themes)
-            return answer(run, asked, found, ranking, self.finder.encoder, usual, *named)
-
-    def _asks_for_events(self, scope: Scope, asked: AskedQuestion) -> bool:
-        """Return whether the words of a question ask for what happens in a window."""
-        valid = self._store.moment(scope.as_of)[0]
-        return time_asked(asked.text, asked.now, valid).by_event
-
-    def _themes(self, run: Run, asked: AskedQuestion, found: Found) -> tuple[Theme, ...]:
-        """Return the themes that a question for an overview wants, except of a time."""
-        subject = theme_subject(asked.text) if asked.intent is Intent.OVERVIEW else None
-        query, time = found.search.query, found.search.time
-        if subject is None or time.kind is not None:
-            return ()
-        if read_time(f"What happened in {subject}?", from_micros(query.valid)):
-            return ()  # a summary of March is of a time
-        return find_themes(run, found, subject, self.finder.encoder)
+            return answer(run, here, found, ranking, self.finder.encoder, usual, *named)
 
     def _open(
         self,
         run: Run,
         moment: ExitStack,
         scope: Scope,
-        question: str,
-        now: int,
+        asked: AskedQuestion,
         nodes: Sequence[int],
         on_progress: Progress | None,
         turns: Sequence[str],
     ) -> tuple[QueryContext, TimeAsked]:
         """Open the memory at the time the question asks about; `moment` keeps it open."""
-        text = question[:QUESTION_CHARACTERS_AT_MOST]
-        around = " ".join((text, *turns))
+        around = " ".join((asked.question.text, *turns))
         with run.stage("open", reads_all=True) as stage:
             query = moment.enter_context(self.query_context(scope, on_progress, around, nodes))
             stage.found = int(query.mask.sum())
             if not query.indexes.is_whole:
                 read = f"{len(query.mask):,} of about {query.graph.size:,} chunks"
                 stage.note(Reason.FALLBACK, f"{read} were read: memory_mb is less than all")
-            if len(text) < len(question):
-                stage.note(Reason.CUT_QUESTION, f"{len(question)} characters to {len(text)}")
             if "meaning" in run.plan.retriever.retrievers:
                 # The time a model takes to load must not count as a late answer.
                 wait_until_loaded(self.finder.encoder)
-            when = self.time(run, scope, query, text, now)
+            when = self.time(run, scope, query, asked.question, asked.now)
             if then := _source_moment(scope, query, when):
                 query = moment.enter_context(self.query_context(then, on_progress, around, nodes))
             return query, when
@@ -205,7 +187,7 @@ class RecallEngine:
             raise InvalidInput(f"There is no system {system!r}: {', '.join(SYSTEMS)}.")
         with self.query_context(scope, on_progress, question) as query:
             found, ranking = self._ranked(scope, query, question)
-            relation = relation_asked(self._store, scope, question)
+            relation = relation_asked(self._store, scope, found.search.question)
             if relation is not None:
                 _, ranking = find_related(Run(UNHURRIED), found, ranking, relation)
             scores = system_scores(found, ranking, system)
@@ -221,11 +203,11 @@ class RecallEngine:
         """Map the ids of chunks to what they gain by the turns before a question in a search."""
         if not turns:
             return {}
-        text = question[:QUESTION_CHARACTERS_AT_MOST]
-        with self.query_context(scope, on_progress, " ".join((text, *turns))) as query:
-            if len(names_in(text, query.graph, query.lookup)):
+        asked = read_question(question, self._store.now())
+        with self.query_context(scope, on_progress, " ".join((asked.text, *turns))) as query:
+            if len(names_in(asked.text, query.graph, query.lookup)):
                 return {}
-            gains = gains_of_turns(Run(UNHURRIED), query, self.finder.encoder, text, turns)
+            gains = gains_of_turns(Run(UNHURRIED), query, self.finder.encoder, asked, turns)
             if gains is None:
                 return {}
             best = np.argsort(-gains, kind="stable")[:GAINING_AT_MOST].tolist()
@@ -234,32 +216,32 @@ class RecallEngine:
     def examine(self, scope: Scope, question: str) -> tuple[list[Chunk], Table]:
         """Return the candidates for a question, and a row of features for each, for training."""
         with self.query_context(scope, None, question) as query:
-            _, ranking = self._ranked(scope, query, question, read_intent(question)[0])
+            _, ranking = self._ranked(scope, query, question)
             ids = query.graph.chunks[ranking.numbers].tolist()
             chunks = self._store.chunks.find(ids, scope.as_of)
             if ranking.features is None:
                 return [], np.zeros((0, len(FEATURES)), np.float32)
             return [chunks[chunk].chunk for chunk in ids], ranking.features
 
-    def _ranked(
-        self, scope: Scope, query: QueryContext, question: str, intent: Intent = Intent.LOOKUP
-    ) -> tuple[Found, Ranking]:
+    def _ranked(self, scope: Scope, query: QueryContext, question: str) -> tuple[Found, Ranking]:
         """Find and rank all candidates, with generous limits of time."""
-        text, run = question[:QUESTION_CHARACTERS_AT_MOST], Run(UNHURRIED)
-        encoding = start_encoding(run, self.finder.encoder, text)
-        when = self.time(run, scope, query, text, self._store.now())
-        found = self.find(run, query, text, when, encoding)
-        return found, self._rank(run, found, _ALL_CANDIDATES, intent)
+        run = Run(UNHURRIED)
+        now = self._store.now()
+        asked = read_question(question, now)
+        encoding = start_encoding(run, self.finder.encoder, asked.text)
+        when = self.time(run, scope, query, asked, now)
+        found = self.find(run, query, asked, when, encoding)
+        return found, self._rank(run, found, _ALL_CANDIDATES)
 
-    def _rank(self, run: Run, found: Found, limit: int, intent: Intent) -> Ranking:
+    def _rank(self, run: Run, found: Found, limit: int) -> Ranking:
         reader = reader_of(self.finder.encoder)
-        return rank_candidates(run, found, self.ranker, reader, limit, intent)
+        return rank_candidates(run, found, self.ranker, reader, limit)
 
     def find(
         self,
         run: Run,
         query: QueryContext,
-        question: str,
+        question: Question,
         when: TimeAsked,
         encoding: Encoding | None,
         turns: Sequence[str] = (),
@@ -285,12 +267,11 @@ class RecallEngine:
         return Found(search, seeds, walks, following, beam)
 
     def time(
-        self, run: Run, scope: Scope, query: QueryContext, question: str, now: int
+        self, run: Run, scope: Scope, query: QueryContext, question: Question, now: int
     ) -> TimeAsked:
         """Return the time a question asks about; the time of an event is looked up in the notes."""
         asked = time_asked(
             question,
-            now,
             query.valid,
             since=scope.since,
             until=scope.until,

@@ -19,8 +19,9 @@ from pydantic import (
     model_validator,
 )
 
-from hades.domain.answer import Diagnostic, Intent, Mode, Wants
+from hades.domain.answer import Diagnostic
 from hades.domain.graph import Reason
+from hades.domain.question import Intent, Mode, Question, Wants
 from hades.errors import InvalidInput
 
 RetrieverName = Literal["meaning", "words", "names"]
@@ -191,22 +192,21 @@ def default_plan(intent: Intent, mode: Mode = Mode.EXECUTION) -> Plan:
 
 
 def plan_for(
-    intent: Intent,
-    mode: Mode,
+    question: Question,
     plan: Plan | Mapping[str, Any] | None,
     budget: int | None,
     *,
     many: bool,
-    wants: Wants = Wants.STATE,
     hard: bool = False,
 ) -> tuple[Plan, tuple[Diagnostic, ...], int]:
     """Return the plan, its diagnostics, and how many passages such a question usually gets.
 
     `plan` and `budget` (in tokens) are the caller's. With `many`, more passages are usual, and for
-    what a question `wants` of earlier versions. With `hard`, only the caller raises the hard caps,
-    not the kind of the question.
+    a question about earlier versions. With `hard`, only the caller raises the hard caps, not the
+    kind of the question.
     """
-    chosen, diagnostics = _usual_plan(intent, mode)
+    wants = question.wants
+    chosen, diagnostics = _usual_plan(question.intent, question.mode)
     if hard and chosen.graph.hops > HARD_CAPS["graph.hops"]:
         chosen, diagnostics = make_plan(chosen, {"graph": {"hops": HARD_CAPS["graph.hops"]}})
     if wants.is_of_versions and not hard:

@@ -14,8 +14,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from hades.domain.answer import Diagnostic, Intent, Mode, StageReport
+from hades.domain.answer import Diagnostic, StageReport
 from hades.domain.graph import Reason
+from hades.domain.question import Question
 from hades.domain.times import AsOf
 from hades.recall.plan import Plan
 
@@ -28,13 +29,9 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question with its intent, mode, space and moment."""
+    """A question as it was read, with its space and moment."""
 
-    text: str
-    intent: Intent
-    evidence: str
-    """Why it has this intent, such as `it says “why”`."""
-    mode: Mode
+    question: Question
     space: str
     as_of: AsOf
     now: int

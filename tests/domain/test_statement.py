@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hades.domain.answer import TimeKind, TimeWords
 from hades.domain.graph import Edge, Node
+from hades.domain.question import TimeKind, TimeWords
 from hades.domain.statement import statement
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hades.domain.answer import Intent
+from hades.domain.question import Intent
 from hades.language.english.contradiction import contradiction, entails
 from hades.language.english.detect import is_english
 from hades.language.english.intent import read_intent

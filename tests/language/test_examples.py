@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hades.domain.answer import Wants
+from hades.domain.question import Wants
 from hades.language.english import (
     code_questions,
     connections,

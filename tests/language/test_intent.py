@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.answer import Intent, Mode
 from hades.domain.graph import Reason
+from hades.domain.question import Intent, Mode
 from hades.language.english.intent import choose_mode, read_intent
 from hades.recall.plan import default_plan, make_plan
 

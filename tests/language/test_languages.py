@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.domain.answer import Mode
+from hades.domain.question import Mode
 from hades.language.english.intent import choose_mode, is_past_tense
 from hades.language.english.proper_names import extract_names
 from hades.language.english.terms import terms_of

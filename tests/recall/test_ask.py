@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from making import passage, recall
 
 import hades
-from hades.domain.answer import Intent
+from hades.domain.question import Intent
 from hades.language.english.terms import terms_of, text_around, unsaid_names
 from hades.models.encoder import load_encoder
-from hades.recall.answer.ask import SENTENCES_AT_MOST, answer
+from hades.recall.answer.document_sentences import SENTENCES_AT_MOST
 from hades.recall.answer.named import terms_said
+from hades.recall.answer.sources import answer
 
 DECISION = passage(
     "Approach X was proposed in January. It was rejected because it triggers Bug Y. "

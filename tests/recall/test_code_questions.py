@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.domain.answer import Intent
 from hades.domain.graph import Reason
+from hades.domain.question import Intent
 from hades.errors import NotFound
 from hades.recall.rank.code_signs import is_log_of_changes, is_test
 

@@ -13,8 +13,9 @@ from conftest import HeldClock
 from making import T1, T2, remember_story
 
 import hades
-from hades.domain.answer import Intent, Recall
+from hades.domain.answer import Recall
 from hades.domain.graph import Reason
+from hades.domain.question import Intent
 
 QUESTION = "Why don't we use approach X?"
 UNHURRIED = {

@@ -12,8 +12,9 @@ from conftest import HeldClock
 from making import UNHURRIED
 
 import hades
-from hades.domain.answer import Recall, TimeKind, Wants
+from hades.domain.answer import Recall
 from hades.domain.graph import Reason
+from hades.domain.question import TimeKind, Wants
 from hades.models.encoder import load_encoder
 from hades.models.onnx_encoder import Vectors
 

@@ -12,7 +12,8 @@ from conftest import HeldClock
 from making import UNHURRIED
 
 import hades
-from hades.domain.answer import Recall, TimeKind
+from hades.domain.answer import Recall
+from hades.domain.question import TimeKind
 
 RACK = "What does server db07 run on?"
 

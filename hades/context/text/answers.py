@@ -29,7 +29,6 @@ from hades.domain.answer import (
     Answer,
     Diagnostic,
     Fact,
-    Intent,
     Interval,
     Passage,
     Path,
@@ -40,6 +39,7 @@ from hades.domain.answer import (
 from hades.domain.context import BudgetedContext
 from hades.domain.graph import Reason
 from hades.domain.plain import counted
+from hades.domain.question import Intent
 from hades.domain.strength import Strength
 from hades.domain.topics import Chunk, Hit
 from hades.language.sentences import on_one_line

@@ -8,20 +8,9 @@ time, so a question about something is never taken for one of these.
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 
+from hades.domain.question import BriefPart
 from hades.language.patterns import lazy_pattern
-
-
-class BriefPart(StrEnum):
-    """The part of a brief that a question asks for."""
-
-    NEXT = "what is open"
-    DECISIONS = "decisions"
-    ALL = "what matters now"
-    DONE = "what was done"
-    RECENT = "what is new"
-
 
 QUESTION_CHARACTERS = 120
 """A longer question is about something."""

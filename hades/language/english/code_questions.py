@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, cast
 
+from hades.domain.question import Sign
 from hades.language.english.lexicon import ARTICLES, word_set
 from hades.language.patterns import lazy_pattern
 
@@ -112,21 +113,27 @@ def _names(words: str) -> list[str]:
     return list(dict.fromkeys([*_QUOTED.findall(words), *code, *alone, words.strip(_AROUND)]))
 
 
-ASKS_FOR_TESTS = lazy_pattern(r"\btest(?:s|ed|ing)?\b", re.IGNORECASE)
-ASKS_FOR_CHANGES = lazy_pattern(
+_TESTS = lazy_pattern(r"\btest(?:s|ed|ing)?\b", re.IGNORECASE)
+_CHANGES = lazy_pattern(
     r"^(?:since )?when\b|\b(?:change[ds]?|changelog|releases?|versions?|deprecated|added)\b",
     re.IGNORECASE,
 )
-ASKS_WHY_OR_WHEN = lazy_pattern(
+_COMMITS = lazy_pattern(
     r"\bwhy\b|^(?:since )?when (?:was|were|did|has|have)\b|"
     r"^who (?:added|removed|changed|fixed|renamed|raised|wrote|introduced|deprecated|dropped)\b",
     re.IGNORECASE,
 )
-ASKS_HOW_TO = lazy_pattern(
-    r"\bhow (?:to|(?:do|can|could|should|would) (?:i|we|you))\b", re.IGNORECASE
-)
-ASKS_FOR_CODE = lazy_pattern(
+_HOW_TO = lazy_pattern(r"\bhow (?:to|(?:do|can|could|should|would) (?:i|we|you))\b", re.IGNORECASE)
+_FOR_CODE = lazy_pattern(
     r"^(?:in )?(?:where (?:is|are|does|do)\b|(?:which|what) (?:function|class|method|module|file|"
     r"decorator|helper|exception|code|part)\b)|\bimplement(?:s|ed|ation)?\b|\bthe code\b",
     re.IGNORECASE,
 )
+SIGNS = {
+    Sign.TESTS: _TESTS,
+    Sign.CHANGE_LOG: _CHANGES,
+    Sign.COMMITS: _COMMITS,
+    Sign.HOW_TO: _HOW_TO,
+    Sign.CODE: _FOR_CODE,
+}
+"""The texts of a repository that a question asks for."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from itertools import groupby
 
-from hades.domain.answer import Intent, Mode
+from hades.domain.question import Intent, Mode
 from hades.language.english.connections import connection_asked
 from hades.language.english.detect import is_english_question
 from hades.language.languages import is_foreign

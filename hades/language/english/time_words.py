@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from hades.domain.answer import TimeKind, TimeWords, Wants
+from hades.domain.question import TimeKind, TimeWords, Wants
 from hades.language.english.detect import is_english
 from hades.language.english.intent import CHARACTERS_READ
 from hades.language.english.lexicon import MONTHS, WEEKDAYS, changes, word_set
@@ -154,6 +154,18 @@ def read_time(question: str, now: datetime) -> TimeWords | None:
         if found := _find(words, _tense(words.words)):
             said, *event = (question[tokens[a][1] : tokens[b - 1][2]] for a, b in found.places)
             return TimeWords(found.kind, said, found.since, found.until, *event)
+    return None
+
+
+def read_bare_time(text: str, now: datetime) -> TimeWords | None:
+    """Return the period with which a text begins: the `March` of `summarise March`."""
+    tokens = split_words(text[:CHARACTERS_READ])
+    with suppress(OverflowError, ValueError):
+        words = QuestionWords(tuple(word for word, _, _ in tokens), now)
+        start = 1 if words[0] in ("of", "for") else 0
+        if period := read_period(words, start):
+            said = text[tokens[start][1] : tokens[period.end - 1][2]]
+            return TimeWords(TimeKind.DURING, said, period.since, period.until)
     return None
 
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from hades.context.pack import Packed, pack
-from hades.domain.answer import Conveyance, Fact, Intent, Passage, Recall, Wants
+from hades.domain.answer import Conveyance, Fact, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.hierarchy import Theme
-from hades.language.english.intent import may_take_steps
+from hades.domain.question import Intent, Wants
 from hades.models.encoder import Encoder, hop_encoder, reader_of
 from hades.recall.answer.chains import Chains
 from hades.recall.answer.conveyance import conveyed
@@ -60,14 +60,14 @@ def answer(
         if related is None:
             facts, chained = _facts(stage, search, encoder, offered)
             offered = _with_chained(offered, chained)
-            if asked.intent is Intent.WHY and offered:
+            if asked.question.intent is Intent.WHY and offered:
                 facts += replaced_facts(search.query, offered[0].chunk.topic, facts)
         else:
             facts = related_facts(related, search.query, plan.facts)
         stage.found = len(facts)
     # For notes, every version was already a candidate.
     if not ranking.are_notes or search.time.wants.is_of_versions:
-        more = earlier_passages(run, search, offered, asked.intent, notes=ranking.are_notes)
+        more = earlier_passages(run, search, offered, notes=ranking.are_notes)
         offered = offered + more
     with run.stage("pack") as stage:
         packed = pack(
@@ -95,7 +95,7 @@ def answer(
     other = False
     if ranking.are_notes and ranked:
         first = ranked[0]
-        other = is_about_another(search.query, asked.text, first, numbers[first.id])
+        other = is_about_another(search, first, numbers[first.id])
     return replace(
         recall,
         notes=ranking.are_notes,
@@ -118,7 +118,7 @@ def _facts(
     facts, hop = find_facts(stage, search, encoder, reader, plan.facts), hop_encoder(encoder)
     if reader is None or hop is None or not plan.facts or search.vector is None:
         return facts, []
-    if search.time.wants_happenings or not may_take_steps(search.text):
+    if search.time.wants_happenings or not search.question.two_steps:
         return facts, []
     if not facts and not (search.query.mask & search.query.notes).any():
         return facts, []  # steps over documents are taken by reading on
@@ -152,11 +152,9 @@ def make_recall(
 ) -> Recall:
     """Make the result of a recall; `chances` has the probability that each source answers."""
     moments = [belief.of_probability(chance) for chance in chances]
+    wants = Wants.HAPPENINGS if time.wants_happenings else time.wants
     return Recall(
-        question=asked.text,
-        intent=asked.intent,
-        evidence=asked.evidence,
-        mode=asked.mode,
+        asked=replace(asked.question, wants=wants, time=time.words),
         space=asked.space,
         passages=packed.passages,
         paths=packed.paths,
@@ -172,7 +170,5 @@ def make_recall(
         valid=asked.as_of.valid,
         known=asked.as_of.known,
         facts=packed.facts,
-        wants=Wants.HAPPENINGS if time.wants_happenings else time.wants,
-        time=time.words,
         themes=packed.themes,
     )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hades.domain.answer import Intent, Passage, Recall, TimeKind
+from hades.domain.answer import Passage, Recall
+from hades.domain.question import BriefPart, Intent, TimeKind
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
-from hades.language.english.brief_questions import BriefPart, brief_asked
 from hades.lifecycle.brief import RECENT_MICROSECONDS, BriefParts, BriefReader, Lines
 from hades.recall.answer.overview import read_cited, recall_of_lines
 from hades.recall.find.finder import Scope
@@ -35,13 +35,13 @@ def from_brief(
     if narrowed or run.plan.level is not None:
         return None
     valid, read = store.moment(scope.as_of)[0], scope.as_of.valid is None
+    part = asked.question.part
     time = time_asked(
-        *(asked.text, asked.now, valid),
+        *(asked.question, valid),
         since=scope.since,
         until=scope.until,
         read=read and run.plan.retriever.time_words,
     )
-    part = brief_asked(asked.text, time.words.said if time.words else "")
     window = _window(time, part, valid)
     if part is None or window is None:
         return None
@@ -58,7 +58,8 @@ def from_brief(
         return None
     if part is BriefPart.ALL:
         passages = _with_headings(passages, chosen)
-    asked = replace(asked, intent=Intent.BRIEF, evidence=f"it asks for {part}")
+    question = replace(asked.question, intent=Intent.BRIEF, evidence=f"it asks for {part}")
+    asked = replace(asked, question=question)
     return recall_of_lines(run, asked, time, passages, facts, usual)
 
 

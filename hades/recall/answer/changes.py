@@ -11,17 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hades.domain.answer import Answer, Passage, Recall, Sentence, Wants
+from hades.domain.answer import Answer, Passage, Recall, Sentence
+from hades.domain.question import NAME_WEIGHT, Question, Sign, Wants
 from hades.domain.statement import day
 from hades.language.english.contradiction import values
-from hades.language.english.intent import asks_for_list
 from hades.language.english.lexicon import WEEKDAYS
 from hades.language.english.stems import stem
-from hades.language.english.terms import NAME_WEIGHT, QuestionTerms, said, terms_of
-from hades.language.english.version_questions import (
-    CHANGE_COUNTED,
+from hades.language.english.terms import said
+from hades.language.english.version_words import (
     CLAUSES,
-    END_ASKED,
     ENDED,
     FRAME,
     TO_NEW,
@@ -56,7 +54,7 @@ def from_versions(recall: Recall) -> Answer | None:
             Wants.COUNT: versions.count,
         }
         found = by_wants[recall.wants]()
-    elif recall.wants is Wants.DATE and recall.passages and END_ASKED.search(recall.question):
+    elif recall.wants is Wants.DATE and recall.passages and Sign.END in recall.asked.signs:
         found = _Versions(recall).end()
     if not found:
         return None
@@ -64,12 +62,12 @@ def from_versions(recall: Recall) -> Answer | None:
     return Answer(recall.question, tuple(found), replace(recall, answered=None))
 
 
-def quote_version(passage: Passage, number: int, terms: QuestionTerms, *, spans: bool) -> Sentence:
+def quote_version(passage: Passage, number: int, asked: Question, *, spans: bool) -> Sentence:
     """Return a version as a sentence: its topic, its text and its date; `spans`: until when too."""
     when = day(passage.valid_from)
     if spans and passage.valid_to is not None:
         when = f"from {when} to {day(passage.valid_to)}"
-    text = quoted(passage.chunk.text, terms, WHOLE_WORDS, passage.best)
+    text = quoted(passage.chunk.text, asked, WHOLE_WORDS, passage.best)
     return Sentence(f"{passage.chunk.topic}: {text} ({when})", passage.belief.mean, number)
 
 
@@ -106,9 +104,8 @@ class _Versions:
 
     def __init__(self, recall: Recall) -> None:
         self.recall = recall
-        question, time = recall.question, recall.time
-        question = question.replace(time.said, " ") if time else question
-        terms, asked = terms_of(question), words(question)
+        terms = recall.asked.terms
+        asked = words(recall.asked.untimed)
         days = {plain_form(word) for word in asked} & {*WEEKDAYS}
         names = {term for term, weight in terms.weights.items() if weight >= NAME_WEIGHT}
         self.values = frozenset(names | days)
@@ -118,7 +115,7 @@ class _Versions:
         self.terms = self.values | self.plain
         spans = recall.wants in (Wants.EVER, Wants.DATE)
         self.all = [
-            _Version(passage, quote_version(passage, number, terms, spans=spans))
+            _Version(passage, quote_version(passage, number, recall.asked, spans=spans))
             for number, passage in enumerate(recall.passages, start=1)
         ]
         best, *others = self.all
@@ -159,7 +156,7 @@ class _Versions:
         if len(series) > 1:
             telling = [row for row in series if self.terms <= row.said | row.named]
             return [version.sentence for version in telling]
-        if asks_for_list(self.recall.question) and not self.named:
+        if self.recall.asked.many and not self.named:
             return []  # a list of several topics
         return [version.sentence for version in self._telling()]
 
@@ -263,12 +260,12 @@ class _Versions:
         return False
 
     def count(self) -> list[Sentence]:
-        time, asked = self.recall.time, self.recall.question.casefold()
-        times = "times" in asked or "often" in asked
+        time = self.recall.time
+        times = Sign.TIMES in self.recall.asked.signs
         rows = self.all
         if time is not None and time.since and time.until:
             rows = [row for row in rows if time.since <= row.passage.valid_from < time.until]
-        if CHANGE_COUNTED.search(asked):
+        if Sign.CHANGES in self.recall.asked.signs:
             items = self._telling()[1:]
         else:
             items = [row for row in rows if any(self._is_done(row, part) for part in row.parts)]

@@ -9,13 +9,13 @@ from datetime import datetime
 import numpy as np
 
 from hades.domain.answer import EventTime, Passage
+from hades.domain.question import Sign
 from hades.domain.times import from_micros
 from hades.language.english.event_times import ALL_TIME, dated_sentences
 from hades.language.english.lexicon import changes
 from hades.language.english.periods import Span
 from hades.language.english.stems import stem
 from hades.language.english.terms import said
-from hades.language.english.time_words import asks_for_next
 from hades.recall.find.results import SearchQuery
 
 REPLACING_READ = 64
@@ -58,7 +58,7 @@ def with_events(
     takes place is `over`.
     """
     later = _replacing(search) if search.time.by_event else []
-    is_next = not search.time.ahead and asks_for_next(search.text) is not None
+    is_next = not search.time.ahead and bool({Sign.TO_COME, Sign.NEXT} & search.question.signs)
     now = from_micros(search.query.valid) if is_next else ALL_TIME[0]
     found = []
     for passage, is_note in zip(passages, are_notes, strict=True):

@@ -11,13 +11,14 @@ import numpy as np
 
 from hades.domain.answer import Fact
 from hades.domain.graph import SIMILAR_TO, Edge, NodeKind, Reason
+from hades.domain.question import Wants
 from hades.domain.statement import statement
 from hades.errors import HadesError
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words, stems
 from hades.language.english.lexicon import STOP_WORDS
-from hades.language.english.terms import QuestionTerms, terms_of
+from hades.language.english.terms import has_kind
 from hades.language.names import fact_words, plain_fact, spoken
 from hades.models.encoder import Encoder, is_local
 from hades.models.reader import SentenceReader
@@ -62,24 +63,21 @@ def find_facts(
     limit: int,
 ) -> list[Fact]:
     """Return at most `limit` told facts that a question may mean, likeliest first."""
-    question, asked = search.text, search.time
+    asked = search.time
     held = held_facts(search.query, asked) if limit else np.zeros(0, np.int64)
     if not len(held):
         return []
-    if asked.words is not None:
-        # The facts of that time are selected already; the words of the time would find dates.
-        question = question.replace(asked.words.said, " ")
-    question = with_names(question, search.turns)
+    # The facts of that time are selected already; the words of the time would find dates.
+    question = with_names(search.question, search.turns)
     read = _candidates(stage, search, encoder, question, held)
     spread = Counter(word for fact in read for word in set().union(*map(_name, fact.ends)))
     rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}
-    terms = terms_of(question)
     said = set(stems(question))
     read = _numbers_apart(read, said)
     facts = []
     for fact in read:
         past = (1 if fact.edge.valid_to else -1) * ENDED if asked.is_past else 0.0
-        chance = fact.chance(terms, said, rarity, past)
+        chance = fact.chance(search.question.wants, said, rarity, past)
         if chance >= CHANCE_AT_LEAST:
             text = statement(fact.edge)
             sure = belief.interval(belief.of_probability(chance * fact.edge.belief.mean))
@@ -269,15 +267,13 @@ class _NearFact:
     def ends(self) -> tuple[str, str]:
         return self.edge.source.name, self.edge.target.name
 
-    def chance(
-        self, terms: QuestionTerms, said: set[str], rarity: dict[str, float], past: float
-    ) -> float:
+    def chance(self, wants: Wants, said: set[str], rarity: dict[str, float], past: float) -> float:
         """Return the probability that the question means this fact."""
         ends = self.ends
         shares = [_share(_name(end), said, rarity) for end in ends]
         other = ends[1] if shares[0] >= shares[1] else ends[0]
-        # Put a word before the name: patterns ignore the capital of a sentence's first word.
-        cue = terms.wanted is not None and bool(terms.wanted.search(f"is {other}"))
+        # Patterns of names ignore the capital of a sentence's first word, so one comes before it.
+        cue = has_kind(wants, f"is {other}")
         relation = _share(_name(self.edge.relation), said, {})
         logit = CONSTANT + past + COSINE * self.near + SAID * max(shares) + BOTH * min(shares)
         return 1 / (1 + math.exp(-(logit + RELATION * relation + CUE * cue)))

@@ -11,8 +11,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 
-from hades.domain.answer import Intent, Passage
+from hades.domain.answer import Passage
 from hades.domain.graph import Reason
+from hades.domain.question import Intent
 from hades.domain.times import AsOf, from_micros
 from hades.errors import NotFound
 from hades.index.words import stems
@@ -29,7 +30,7 @@ _JUST_BEFORE = timedelta(microseconds=1)
 
 
 def earlier_passages(
-    run: Run, search: SearchQuery, chosen: Sequence[Passage], intent: Intent, *, notes: bool
+    run: Run, search: SearchQuery, chosen: Sequence[Passage], *, notes: bool
 ) -> list[Passage]:
     """Return earlier versions of the chosen passages' topics, newest first, topics in turn.
 
@@ -40,7 +41,7 @@ def earlier_passages(
     if not run.plan.history:
         return []
     with run.stage("history") as stage:
-        if intent is Intent.STATUS:
+        if search.question.intent is Intent.STATUS:
             stage.note(Reason.SWITCHED_OFF, "a question of status wants what holds")
             return []
         passages = list(islice(_in_turn(run, stage, search, chosen, notes), run.plan.history))

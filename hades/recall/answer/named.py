@@ -7,17 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from hades.domain.answer import Passage
-from hades.language.english.terms import (
-    QuestionName,
-    said,
-    terms_of,
-    text_around,
-    unsaid_names,
-)
+from hades.domain.question import Question, QuestionName
+from hades.language.english.terms import said, text_around, unsaid_names
 from hades.language.languages import language_of
 from hades.language.names import fact_words, name_parts
 from hades.recall.find.results import SearchQuery
 from hades.recall.query_context import QueryContext
+from hades.recall.question.reading import names_of
 
 TEXTS_READ = 5
 """The passages with the highest BM25 for a name, in which it is looked for."""
@@ -26,15 +22,15 @@ VERSIONS_READ = 32
 """The newest passages of a topic, in which the question's names are looked for."""
 
 
-def names_asked(question: str, language: str = "") -> list[QuestionName]:
+def names_asked(question: Question, language: str = "") -> list[QuestionName]:
     """Return the names in a question, and its numbers and other words with a digit.
 
     `language` is used if the question does not show its own.
     """
-    terms = terms_of(question, language)
-    named = {word for name in terms.names for word in name.words}
-    numbers = (term for term in terms.weights if any(sign.isdigit() for sign in term))
-    return [*terms.names, *(QuestionName(one, (one,)) for one in numbers if one not in named)]
+    names = names_of(question.untimed, language)
+    named = {word for name in names for word in name.words}
+    numbers = (term for term in question.terms.weights if any(sign.isdigit() for sign in term))
+    return [*names, *(QuestionName(one, (one,)) for one in numbers if one not in named)]
 
 
 def terms_said(text: str) -> frozenset[str]:
@@ -51,12 +47,9 @@ def unknown_names(
 
     `passages` and `facts` were found already and are read first. Texts of any version are searched.
     """
-    asked = search.text
-    if search.time.words is not None:
-        asked = asked.replace(search.time.words.said, " ")
     texts = (*map(text_around, passages), *facts)
     language = next(filter(None, (language_of(one.chunk.text) for one in passages)), "")
-    lost = unsaid_names(names_asked(asked, language), map(terms_said, texts), passages)
+    lost = unsaid_names(names_asked(search.question, language), map(terms_said, texts), passages)
     return tuple(name.text for name in lost if not _is_anywhere(search.query, name))
 
 
@@ -75,13 +68,14 @@ def _is_anywhere(query: QueryContext, name: QuestionName) -> bool:
     return any(name.stands_in(terms_said(text)) for text in told)
 
 
-def is_about_another(query: QueryContext, question: str, best: Passage, number: int) -> bool:
+def is_about_another(search: SearchQuery, best: Passage, number: int) -> bool:
     """Return whether no version of a passage's topic contains a name of the question.
 
     `number` is the passage's chunk number. A passage that was found by an alias of a name counts as
     being about it.
     """
-    names = terms_of(question, language_of(best.chunk.text)).names
+    query = search.query
+    names = names_of(search.text, language_of(best.chunk.text))
     if not names or "names" in best.retrievers:
         return False
     topics = query.indexes.chunks["topic"]

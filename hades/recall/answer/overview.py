@@ -19,9 +19,10 @@ from itertools import zip_longest
 
 from hades.context.pack import pack
 from hades.context.tokens import count
-from hades.domain.answer import Diagnostic, Fact, Intent, Passage, Recall
+from hades.domain.answer import Diagnostic, Fact, Passage, Recall
 from hades.domain.graph import Reason
 from hades.domain.plain import counted
+from hades.domain.question import Intent, Sign
 from hades.domain.statement import day
 from hades.domain.summaries import (
     LEAST_DAYS,
@@ -35,10 +36,9 @@ from hades.domain.summaries import (
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, from_micros, to_micros
 from hades.domain.topics import Chunk, State
 from hades.errors import NotFound
-from hades.language.english.intent import SUMMARY_ASKED, TALK_ASKED
 from hades.language.english.lexicon import word_set
 from hades.language.english.stems import singular
-from hades.language.english.terms import said, topical_stems
+from hades.language.english.terms import said
 from hades.language.names import DATE, spoken
 from hades.language.words import words
 from hades.lifecycle.summary_lines import chosen_lines, lines_of
@@ -69,23 +69,19 @@ def overview(
     run: Run, store: Store, scope: Scope, asked: AskedQuestion, usual: int
 ) -> Recall | None:
     """Return a recall made of summaries; None if the question wants none or none fits."""
-    wanted, question = run.plan.level, asked.text
+    wanted, question = run.plan.level, asked.question
     narrowed = scope.tag or scope.kind or scope.glob or scope.by_event  # a summary is of all topics
-    general, talk = SUMMARY_ASKED.match(question), TALK_ASKED.match(question)
-    kind_fits = talk or asked.intent in (Intent.RECENT, Intent.OVERVIEW)
+    general = Sign.SUMMARY in question.signs
+    talk = Sign.TALK in question.signs
+    kind_fits = talk or question.intent in (Intent.RECENT, Intent.OVERVIEW)
     if narrowed or not (wanted or (wanted is None and kind_fits)):
         return None
     saved = [] if talk else store.summaries.there(scope.space, scope.as_of)
     valid = store.moment(scope.as_of)[0]
-    read_as = f"What happened{question[talk.end() :]}" if talk else question
-    if general:
-        # "Summarise March" has no preposition before the time; the time reader needs one.
-        read_as = f"What happened in{question[general.end() :]}"
     read = run.plan.retriever.time_words and scope.as_of.valid is None
-    time = time_asked(read_as, asked.now, valid, since=scope.since, until=scope.until, read=read)
-    # The subject of the question besides the time; empty for all that happened.
-    topical = topical_stems(read_as.replace(time.words.said, " ") if time.words else read_as)
-    level = _level(time, topical, general=bool(general)) if wanted is None else wanted
+    time = time_asked(question, valid, since=scope.since, until=scope.until, read=read)
+    topical = question.topical
+    level = _level(time, topical, general=general) if wanted is None else wanted
     is_timed = time.kind is not None or time.words is not None
     if wanted is None and not is_timed and store.hierarchies.current(scope.space, scope.as_of):
         return None  # themes answer
@@ -114,7 +110,7 @@ def overview(
                 told = f"{len(missing)} days with states are in no summary, the first {first}"
                 stage.note(Reason.NO_HIERARCHY, told)
             states = [row for row in began if day_of(row.valid_from) in missing][-STATES_READ:]
-            own, more = _unsummarised(store, scope, states, 0 if topical else level, bool(talk))
+            own, more = _unsummarised(store, scope, states, 0 if topical else level, talk)
             lines.append(own)
             left_out += more
         about = _about(topical, lines, must=wanted is None)
@@ -160,7 +156,7 @@ def recall_of_lines(
     """Return a recall made of lines that were chosen by rules, not by a search."""
     own = run.plan.final_context
     packed = pack(
-        asked.text,
+        asked.question.text,
         passages,
         [],
         budget=run.plan.budget.tokens,

@@ -7,12 +7,8 @@ of three does not answer. Tests repeat the words of a question but seldom answer
 from __future__ import annotations
 
 from hades.domain.answer import Passage, Recall
+from hades.domain.question import Question, Sign
 from hades.domain.topics import Chunk
-from hades.language.english.code_questions import (
-    ASKS_FOR_TESTS,
-    ASKS_HOW_TO,
-    ASKS_WHY_OR_WHEN,
-)
 from hades.language.names import spoken
 from hades.language.sentences import has_layout
 from hades.language.words import ids, words
@@ -25,7 +21,7 @@ def quoted_passages(recall: Recall) -> list[tuple[int, Passage]]:
     If there are only tests, they are returned.
     """
     numbered = list(enumerate(recall.passages, start=1))
-    if ASKS_FOR_TESTS.search(recall.question):
+    if Sign.TESTS in recall.asked.signs:
         return numbered
     wanted = [
         row for row in numbered if not (_is_code(row[1].chunk) and is_test(row[1].chunk.topic))
@@ -33,20 +29,20 @@ def quoted_passages(recall: Recall) -> list[tuple[int, Passage]]:
     return wanted or numbered
 
 
-def is_quoted_whole(chunk: Chunk, question: str) -> bool:
+def is_quoted_whole(chunk: Chunk, question: Question) -> bool:
     """Return whether a passage is quoted whole: code, a commit, or a section that is asked for.
 
     A section is asked for by a how-to question, or by the version in its heading.
     """
     if _is_code(chunk):
         return True
-    asked = ASKS_HOW_TO.search(question) or set(ids(question)) & set(ids(chunk.heading))
+    asked = Sign.HOW_TO in question.signs or set(ids(question.text)) & set(ids(chunk.heading))
     return bool(asked) and has_layout(chunk.text)
 
 
-def is_commit_asked_for(chunk: Chunk, question: str) -> bool:
+def is_commit_asked_for(chunk: Chunk, question: Question) -> bool:
     """Return whether a passage is a commit and the question asks why or when something changed."""
-    return is_commits(chunk.topic) and ASKS_WHY_OR_WHEN.search(question) is not None
+    return is_commits(chunk.topic) and Sign.COMMITS in question.signs
 
 
 def read_as(chunk: Chunk) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hades.domain.answer import Answer, Fact, Intent, Recall, Sentence
+from hades.domain.answer import Answer, Fact, Recall, Sentence
+from hades.domain.question import Intent, Sign
 from hades.domain.statement import statement
-from hades.language.english.intent import is_past_tense
-from hades.language.english.terms import said, terms_of, text_around
+from hades.language.english.terms import said, text_around
 from hades.recall.answer.changes import quote_version
 from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
@@ -54,17 +54,17 @@ def from_reasons(recall: Recall) -> Answer | None:
             edge.relation != after.relation or asked & said(edge.relation.replace("_", " "))
         ):
             pairs |= {edge.id, after.id}
-    terms, ended, holds = terms_of(recall.question), list[Sentence](), list[Sentence]()
+    ended, holds = list[Sentence](), list[Sentence]()
     told = [said(text_around(row)) for row in recall.passages if row.chunk.topic == topic]
-    if not pairs or not all(any(map(name.stands_in, told)) for name in terms.names):
+    if not pairs or not all(any(map(name.stands_in, told)) for name in recall.asked.terms.names):
         return None
     for number, passage in enumerate(recall.passages, start=1):
         rows = holds if passage.valid_to is None else ended
         if passage.chunk.topic == topic and not rows:  # the best of each
-            rows.append(quote_version(passage, number, terms, spans=True))
+            rows.append(quote_version(passage, number, recall.asked, spans=True))
     for number, fact in enumerate(recall.facts, start=1):
         if fact.edge.id in pairs:
             rows = holds if fact.edge.valid_to is None else ended
             rows.append(Sentence(fact.text, fact.score, number, "fact"))
-    rows = [*ended, *holds] if is_past_tense(recall.question) else [*holds, *ended]
+    rows = [*ended, *holds] if Sign.PAST_TENSE in recall.asked.signs else [*holds, *ended]
     return Answer(recall.question, tuple(rows), recall)

@@ -14,9 +14,9 @@ import numpy as np
 
 from hades.domain.answer import Fact, Path
 from hades.domain.graph import MENTIONED, Edge, Node, NodeKind, Provenance, Reason
+from hades.domain.question import Question
 from hades.graph.arrays import Ints
 from hades.index.graph_view import is_at
-from hades.language.english.code_questions import relations_asked
 from hades.language.names import name_key, paper_id, symbol_tail
 from hades.language.sentences import sentences
 from hades.recall.find.finder import Scope
@@ -81,17 +81,18 @@ class RelationAsked:
         return f"hades edges {name}{relation} --direction {self.direction}"
 
 
-def relation_asked(store: Store, scope: Scope, question: str) -> RelationAsked | None:
+def relation_asked(store: Store, scope: Scope, question: Question) -> RelationAsked | None:
     """Return the relation and the known nodes that a question asks for, or None."""
-    for rule, names in relations_asked(question):
-        relation = rule.relation
+    for meant in question.relations:
+        relation = meant.relation
+        names = meant.names
         paper = relation in _OF_PAPERS
         for said in reversed(names) if paper else names:
             nodes = _meant(store, scope, said, names, paper=paper)
             # "The code of X" may be an ordinary question about X.
             if nodes and (relation != IMPLEMENTS or _has(store, scope, nodes, relation)):
                 relations = _RELATIONS.get(relation, (relation,))
-                return RelationAsked(relations, rule.direction, relation == "tests", nodes)
+                return RelationAsked(relations, meant.direction, relation == "tests", nodes)
     return None
 
 

@@ -34,11 +34,15 @@ CITES = 3
 """The passages of a theme that are cited."""
 
 
-def find_themes(run: Run, found: Found, subject: str, encoder: Encoder) -> tuple[Theme, ...]:
-    """Return the themes of a subject, or of everything if it is "", best first.
+def find_themes(run: Run, found: Found, encoder: Encoder) -> tuple[Theme, ...]:
+    """Return the themes that a question for an overview asks for, best first.
 
-    Without a hierarchy there are none, and a diagnostic says so.
+    A question about a time gets none: summaries answer it. Without a hierarchy there are none, and
+    a diagnostic says so.
     """
+    subject = found.search.question.subject
+    if subject is None or found.search.question.time or found.search.time.kind is not None:
+        return ()
     with run.stage("themes", run.plan.graph.timeout_ms) as stage:
         query = found.search.query
         arrays = query.clusters()

@@ -11,34 +11,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hades.domain.answer import (
-    DOUBTED,
-    Answer,
-    EventTime,
-    Fact,
+from hades.domain.answer import DOUBTED, Answer, EventTime, Fact, Passage, Recall, Sentence
+from hades.domain.graph import Reason
+from hades.domain.question import (
+    NAME_WEIGHT,
     Intent,
-    Passage,
-    Recall,
-    Sentence,
+    Question,
+    QuestionTerms,
+    Sign,
     TimeKind,
     TimeWords,
     Wants,
 )
-from hades.domain.graph import Reason
 from hades.domain.statement import day
-from hades.language.english.intent import asks_for_list, is_past_tense
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
-from hades.language.english.terms import (
-    NAME_WEIGHT,
-    QuestionTerms,
-    said,
-    terms_of,
-    text_around,
-    unsaid_names,
-)
-from hades.language.english.time_words import asks_for_everything, asks_for_next
-from hades.language.english.version_questions import SAYS_CHANGE
+from hades.language.english.terms import has_kind, said, text_around, unsaid_names
+from hades.language.english.version_words import SAYS_CHANGE
 from hades.language.languages import ENGLISH, language_of
 from hades.language.sentences import has_layout, on_one_line, quotes, sentences
 from hades.language.words import words, written_words
@@ -89,15 +78,15 @@ class _Unit:
 
 def from_notes(recall: Recall) -> Answer:
     """Answer with notes and facts, best first or by time; a sure fact comes before notes."""
-    terms = terms_of(recall.question)
+    terms = recall.asked.terms
     follows = any(note.reason is Reason.FOLLOW_UP for note in recall.reasons)
-    if not terms.weights and recall.wants is Wants.STATE and not follows:
+    if not terms.weights and recall.wants.is_state and not follows:
         return Answer(recall.question, (), recall)  # a greeting asks for nothing
     happened = recall.wants is Wants.HAPPENINGS
-    many = happened or asks_for_list(recall.question)
+    many = happened or recall.asked.many
     room = LIST_WORDS if many else WORDS
     few = happened and len(recall.passages) <= FEW_NOTES
-    units = list(_units(recall, terms, ITEM_WORDS if many and not few else WHOLE_WORDS))
+    units = list(_units(recall, ITEM_WORDS if many and not few else WHOLE_WORDS))
     if recall.time is not None and recall.time.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         units = [unit for unit in units if unit.ended] or units
     units.sort(key=lambda unit: (unit.kind != "fact" or unit.belief < FACT_SURE, -unit.belief))
@@ -105,7 +94,7 @@ def from_notes(recall: Recall) -> Answer:
     unsaid, beside = _unsaid(recall, units), _is_beside(recall, units)
     best = max((unit.belief for unit in units), default=0.0)
     least = best * (LIST_SHARE_OF_BEST if many else SHARE_OF_BEST)
-    if happened and recall.time and asks_for_everything(recall.question, recall.time):
+    if happened and Sign.EVERYTHING in recall.asked.signs:
         least = 0.0  # the time alone chooses
     chosen: list[_Unit] = []
     told = set[str]()
@@ -118,7 +107,7 @@ def from_notes(recall: Recall) -> Answer:
         room -= length
     if happened or recall.wants is Wants.CHANGES:
         chosen.sort(key=lambda unit: (unit.when, unit.topic))
-    elif recall.time is None and not is_past_tense(recall.question):
+    elif recall.time is None and Sign.PAST_TENSE not in recall.asked.signs:
         chosen = _newest_first(chosen, terms)
     return Answer(recall.question, tuple(unit.sentence for unit in chosen), recall, unsaid, beside)
 
@@ -195,7 +184,7 @@ def _to_come_first(recall: Recall, units: list[_Unit]) -> list[_Unit]:
         return units
     least = units[0].belief * SHARE_TO_COME
     to_come = [unit for unit in units if not unit.over and unit.belief >= least]
-    if asks_for_next(recall.question):
+    if Sign.NEXT in recall.asked.signs:
         return to_come
     return to_come + [unit for unit in units if unit not in to_come]
 
@@ -231,12 +220,12 @@ def _unsaid(recall: Recall, units: Sequence[_Unit]) -> tuple[str, ...]:
     if recall.is_surely_answered and not numbered:
         return tuple(name for name in unknown if not name[-1].isdigit())
     is_judged = recall.answered is not None or recall.is_cut_short
-    if unknown or is_judged or recall.wants is not Wants.STATE:
+    if unknown or is_judged or not recall.wants.is_state:
         return unknown
-    asked = _without_time(recall)
+    asked = recall.asked.untimed
     if (_language(recall) or ENGLISH) != ENGLISH:
         return ()  # other languages inflect and compound their words
-    terms = terms_of(asked)
+    terms = recall.asked.terms
     texts = (*map(text_around, recall.passages), *(fact.text for fact in recall.facts))
     if len(terms.weights) > FEW_WORDS or any(set(terms.weights) & terms_said(t) for t in texts):
         return ()
@@ -254,7 +243,7 @@ def _is_beside(recall: Recall, units: Sequence[_Unit]) -> bool:
         return False
     if recall.about_another and units[0].number == 1 and units[0].kind == "passage":
         return True
-    numbers = [name for name in names_asked(_without_time(recall)) if name.words[-1][-1].isdigit()]
+    numbers = [name for name in names_asked(recall.asked) if name.words[-1][-1].isdigit()]
     if recall.is_surely_answered or not numbers:
         return False
     # A note seldom has two numbered things, so db07 and db08 may be in two notes.
@@ -265,10 +254,6 @@ def _is_beside(recall: Recall, units: Sequence[_Unit]) -> bool:
     return bool(unsaid_names(numbers, [told]))
 
 
-def _without_time(recall: Recall) -> str:
-    return recall.question.replace(recall.time.said, " ") if recall.time else recall.question
-
-
 def _without_chance(recall: Recall, units: list[_Unit], terms: QuestionTerms) -> list[_Unit]:
     """Leave out notes in another language that have no word of the question.
 
@@ -276,7 +261,7 @@ def _without_chance(recall: Recall, units: list[_Unit], terms: QuestionTerms) ->
     if the best note is one of them and no note in the question's language has a word of it.
     Without the reader, another encoder runs, which may know several languages.
     """
-    asked = language_of(recall.question)
+    asked = recall.asked.language
     if recall.answered is None or not asked:
         return units
     own = [unit for unit in units if _note_language(recall, unit) in (asked, "")]
@@ -295,12 +280,12 @@ def _note_language(recall: Recall, unit: _Unit) -> str:
 
 def _language(recall: Recall) -> str:
     """Return the language of the question, or else that of the first passages; "" if unknown."""
-    texts = (recall.question, *(passage.chunk.text for passage in recall.passages))
-    return next(filter(None, map(language_of, texts)), "")
+    texts = (language_of(passage.chunk.text) for passage in recall.passages)
+    return recall.asked.language or next(filter(None, texts), "")
 
 
-def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
-    dated = recall.wants is not Wants.STATE
+def _units(recall: Recall, whole: int) -> Iterator[_Unit]:
+    dated = not recall.wants.is_state
     window = recall.time if recall.wants is Wants.HAPPENINGS else None
     for number, fact in enumerate(recall.facts, start=1):
         yield _fact(fact, number)
@@ -311,7 +296,7 @@ def _units(recall: Recall, terms: QuestionTerms, whole: int) -> Iterator[_Unit]:
             passage = _narrowed(passage, window)
             if not passage.events and not _is_in(window, passage.valid_from):
                 continue
-        yield _note(passage, number, terms, whole, dated)
+        yield _note(passage, number, recall.asked, whole, dated)
 
 
 def _narrowed(passage: Passage, window: TimeWords) -> Passage:
@@ -352,13 +337,13 @@ def _fact(fact: Fact, number: int) -> _Unit:
     )
 
 
-def _note(passage: Passage, number: int, terms: QuestionTerms, whole: int, dated: bool) -> _Unit:
+def _note(passage: Passage, number: int, asked: Question, whole: int, dated: bool) -> _Unit:
     """Return a note with its topic in front: whole up to `whole` words, else its best sentences."""
     chunk = passage.chunk
     if passage.via:
         texts = (passage.chained, passage.belief.mean, number, "passage", chunk.topic)
         return _Unit(*texts, passage.valid_from, id=passage.id, via=passage.via)
-    text = quoted(passage.held or chunk.text, terms, whole, passage.best)
+    text = quoted(passage.held or chunk.text, asked, whole, passage.best)
     undated, when = text, ""
     text = _with_dates(text, passage) if dated else text
     if text == undated or any(event.is_vague for event in passage.events):
@@ -397,21 +382,22 @@ def _with_dates(text: str, passage: Passage) -> str:
     return f"{text} ({past[0]})" if told == text and past else told
 
 
-def quoted(text: str, terms: QuestionTerms, whole: int, first: str = "") -> str:
+def quoted(text: str, asked: Question, whole: int, first: str = "") -> str:
     """Return a text whole up to `whole` words, else its best sentences, with `first` among them."""
     if len(text.split()) > whole:
-        return _best(quotes(text), terms, whole, first)
+        return _best(quotes(text), asked, whole, first)
     return on_one_line(text)
 
 
-def _best(parts: Sequence[str], terms: QuestionTerms, most: int, first: str) -> str:
+def _best(parts: Sequence[str], asked: Question, most: int, first: str) -> str:
     """Return the sentences that answer best, in their order in the text, up to `most` words.
 
     The sentence `first` is always among them.
     """
+    terms = asked.terms
     worth = [
         sum(weight for term, weight in terms.weights.items() if term in own)
-        + terms.is_answered_in_kind(part)
+        + has_kind(asked.wants, part, terms.said)
         + (sum(terms.weights.values()) + 1) * (part == first)
         for part, own in ((part, said(part)) for part in parts)
     ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from hades.domain.graph import NodeKind
+from hades.domain.question import Question
 from hades.errors import NotFound
-from hades.language.english.connections import connection_asked, spellings
 from hades.language.likeness import jaccard
 from hades.language.names import name_key, paper_id
 from hades.language.words import words
@@ -93,17 +93,11 @@ def _called(store: Store, scope: Scope, name: str, what: str) -> int:
     return next(iter(called))
 
 
-def connected_ends(store: Store, scope: Scope, question: str) -> tuple[int, int] | None:
+def connected_ends(store: Store, scope: Scope, question: Question) -> tuple[int, int] | None:
     """Return the two nodes whose connection a question asks for; None if one is not known."""
-    for pair in connection_asked(question):
-        ends = [_meant(store, scope, name) for name in pair]
-        if ends[0] is not None and ends[1] is not None and ends[0] != ends[1]:
-            return ends[0], ends[1]
-    return None
-
-
-def _meant(store: Store, scope: Scope, name: str) -> int | None:
-    for spelling in spellings(name):
+    for pair in question.pairs:
         with suppress(NotFound):
-            return meant_node(store, scope, spelling)
+            first, second = (meant_node(store, scope, name) for name in pair)
+            if first != second:
+                return first, second
     return None

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hades.domain.question import Question
 from hades.graph.arrays import Flags, Floats, Floats32, Ints
 from hades.graph.beam import BeamPath
 from hades.recall.query_context import QueryContext
@@ -23,7 +24,7 @@ from hades.recall.question.time_asked import TimeAsked
 class SearchQuery:
     """A question, ready to be compared with passages."""
 
-    text: str
+    question: Question
     query: QueryContext
     """The memory, narrowed to the time asked about."""
     time: TimeAsked
@@ -33,6 +34,11 @@ class SearchQuery:
     """None if the plan has no meaning, or if the encoder failed or was late."""
     turns: Sequence[str] = ()
     """The last questions and answers before the question."""
+
+    @property
+    def text(self) -> str:
+        """The text of the question."""
+        return self.question.text
 
     def terms_said(self, numbers: Ints) -> tuple[Floats32, Floats]:
         """Return which terms each chunk contains, and the weights of the terms, which sum to 1."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from hades.domain.graph import Reason
+from hades.domain.question import Question
 from hades.errors import HadesError
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.graph_view import GraphView
@@ -50,16 +51,16 @@ def start_encoding(run: Run, encoder: Encoder, question: str) -> Encoding | None
 
 
 def find_seeds(
-    run: Run, query: QueryContext, encoding: Encoding | None, question: str, time: TimeAsked
+    run: Run, query: QueryContext, encoding: Encoding | None, question: Question, time: TimeAsked
 ) -> tuple[SearchQuery, Seeds]:
     """Score all passages by the retrievers; return the question with its vector, and the scores."""
     plan, graph, mask = run.plan.retriever, query.graph, query.mask
     nothing = np.zeros(len(mask))
     with run.stage("seeds", plan.timeout_ms) as stage:
-        words = query.words(question) if "words" in plan.retrievers else nothing
+        words = query.words(question.text) if "words" in plan.retrievers else nothing
         named = np.zeros(0, np.int64)
         if "names" in plan.retrievers and not stage.is_late("names"):
-            named = names_in(question, graph, query.lookup)
+            named = names_in(question.text, graph, query.lookup)
         vector = None
         if encoding is not None and not stage.is_late("meaning"):
             vector = _vector(stage, query, encoding)
@@ -80,7 +81,7 @@ def find_seeds(
         )
         stage.found = _found_by_retrievers(seeds)
         run.look_at(seeds.top[: plan.k].tolist(), stage)  # the best seeds count as read
-        terms = query.indexes.words.terms(question)
+        terms = query.indexes.words.terms(question.text)
         return SearchQuery(question, query, time, terms, vector), seeds
 
 

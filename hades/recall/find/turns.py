@@ -13,15 +13,14 @@ import numpy as np
 
 from hades.domain.graph import Reason
 from hades.domain.plain import counted
+from hades.domain.question import Question, Sign
 from hades.domain.rules import clean_content
 from hades.errors import HadesError
 from hades.graph.arrays import Floats, Floats32
-from hades.language.english.lexicon import word_set
-from hades.language.english.terms import terms_of
-from hades.language.words import words
 from hades.models.encoder import Encoder, is_local
 from hades.recall.find.seeds import prior_of
 from hades.recall.query_context import QueryContext
+from hades.recall.question.reading import names_of
 from hades.recall.run import Run, Stage
 
 TURNS_AT_MOST = 6
@@ -36,7 +35,6 @@ GAIN, REFERRING_GAIN = 1.0, 1.5
 Replayed on 520 questions of three sets of notes: after two turns of the same situation the right
 note is first for 77.1 instead of 69.8 %, after two of another situation for 69.8 %. With a gain of
 2, these are 81.0 and 69.0 %. The second is for a question with a pronoun and no name."""
-_PRONOUNS = word_set("it its he him his she her hers they them their theirs")
 
 
 def clean_turns(turns: Iterable[str] | None) -> tuple[str, ...]:
@@ -46,29 +44,17 @@ def clean_turns(turns: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(text for turn in last if (text := clean_content(turn)[:TURN_CHARACTERS_AT_MOST]))
 
 
-def refers(question: str) -> bool:
-    """Return whether a question has a pronoun and no name.
-
-    >>> refers("When was it listed?"), refers("Where does Ada keep her bike?")
-    (True, False)
-    """
-    said = {word.casefold() for word in words(question)}
-    return not _PRONOUNS.isdisjoint(said) and not terms_of(question).names
-
-
-def with_names(question: str, turns: Sequence[str]) -> str:
-    """Add the names of the previous question to a question that has only a pronoun.
-
-    >>> with_names("And when did she join?", ["Who is Maya Lind?", "Maya Lind leads sales."])
-    'And when did she join? (Maya Lind)'
-    """
+def with_names(question: Question, turns: Sequence[str]) -> str:
+    """Return a question without its time; if it has only a pronoun, with the names of the previous
+    question: `And when did she join? (Maya Lind)`."""
     asked = [turn for turn in turns if turn.rstrip().endswith("?")] or turns
-    names = terms_of(asked[-1]).names if asked and refers(question) else ()
-    return f"{question} ({' '.join(name.text for name in names)})" if names else question
+    names = names_of(asked[-1]) if asked and Sign.REFERS in question.signs else ()
+    said = question.untimed
+    return f"{said} ({' '.join(name.text for name in names)})" if names else said
 
 
 def gains_of_turns(
-    run: Run, query: QueryContext, encoder: Encoder, question: str, turns: Sequence[str]
+    run: Run, query: QueryContext, encoder: Encoder, question: Question, turns: Sequence[str]
 ) -> Floats | None:
     """Return what each chunk gains by the turns, by chunk number; None without turns or chunks.
 
@@ -87,7 +73,7 @@ def gains_of_turns(
             np.maximum.at(best, topic[query.mask], prior_of(query, cosine, said)[1][query.mask])
             share = np.exp((best - best.max()) / SPREAD)
             near = EARLIER * near + share / share.sum()
-    most = REFERRING_GAIN if refers(question) else GAIN
+    most = REFERRING_GAIN if Sign.REFERS in question.signs else GAIN
     gains: Floats = most * near[topic] / near.max()
     return gains
 

@@ -12,16 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from hades.domain.answer import TimeKind, TimeWords, Wants
+from hades.domain.question import Question, Sign, TimeKind, TimeWords, Wants
 from hades.domain.times import FOREVER, from_micros, to_micros
 from hades.graph.arrays import Flags, Ints
 from hades.index.note_times import Window
-from hades.language.english.time_words import (
-    asks_for_notes,
-    asks_for_plans,
-    read_time,
-    what_is_wanted,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +54,8 @@ class TimeAsked:
     @property
     def is_any(self) -> bool:
         """Whether a version of any time may answer: a date or versions are asked for."""
-        current = (Wants.STATE, Wants.HAPPENINGS, Wants.STILL)
-        return self.kind is None and self.wants not in current
+        current = self.wants.is_state or self.wants in (Wants.HAPPENINGS, Wants.STILL)
+        return self.kind is None and not current
 
     @property
     def is_timed(self) -> bool:
@@ -107,8 +101,7 @@ class TimeAsked:
 
 
 def time_asked(
-    question: str,
-    now: int,
+    question: Question,
     valid: int,
     *,
     since: datetime | None = None,
@@ -130,8 +123,10 @@ def time_asked(
             Wants.HAPPENINGS,
             by_event=by_event,
         )
-    words = read_time(question, from_micros(now)) if read else None
-    wants = what_is_wanted(question, words)
+    words = question.time if read else None
+    wants = question.wants
+    if wants is Wants.HAPPENINGS and words is None:
+        wants = Wants.STATE
     at = TimeAsked(valid, valid, None, wants, words, timed=timed)
     if words is None:
         return at
@@ -143,11 +138,11 @@ def time_asked(
     begin = -FOREVER if words.since is None else to_micros(words.since)
     ends = FOREVER if words.until is None else to_micros(words.until)
     is_ahead = begin > valid and wants is Wants.HAPPENINGS
-    if ends > valid and (is_ahead or asks_for_plans(question, words)):
+    if ends > valid and (is_ahead or Sign.PLANS in question.signs):
         begin = valid if words.since is None else begin
         at = replace(at, since=begin, until=ends, kind=TimeKind.DURING)
         return replace(at, wants=Wants.HAPPENINGS, by_event=True, ahead=True)
-    at = replace(at, by_event=wants is Wants.HAPPENINGS and not asks_for_notes(question))
+    at = replace(at, by_event=wants is Wants.HAPPENINGS and Sign.NOTED not in question.signs)
     end = valid if words.until is None else min(valid, to_micros(words.until) - 1)
     if words.kind is TimeKind.BEFORE:
         begin = end

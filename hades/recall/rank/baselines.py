@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hades.domain.answer import Intent
+from hades.domain.question import Intent
 from hades.graph.arrays import Floats
-from hades.language.english.intent import choose_mode
 from hades.recall.find.results import Found
 from hades.recall.plan import default_plan
 from hades.recall.rank.ranker import fused
@@ -26,7 +25,7 @@ def system_scores(found: Found, ranking: Ranking, system: str) -> Floats:
     elif system == "fusion":
         believed = np.zeros(len(seeds.mask))
         believed[ranking.numbers] = ranking.belief
-        plan = default_plan(Intent.LOOKUP, choose_mode(found.search.text))
+        plan = default_plan(Intent.LOOKUP, found.search.question.mode)
         scores = fused(seeds.prior, walked, believed, plan.reranker.fusion)
     elif system == "ppr":
         # A walk reaches few passages; the others follow by prior.

@@ -11,16 +11,10 @@ import re
 
 import numpy as np
 
+from hades.domain.question import Question, Sign
 from hades.domain.topics import COMMITS
 from hades.graph.arrays import Floats, Ints
 from hades.index.words import IDS_AT_MOST, stems
-from hades.language.english.code_questions import (
-    ASKS_FOR_CHANGES,
-    ASKS_FOR_CODE,
-    ASKS_FOR_TESTS,
-    ASKS_HOW_TO,
-    ASKS_WHY_OR_WHEN,
-)
 from hades.language.names import name_parts
 from hades.language.words import ids
 from hades.recall.query_context import QueryContext
@@ -63,23 +57,23 @@ def is_commits(topic: str) -> bool:
     return topic.rpartition("/")[2] == COMMITS
 
 
-def code_signs(query: QueryContext, question: str, numbers: Ints) -> Floats:
+def code_signs(query: QueryContext, question: Question, numbers: Ints) -> Floats:
     """Return what to add to the score of each candidate."""
     chunks = query.graph.chunks[numbers].tolist()
     sources = query.store.chunks.sources(chunks)
     signs = np.zeros(len(numbers))
-    for name in dict.fromkeys(ids(question)[:IDS_AT_MOST]):
+    for name in dict.fromkeys(ids(question.text)[:IDS_AT_MOST]):
         having = set(query.indexes.words.saying(name))
         headed = {chunk for chunk in having & sources.keys() if name in ids(sources[chunk][2])}
         signs += [ID * (one in having) + ID_IN_HEADING * (one in headed) for one in chunks]
     if not any(kind == "code" for _, kind, _ in sources.values()):
         return signs
-    said = {*stems(question), *stems(" ".join(name_parts(question)))}
-    tests = not ASKS_FOR_TESTS.search(question)
-    log = not ASKS_FOR_CHANGES.search(question)
-    code = ASKS_FOR_CODE.search(question) is not None
-    past = ASKS_WHY_OR_WHEN.search(question) is not None
-    named = 0.0 if ASKS_HOW_TO.search(question) else NAME  # prose answers a how-to question
+    said = {*stems(question.text), *stems(" ".join(name_parts(question.text)))}
+    tests = Sign.TESTS not in question.signs
+    log = Sign.CHANGE_LOG not in question.signs
+    code = Sign.CODE in question.signs
+    past = Sign.COMMITS in question.signs
+    named = 0.0 if Sign.HOW_TO in question.signs else NAME  # prose answers a how-to question
     for at, chunk in enumerate(chunks):
         topic, kind, heading = sources[chunk]
         if kind == "code":

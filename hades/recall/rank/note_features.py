@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hades.domain.answer import TimeKind
+from hades.domain.question import Sign, TimeKind
 from hades.domain.times import DAY_MICROSECONDS
 from hades.graph.arrays import Floats, Floats32
 from hades.index.vectors import product
-from hades.language.english.intent import is_past_tense
-from hades.language.english.terms import terms_of
+from hades.language.english.terms import has_kind
 from hades.language.names import DATE
 from hades.recall.find.results import Candidates, Found, SearchQuery
 from hades.recall.find.scores import minmax
@@ -59,7 +58,7 @@ def note_features(
         "name_said": np.array([name.share_said(query, set(terms)) for name in names]),
         "holds": _holds(notes, time, succession),
         "repeated": repeated,
-        "past_repeated": repeated * is_past_tense(search.text),
+        "past_repeated": repeated * (Sign.PAST_TENSE in search.question.signs),
         "first": notes.first,
         "speaks": succession.reading.judged(len(at)),
         "near": best,
@@ -75,15 +74,17 @@ def _sentence_features(
 
     A note without vectors of sentences gets its own `cosine`.
     """
-    best, cued, asked = cosine.copy(), np.zeros(len(cosine)), terms_of(search.text)
+    best = cosine.copy()
+    cued = np.zeros(len(cosine))
+    asked = search.question
     for row, vectors in enumerate(notes.vectors):
         if search.vector is None or not len(vectors):
             continue
         near = product(vectors, search.vector)
         best[row] = near.max()
         sentences = notes.sentences(row)
-        if asked.wanted is not None and len(sentences) == len(near):
-            cue = np.array([asked.is_answered_in_kind(text) for text in sentences])
+        if len(sentences) == len(near):
+            cue = np.array([has_kind(asked.wants, text, asked.terms.said) for text in sentences])
             cued[row] = float((near * cue).max())
     return best, cued
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from hades.domain.answer import Intent
 from hades.domain.graph import Reason
+from hades.domain.question import Intent
 from hades.domain.strength import strength_of
 from hades.domain.times import from_micros
 from hades.graph.arrays import Flags, Floats, Ints
@@ -53,13 +53,13 @@ def rank_candidates(
     ranker: Ranker,
     reader: SentenceReader | None,
     limit: int,
-    intent: Intent = Intent.LOOKUP,
 ) -> Ranking:
     """Choose candidates from all that was found, rank them, and return the `limit` best.
 
     A reader judges the best notes, unless the plan has switched it off.
     """
-    plan, query, recent = run.plan.reranker, found.search.query, intent is Intent.RECENT
+    plan, query = run.plan.reranker, found.search.query
+    recent = found.search.question.intent is Intent.RECENT
     with run.stage("rank", plan.timeout_ms) as stage:
         candidates = choose_candidates(stage, found)
         numbers, notes = candidates.numbers, None
@@ -108,7 +108,7 @@ def _rank_passages(
     plan, query, seeds = stage.run.plan.reranker, found.search.query, found.seeds
     numbers, features, recency = candidates.numbers, None, None
     few = len(numbers) < RANKED_FROM_CANDIDATES
-    signs = code_signs(query, found.search.text, numbers) if plan.on else 0.0
+    signs = code_signs(query, found.search.question, numbers) if plan.on else 0.0
     if plan.on and not few and not stage.is_late("the ranker"):
         features = passage_features(found, candidates)
         ranked = ranker.rank(features)

@@ -13,10 +13,10 @@ from itertools import islice
 
 import numpy as np
 
+from hades.domain.question import Sign
 from hades.graph.arrays import Floats, Floats32
 from hades.index.vectors import product
 from hades.index.words import stems
-from hades.language.english.intent import is_past_tense
 from hades.language.words import words
 from hades.recall.find.results import SearchQuery
 from hades.recall.rank.note_candidates import NoteCandidates, topic_name
@@ -120,7 +120,7 @@ def _wants_newest(search: SearchQuery) -> bool:
     single word asks for everything that is known.
     """
     is_question = len(search.text.split()) >= WORDS_LEAST
-    return is_question and not (search.time.is_any and is_past_tense(search.text))
+    return is_question and not (search.time.is_any and Sign.PAST_TENSE in search.question.signs)
 
 
 class VersionSentences:
@@ -228,7 +228,7 @@ def find_succession(
     topics: dict[str, list[int]] = {}
     for row, placed in enumerate(notes.placed):
         topics.setdefault(placed.chunk.topic, []).append(row)
-    bias = PAST * is_past_tense(search.text) + TIMED * search.time.is_timed
+    bias = PAST * (Sign.PAST_TENSE in search.question.signs) + TIMED * search.time.is_timed
 
     def by_signs(row: int, other: int) -> float:
         is_newest = not len(notes.later[other])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hades.domain.answer import TimeKind
 from hades.domain.graph import SUPERSEDES
+from hades.domain.question import TimeKind
 from hades.graph.arrays import Floats
 from hades.index.vectors import product
 from hades.recall.find.results import SearchQuery

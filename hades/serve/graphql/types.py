@@ -22,6 +22,7 @@ import strawberry
 from strawberry.scalars import JSON
 
 from hades.domain.graph import Entity
+from hades.domain.question import Question
 from hades.domain.topics import Space, Topic
 
 Item = TypeVar("Item")
@@ -29,9 +30,13 @@ Resolver = TypeVar("Resolver", bound=Callable[..., Any])
 
 NAMES: dict[type, str] = {Space: "SpaceListed"}
 """Types that are not named after their dataclass. In GraphQL, `Space` is `schema.SpaceAt`."""
-HIDDEN = {Topic: {"versions"}, Entity: {"edges"}}
-"""Fields that are hidden: `versions` is unknown for a topic found by name, and `edges` is named
-`degree`."""
+HIDDEN = {
+    Topic: {"versions"},
+    Entity: {"edges"},
+    Question: {"terms", "topical", "relations", "pairs"},
+}
+"""Fields that are hidden: `versions` is unknown for a topic found by name, `edges` is called
+`degree`, and those of a question are details of the search."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from typing import Any
 
 from nicegui import ui
 
-from hades.domain.answer import Answer, Mode, Recall, unlabelled, without_controls
+from hades.domain.answer import Answer, Recall, unlabelled, without_controls
 from hades.domain.plain import one_line
+from hades.domain.question import Mode
 from hades.errors import InvalidInput
 from hades.ui.cards import (
     chunk_address,

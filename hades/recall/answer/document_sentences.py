@@ -1,4 +1,4 @@
-"""Asking: quote the sentences of a recall that answer a question, without a language model.
+"""Answers from documents and code: the sentences that answer best, without a language model.
 
 A sentence is scored by the share of the question's words it has, by its cosine, by the rank of its
 passage, and by whether it has what the question word asks for: a name for who, a date for when, a
@@ -14,28 +14,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hades.domain.answer import Answer, Intent, Passage, Recall, Sentence
+from hades.domain.answer import Answer, Passage, Recall, Sentence
+from hades.domain.question import Intent, Question, QuestionTerms
 from hades.language.english.proper_names import NAME_PHRASE
 from hades.language.english.small_talk import opens_with_talk
 from hades.language.english.stems import stem
-from hades.language.english.terms import (
-    QuestionTerms,
-    said,
-    terms_of,
-    topical_stems,
-)
+from hades.language.english.terms import has_kind, said
 from hades.language.names import without_parenthesis
-from hades.language.sentences import has_fence, plain_sentence, quotes, sentences
+from hades.language.sentences import has_fence, plain_sentence, quotes
 from hades.language.words import words
-from hades.recall.answer.changes import from_versions
 from hades.recall.answer.quoting import (
     is_commit_asked_for,
     is_quoted_whole,
     quoted_passages,
     read_as,
 )
-from hades.recall.answer.reasons import from_reasons
-from hades.recall.answer.told import from_notes, from_summaries, sure_facts
+from hades.recall.answer.told import sure_facts
 
 if TYPE_CHECKING:
     from hades.models.encoder import Encoder
@@ -111,30 +105,14 @@ _Reply = tuple[float, tuple[_Read, ...]]
 """A score, and its sentence or pair of sentences."""
 
 
-def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
-    """Return the sentences of a recall that answer its question; none if none is good enough.
-
-    Each has the number of its passage or fact. Without an encoder, only words are compared.
-    """
-    if recall.intent is Intent.RELATION:
-        edges = enumerate(recall.facts, start=1)
-        found = (Sentence(fact.text, fact.score, number, "fact") for number, fact in edges)
-        return Answer(recall.question, tuple(found), recall)
-    if recall.intent is Intent.CONNECTION and recall.paths:
-        return _from_paths(recall)
-    if recall.themes:
-        return _from_themes(recall)
-    listed = any("summary" in passage.retrievers for passage in recall.passages)
-    if recall.level or listed or recall.intent is Intent.BRIEF:
-        return from_summaries(recall)
-    if recall.notes or (recall.facts and not recall.passages):
-        return from_reasons(recall) or from_versions(recall) or from_notes(recall)
-    terms = terms_of(recall.question)
+def from_passages(recall: Recall, encoder: Encoder | None) -> Answer:
+    """Answer with the sentences of documents and code that answer best, after sure facts."""
+    terms = recall.asked.terms
     facts = sure_facts(recall)[:SENTENCES_AT_MOST]
     unsaid = () if facts else recall.unknown
     read: dict[str, _Read] = {}
     for number, passage in quoted_passages(recall):
-        for sentence in _read(passage, number, terms, recall.question):
+        for sentence in _read(passage, number, recall.asked):
             read.setdefault(sentence.text, sentence)  # a repeated text counts once
     ranked = _in_order(list(read.values())[:SENTENCES_READ])
     if encoder is not None and ranked:
@@ -151,40 +129,14 @@ def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
     return Answer(recall.question, (*facts, *found), recall, unsaid, beside)
 
 
-def _from_paths(recall: Recall) -> Answer:
-    """Answer a question for a connection with the best paths between the two names."""
-    sentences = (
-        Sentence(path.told(snippets=False), path.score, number, "path")
-        for number, path in enumerate(recall.paths[:SENTENCES_AT_MOST], start=1)
-    )
-    return Answer(recall.question, tuple(sentences), recall)
-
-
-def _from_themes(recall: Recall) -> Answer:
-    """Answer a question for an overview with each theme and sentences about it.
-
-    They are those with the most words of the question, from the summary and from the passages that
-    the theme cites; else the first of the summary.
-    """
-    told, topical = [], topical_stems(recall.question)
-    each = max(1, SENTENCES_AT_MOST // len(recall.themes))
-    for number, theme in enumerate(recall.themes, start=1):
-        lines = theme.cluster.summary.splitlines()
-        for passage in recall.passages:
-            if passage.id in theme.cites:
-                plain = map(plain_sentence, sentences(passage.chunk.text))
-                lines += [f"{text} [{passage.id}]" for text in plain if text.endswith(".")]
-        best = sorted(dict.fromkeys(lines), key=lambda line: -len(topical & said(line)))[:each]
-        text = ": ".join((theme.cluster.label, *([" ".join(best)] if best else [])))
-        told.append(Sentence(text, theme.score, number, "theme"))
-    return Answer(recall.question, tuple(told), recall)
-
-
-def _read(passage: Passage, number: int, terms: QuestionTerms, question: str) -> Iterator[_Read]:
+def _read(passage: Passage, number: int, asked: Question) -> Iterator[_Read]:
+    terms = asked.terms
     around = said(f"{passage.chunk.heading} {passage.chunk.topic}")
-    if is_quoted_whole(passage.chunk, question):
+    if is_quoted_whole(passage.chunk, asked):
         text, told = passage.chunk.text, said(read_as(passage.chunk)) | around
-        cue = float(terms.is_answered_in_kind(text) + is_commit_asked_for(passage.chunk, question))
+        cue = float(
+            has_kind(asked.wants, text, terms.said) + is_commit_asked_for(passage.chunk, asked)
+        )
         yield _Read(text, number, told, around, _coverage(terms, told, around), cue, whole=True)
         return
     for text in quotes(passage.chunk.text):
@@ -199,7 +151,7 @@ def _read(passage: Passage, number: int, terms: QuestionTerms, question: str) ->
             continue
         if opens_with_talk(plain, SMALL_TALK_WORDS):
             continue
-        cue = 1.0 if terms.is_answered_in_kind(plain) else 0.0
+        cue = 1.0 if has_kind(asked.wants, plain, terms.said) else 0.0
         yield _Read(plain, number, told, around, _coverage(terms, told, around), cue)
 
 

@@ -1,0 +1,139 @@
+"""Question terms: what a question is about, as words to search in sentences.
+
+Words with capitals are names, except in German.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from hades.domain.question import NAME_WEIGHT, QuestionName, QuestionTerms, Wants
+from hades.language.english.lexicon import AUXILIARIES, STOP_WORDS, word_set
+from hades.language.english.stems import stem
+from hades.language.english.terms import said, tells_apart
+from hades.language.languages import ENGLISH, language_of, stop_words
+from hades.language.patterns import lazy_pattern
+from hades.language.words import ID, plain_id, words, written_words
+
+_ABOUT_ALL = word_set(
+    """happen happened change new news update latest recent recently lately summary summaries
+    summarise summarize overview recap gist big picture high level main points give tell show
+    everything anything something things stuff all whole entire project work notes memory events
+    going went week month year day time"""
+)
+"""Words of a question for everything that happened."""
+
+KINDS_ASKED = tuple(
+    (lazy_pattern(asks, re.IGNORECASE), wants)
+    for asks, wants in (
+        (r"\bhow (?:many|much|old|long|tall|far|big|large|often)\b|\bnumber of\b", Wants.NUMBER),
+        (
+            r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century)\b|\bdate of\b",
+            Wants.DATE,
+        ),
+        (r"\bwhy\b|\breasons?\b|\bhow come\b|\bwhat caused\b", Wants.REASON),
+        (
+            r"\bwhere\b|\b(?:what|which) (?:city|country|place|state|town)\b|\bplace of\b",
+            Wants.PLACE,
+        ),
+        (
+            r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|company|team|author|director)\b",
+            Wants.PERSON,
+        ),
+    )
+)
+
+
+def topical_stems(question: str) -> frozenset[str]:
+    """Return the stems of what a summary is asked about; empty if it is about everything."""
+    plain = {stem(word) for word in words(question) if word.casefold() not in STOP_WORDS}
+    return frozenset(plain - {stem(word) for word in _ABOUT_ALL})
+
+
+def terms_of(question: str, language: str = "") -> QuestionTerms:
+    """Return the terms of a question: its words and its names.
+
+    The language is the question's own, or the one given if the question does not show it.
+    """
+    language = language_of(question) or language or ENGLISH
+    weights: dict[str, float] = {}
+    names: list[QuestionName] = []
+    both = _words_and_ids(question)
+    asked, written = [word for word, _ in both], [word for _, word in both]
+    for kind, group in groupby(range(len(asked)), lambda at: _kind(asked, at, language)):
+        places = list(group)
+        parts = [asked[at] for at in places]
+        if kind == "name":
+            looked_for = _joined(parts)
+            weights |= dict.fromkeys(looked_for, NAME_WEIGHT)
+            # `turned 30` and `top-10` are not names, but are searched for as they are.
+            is_number = parts[-1].isdigit() or (parts[-1].islower() and "-" in parts[-1])
+            if not (is_number and all(part.islower() for part in parts[:-1])):
+                names.append(QuestionName(" ".join(written[at] for at in places), looked_for))
+        elif kind != "stop":
+            weight = NAME_WEIGHT if kind == "number" else 1.0
+            weights |= {stem(part): weight for part in parts}
+    whether = language == ENGLISH and bool(asked) and asked[0].casefold() in AUXILIARIES
+    return QuestionTerms(weights, said(question), tuple(names), whether)
+
+
+def _words_and_ids(question: str) -> list[tuple[str, str]]:
+    """Return the words of a question, plain and as written; a version or an id is one word."""
+    found, end = list[tuple[str, str]](), 0
+    for own in ID.finditer(question):
+        found += _both(question[end : own.start()])
+        found.append((own.group(), own.group()))
+        end = own.end()
+    return [*found, *_both(question[end:])]
+
+
+def _both(text: str) -> list[tuple[str, str]]:
+    return list(zip(words(text), written_words(text), strict=True))
+
+
+def _kind(asked: Sequence[str], at: int, language: str) -> str:
+    """Return whether a word of a question is a `stop` word, a `name`, a `number` or `plain`."""
+    word, stop = asked[at], stop_words(language)
+    if word.casefold() in stop:
+        return "stop"
+    if ID.fullmatch(word) or _belongs(asked, at, stop) or _belongs(asked, at + 1, stop):
+        return "name"
+    if word.isdigit():
+        return "number"
+    # Every word has a capital at the beginning of a sentence, and every noun in German.
+    ordinary = at == 0 or language == "german"
+    capital = word != word.lower() and not (ordinary and word[1:].islower())
+    return "name" if capital else "plain"
+
+
+def _belongs(asked: Sequence[str], at: int, stop: frozenset[str]) -> bool:
+    """Return whether a letter or number belongs to the word before: not the 3 in `won 3 cups`."""
+    if not 0 < at < len(asked) or not tells_apart(asked[at]):
+        return False
+    if any(word.casefold() in stop for word in asked[at - 1 : at + 1]):
+        return False
+    last = at + 1 == len(asked) or asked[at + 1].casefold() in stop
+    return last or not asked[at].isdigit() or not asked[at - 1].islower()
+
+
+def _joined(parts: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a name to search for; a final letter or number joins the word before."""
+    stems = [plain_id(part) if ID.fullmatch(part) else stem(part) for part in parts]
+    if len(parts) > 1 and tells_apart(parts[-1]):
+        return (*stems[:-2], " ".join(stems[-2:]))
+    return tuple(stems)
+
+
+_PRONOUNS = word_set("it its he him his she her hers they them their theirs")
+
+
+def refers(question: str) -> bool:
+    """Return whether a question has a pronoun and no name.
+
+    >>> refers("When was it listed?"), refers("Where does Ada keep her bike?")
+    (True, False)
+    """
+    said = {word.casefold() for word in words(question)}
+    return not _PRONOUNS.isdisjoint(said) and not terms_of(question).names

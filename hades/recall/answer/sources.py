@@ -1,0 +1,110 @@
+"""Sources of answers: one list, from which the best that fits a question is quoted.
+
+Each source says whether it fits what was asked and found, and quotes its evidence. The first that
+fits and has evidence answers. A few sources need no search; `UNSEARCHED` has what finds theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from hades.domain.answer import Answer, Recall, Sentence
+from hades.domain.question import Intent
+from hades.language.english.terms import said
+from hades.language.sentences import plain_sentence, sentences
+from hades.recall.answer.brief_answer import from_brief
+from hades.recall.answer.changes import from_versions
+from hades.recall.answer.document_sentences import SENTENCES_AT_MOST, from_passages
+from hades.recall.answer.overview import overview
+from hades.recall.answer.reasons import from_reasons
+from hades.recall.answer.told import from_notes, from_summaries
+
+if TYPE_CHECKING:
+    from hades.models.encoder import Encoder
+
+UNSEARCHED = (from_brief, overview)
+"""Make a recall of lines that were chosen before, without a search; None if they do not fit."""
+
+
+class Source(NamedTuple):
+    """A source of answers: whether it fits a recall, and its sentences; None if it has none."""
+
+    name: str
+    fits: Callable[[Recall], bool]
+    quote: Callable[[Recall, Encoder | None], Answer | None]
+
+
+def answer(recall: Recall, encoder: Encoder | None = None) -> Answer:
+    """Return the sentences of a recall that answer its question; none if none is good enough.
+
+    Each has the number of its passage or fact. Without an encoder, only words are compared.
+    """
+    for source in SOURCES:
+        told = source.quote(recall, encoder) if source.fits(recall) else None
+        if told is not None:
+            return told
+    return Answer(recall.question, (), recall)
+
+
+def _from_relation(recall: Recall) -> Answer:
+    """Answer a question for a relation with all its edges."""
+    edges = enumerate(recall.facts, start=1)
+    found = (Sentence(fact.text, fact.score, number, "fact") for number, fact in edges)
+    return Answer(recall.question, tuple(found), recall)
+
+
+def _from_paths(recall: Recall) -> Answer:
+    """Answer a question for a connection with the best paths between the two names."""
+    sentences = (
+        Sentence(path.told(snippets=False), path.score, number, "path")
+        for number, path in enumerate(recall.paths[:SENTENCES_AT_MOST], start=1)
+    )
+    return Answer(recall.question, tuple(sentences), recall)
+
+
+def _from_themes(recall: Recall) -> Answer:
+    """Answer a question for an overview with each theme and sentences about it.
+
+    They are those with the most words of the question, from the summary and from the passages that
+    the theme cites; else the first of the summary.
+    """
+    told, topical = [], recall.asked.topical
+    each = max(1, SENTENCES_AT_MOST // len(recall.themes))
+    for number, theme in enumerate(recall.themes, start=1):
+        lines = theme.cluster.summary.splitlines()
+        for passage in recall.passages:
+            if passage.id in theme.cites:
+                plain = map(plain_sentence, sentences(passage.chunk.text))
+                lines += [f"{text} [{passage.id}]" for text in plain if text.endswith(".")]
+        best = sorted(dict.fromkeys(lines), key=lambda line: -len(topical & said(line)))[:each]
+        text = ": ".join((theme.cluster.label, *([" ".join(best)] if best else [])))
+        told.append(Sentence(text, theme.score, number, "theme"))
+    return Answer(recall.question, tuple(told), recall)
+
+
+def _is_listed(recall: Recall) -> bool:
+    """Return whether the passages are lines of summaries or of a brief."""
+    listed = any("summary" in passage.retrievers for passage in recall.passages)
+    return bool(recall.level) or listed or recall.intent is Intent.BRIEF
+
+
+def _is_of_notes(recall: Recall) -> bool:
+    return recall.notes or bool(recall.facts and not recall.passages)
+
+
+SOURCES = (
+    Source("relation", lambda r: r.intent is Intent.RELATION, lambda r, _: _from_relation(r)),
+    Source(
+        "paths",
+        lambda r: r.intent is Intent.CONNECTION and bool(r.paths),
+        lambda r, _: _from_paths(r),
+    ),
+    Source("themes", lambda r: bool(r.themes), lambda r, _: _from_themes(r)),
+    Source("summaries", _is_listed, lambda r, _: from_summaries(r)),
+    Source("reasons", _is_of_notes, lambda r, _: from_reasons(r)),
+    Source("versions", _is_of_notes, lambda r, _: from_versions(r)),
+    Source("notes", _is_of_notes, lambda r, _: from_notes(r)),
+    Source("passages", lambda _: True, from_passages),
+)
+"""The sources of answers, from the most special one to passages, which always fit."""
