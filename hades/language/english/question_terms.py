@@ -5,51 +5,42 @@ Words with capitals are names, except in German.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from hades.domain.question import NAME_WEIGHT, QuestionName, QuestionTerms, Wants
+from hades.domain.question import NAME_WEIGHT, QuestionName, QuestionTerms
 from hades.language.english.lexicon import AUXILIARIES, STOP_WORDS, word_set
 from hades.language.english.stems import stem
 from hades.language.english.terms import said, tells_apart
 from hades.language.languages import ENGLISH, language_of, stop_words
-from hades.language.patterns import lazy_pattern
 from hades.language.words import ID, plain_id, words, written_words
 
 _ABOUT_ALL = word_set(
     """happen happened change new news update latest recent recently lately summary summaries
     summarise summarize overview recap gist big picture high level main points give tell show
     everything anything something things stuff all whole entire project work notes memory events
-    going went week month year day time"""
+    going went week month year day time corpus collection library archive dataset knowledge base
+    documents docs papers texts articles literature files repository repo code codebase sources
+    content theme themes topic topics subjects trends areas ideas research parts central major key
+    say says cover covers covered contain teach report discuss discussed know learn field"""
 )
-"""Words of a question for everything that happened."""
-
-KINDS_ASKED = tuple(
-    (lazy_pattern(asks, re.IGNORECASE), wants)
-    for asks, wants in (
-        (r"\bhow (?:many|much|old|long|tall|far|big|large|often)\b|\bnumber of\b", Wants.NUMBER),
-        (
-            r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|time|century)\b|\bdate of\b",
-            Wants.DATE,
-        ),
-        (r"\bwhy\b|\breasons?\b|\bhow come\b|\bwhat caused\b", Wants.REASON),
-        (
-            r"\bwhere\b|\b(?:what|which) (?:city|country|place|state|town)\b|\bplace of\b",
-            Wants.PLACE,
-        ),
-        (
-            r"\bwho(?:m|se)?\b|\b(?:what|which) (?:person|company|team|author|director)\b",
-            Wants.PERSON,
-        ),
-    )
-)
+"""Words of a question for everything that is remembered, or happened."""
 
 
 def topical_stems(question: str) -> frozenset[str]:
     """Return the stems of what a summary is asked about; empty if it is about everything."""
     plain = {stem(word) for word in words(question) if word.casefold() not in STOP_WORDS}
     return frozenset(plain - {stem(word) for word in _ABOUT_ALL})
+
+
+def subject_of(question: str) -> str:
+    """Return the words of a question that say what an overview is about; "" for everything.
+
+    >>> subject_of("What does this corpus say about sourdough bread?")
+    'sourdough bread'
+    """
+    about = topical_stems(question)
+    return " ".join(word for word in words(question) if stem(word) in about)
 
 
 def terms_of(question: str, language: str = "") -> QuestionTerms:

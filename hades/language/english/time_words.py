@@ -3,8 +3,7 @@
 At every word, from left to right, a rule tries to read an adverbial: a preposition with a period
 (`in the last week of September`) or with an event that the caller has to look up (`before the
 migration`), or a period that is clear by itself (`last week`). The first adverbial outside relative
-clauses is taken, because it usually governs the verb. `used to`, `previous` and `first` are vague
-and count only if there is no other time.
+clauses is taken, because it usually governs the verb.
 
 A date beside a noun (`meeting 2025-07-17`, `the March release`, `rota week 30`) is part of a name,
 not a time. Without a year, the latest one that has begun is meant, or the next one in a question
@@ -26,7 +25,6 @@ from hades.language.english.detect import is_english
 from hades.language.english.intent import CHARACTERS_READ
 from hades.language.english.lexicon import MONTHS, WEEKDAYS, changes, word_set
 from hades.language.english.periods import Period, QuestionWords, read_period, split_words
-from hades.language.english.version_questions import versions_asked
 from hades.language.patterns import lazy_pattern
 
 
@@ -48,26 +46,11 @@ _LEADS = {
 }
 """Words before a time: how they narrow it, and whether an event may follow."""
 _LEAD = _whole("|".join(_LEADS))
-_VERSIONED = (
-    "(?:version|plan|date|idea|choice|estimate|draft|name|price|value|budget|target|deadline|guess"
-    "|proposal|offer|quote|design|schedule|setting|limit|number|owner|lead|leader|manager|address"
-    "|rate|host|password|rule|supplier|theory|figure|amount|cause|reason|title|colou?r)(?= |$)"
-)
-"""Things that change from one version to the next: `the first plan`, `the old price`."""
 _ORIGIN = _whole(
     "originally|initially|at first(?! glance| sight)|in the beginning(?! of)|at the outset"
     "|at the (?:very )?(?:beginning|start)(?! of)|to (?:begin|start) with"
     "|when it (?:was (?:founded|created)|started)"
 )
-_FIRST = _whole(rf"(?:first|initial|original)(?= {_VERSIONED})")
-_PAST = _whole(
-    "formerly|previously|back then|in the past|in those days|in the old days|at (?:the|that) time"
-    rf"|(?:old|earlier|previous|former)(?= {_VERSIONED})"
-)
-_FORMER = word_set("old earlier previous former")
-_NAMING = (("what",), ("who",), ("which",), ("whose",))
-"""`What was the old …` asks for an earlier version, whatever the noun."""
-
 _STOPS = frozenset(",;:?!.()")
 _PAST_TENSE = word_set("did didn't was wasn't were weren't had hadn't happened went used")
 _PRESENT_TENSE = word_set(
@@ -96,17 +79,6 @@ _ON_AT_MOST = timedelta(days=4)
 """The longest period after `on`: a day, a weekend or Christmas, not a month."""
 _CHANGES_FROM = timedelta(days=180)
 """In a shorter window, a list of things done is wanted, not of versions."""
-_NO_ADVERB = word_set(
-    "at the a an my our his her its their your which very came come comes go goes"
-)
-_USED_FOR = _PRESENT_TENSE | word_set("was were be been get got")
-"""With these before it, `used to` tells the purpose of a thing."""
-
-_IS = "(?:did|was|were|is|are|has|had|have|does|do|will|can|could|should|must|may)"
-_DATE_ASKED = lazy_pattern(
-    rf"(?:^|[,;:?!.()] |\b(?:and|so|but) )when {_IS}\b|\b(?:since|until|till|by|from) when\b"
-    rf"|\b(?:what|which) (?:day|date|month|year) {_IS}\b|\bhow long ago\b"
-)
 _NEXT_DATE = lazy_pattern(r"^(?:and |so )?when (?:is|are|am|do|does|will)\b(?:.*(\bnext\b))?")
 _NOTED = lazy_pattern(r"\b(?:noted?|wrote|written|logged|recorded)\b")
 _WHY = lazy_pattern(r"\b(?:why|where)\b")
@@ -169,20 +141,18 @@ def read_bare_time(text: str, now: datetime) -> TimeWords | None:
     return None
 
 
-def what_is_wanted(question: str, time: TimeWords | None) -> Wants:
-    """Return whether a question asks for versions, a date, what happened in `time`, or a state."""
-    versions = versions_asked(question[:CHARACTERS_READ])
-    if versions and (versions is not Wants.CHANGES or not time):
-        return versions
+def happens_in(question: str, time: TimeWords | None, wants: Wants) -> bool:
+    """Return whether a question asks for what happened in a window, given what it wants besides.
+
+    Versions in a window of less than half a year are what happened then.
+    """
+    if time is None or time.kind not in (TimeKind.DURING, TimeKind.SINCE):
+        return False
     asked = _words_asked(question, time)
-    habit = " use to " in asked or (time and time.kind is TimeKind.PAST)
-    if _DATE_ASKED.search(asked) and not habit:
-        return Wants.DATE
-    window = time is not None and time.kind in (TimeKind.DURING, TimeKind.SINCE)
-    done = _asks_what_happened(asked) or bool(time and not time.event and _OF_A_TIME.search(asked))
-    if versions and time and not _is_short(time) and (asked.startswith("how ") or not done):
-        return versions
-    return Wants.HAPPENINGS if window and done else Wants.STATE
+    done = _asks_what_happened(asked) or (not time.event and bool(_OF_A_TIME.search(asked)))
+    if wants is Wants.CHANGES and not _is_short(time):
+        return done and not asked.startswith("how ")
+    return done and wants is not Wants.DATE and (wants is Wants.CHANGES or wants.is_state)
 
 
 def _is_short(time: TimeWords) -> bool:
@@ -260,7 +230,7 @@ def _tense(words: tuple[str, ...]) -> _Tense:
 
 
 def _find(words: QuestionWords, tense: _Tense) -> _Found | None:
-    """Return the first time in the main clause, else in a relative clause, else a vague one."""
+    """Return the first time in the main clause, else in a relative clause."""
     in_clause, clause = None, 0  # where the relative clause begins; 0: the main clause
     for at, word in enumerate(words.words):
         with suppress(ValueError, OverflowError):
@@ -274,10 +244,7 @@ def _find(words: QuestionWords, tense: _Tense) -> _Found | None:
             clause = 0
         elif word in _RELATIVE and at > 1:
             clause = 0 if words[at - 1] in _NO_NOUN else at
-    if in_clause or words[0] == "why":
-        return in_clause
-    vague = (_vague(words, at, tense) for at in range(len(words.words)))
-    return next(filter(None, vague), None)
+    return in_clause
 
 
 def _adverbial(words: QuestionWords, at: int, tense: _Tense) -> _Found | None:
@@ -353,26 +320,3 @@ def _stands_alone(words: QuestionWords, at: int, period: Period) -> bool:
     dated = any(word[:1].isdecimal() for word in words.words[at : period.end])
     dated = dated or words[at] in WEEKDAYS
     return dated and _NO_NOUN_BEFORE.fullmatch(words[at - 1]) is not None
-
-
-def _vague(words: QuestionWords, at: int, tense: _Tense) -> _Found | None:
-    """Read a word for an earlier version or the first one."""
-    for kind, pattern in ((TimeKind.PAST, _PAST), (TimeKind.ORIGIN, _FIRST)):
-        if phrase := words.match(pattern, at):
-            first_of_mine = words[at] == "first" and words[at - 1] not in ("the", "very", "our")
-            return None if first_of_mine else _Found(kind, ((at, phrase[1]),))
-    word, before, after, earlier = words[at], words[at - 1], words[at + 1], words.words[:at]
-    is_of_any_noun = earlier[:1] in _NAMING and not {"was", "were"}.isdisjoint(earlier[-3:])
-    if word in _FORMER and is_of_any_noun and after[:1].isalpha():
-        return _Found(TimeKind.PAST, ((at, at + 1),))
-    if word == "used" and after == "to" and _USED_FOR.isdisjoint(earlier):
-        return _Found(TimeKind.PAST, ((at, at + 2),))
-    if word == "use" and after == "to" and "did" in earlier:
-        tool = earlier[:2] == ("what", "did") and before in ("i", "we", "you", "they")
-        return None if tool else _Found(TimeKind.PAST, ((at, at + 2),))  # to clean the lens
-    if word == "before" and tense.past and (not after or after in _STOPS):
-        return _Found(TimeKind.PAST, ((at, at + 1),))
-    adverb = before not in _NO_ADVERB and not before.endswith("'s") and after[:1].isalpha()
-    if word == "first" and adverb and not _PAST_TENSE.isdisjoint(earlier):
-        return _Found(TimeKind.ORIGIN, ((at, at + 1),))
-    return None

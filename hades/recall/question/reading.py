@@ -1,16 +1,23 @@
-"""Reading a question, once: its kind, what it wants, its time, its names and its terms."""
+"""Reading a question, once: its kind, what it wants, its time, its names and its terms.
+
+The learned head judges what a question asks for. Rules extract what its words say: times, names,
+relations of code, pairs of names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import product
 
 from hades.domain.question import (
+    BriefPart,
     Intent,
     Question,
     QuestionName,
     RelationMeant,
     Sign,
+    TimeKind,
     TimeWords,
     Wants,
 )
@@ -18,68 +25,95 @@ from hades.domain.times import from_micros
 from hades.language.english.brief_questions import brief_asked
 from hades.language.english.code_questions import SIGNS, relations_asked
 from hades.language.english.connections import connection_asked, spellings
+from hades.language.english.detect import is_english_question
 from hades.language.english.intent import (
+    RECENT,
     SUMMARY_ASKED,
     TALK_ASKED,
-    asks_for_list,
     choose_mode,
     is_past_tense,
-    may_take_steps,
-    read_intent,
-    theme_subject,
 )
-from hades.language.english.question_terms import KINDS_ASKED, refers, terms_of, topical_stems
+from hades.language.english.question_terms import refers, subject_of, terms_of, topical_stems
 from hades.language.english.time_words import (
     asks_for_everything,
     asks_for_next,
     asks_for_notes,
     asks_for_plans,
+    happens_in,
     read_bare_time,
     read_time,
-    what_is_wanted,
 )
 from hades.language.english.version_questions import CHANGE_COUNTED, END_ASKED
 from hades.language.languages import language_of
+from hades.models.encoder import load_encoder
+from hades.recall.question.head import QuestionReading, shipped_head
 
 QUESTION_CHARACTERS_AT_MOST = 4_000
 """A longer question is cut: the encoder reads no more than that anyway."""
+STEPS_FROM = 0.3
+"""The probability of two steps from which they are searched."""
+_VERSIONS = {
+    "history": Wants.CHANGES,
+    "ever": Wants.EVER,
+    "still": Wants.STILL,
+    "count": Wants.COUNT,
+}
+_THINGS = {
+    "person": Wants.PERSON,
+    "place": Wants.PLACE,
+    "number": Wants.NUMBER,
+    "duration": Wants.DURATION,
+    "reason": Wants.REASON,
+    "yesno": Wants.YES_OR_NO,
+    "date": Wants.DATE,
+}
+_TIMES = {
+    "past": TimeKind.PAST,
+    "before_event": TimeKind.PAST,
+    "origin": TimeKind.ORIGIN,
+}
+_INTENTS = {"overview": Intent.OVERVIEW, "compare": Intent.COMPARE, "status": Intent.STATUS}
+_UNREAD = QuestionReading({"lookup": 1.0}, {"text": 1.0}, {"now": 1.0}, 0.0, 0.0)
+"""The reading of a question in a language that the head does not know."""
 
 
 def read_question(text: str, now: int) -> Question:
     """Return how a question is understood at a moment, in microseconds."""
     text = text[:QUESTION_CHARACTERS_AT_MOST]
-    intent, evidence = read_intent(text)
-    summary = SUMMARY_ASKED.match(text)
-    begun = summary or TALK_ASKED.match(text)
-    moment = from_micros(now)
-    time = read_time(text, moment)
-    if time is None and summary:
-        time = read_bare_time(text[summary.end() :], moment)
+    judged = _judged(text) if is_english_question(text) else _UNREAD
+    begun = SUMMARY_ASKED.match(text) or TALK_ASKED.match(text)
+    time = _time(text, now, judged)
     untimed = text.replace(time.said, " ") if time and time.said else text
+    about = untimed[begun.end() :] if begun else untimed
+    wants = _wants(text, time, judged)
+    pairs = tuple(
+        pair
+        for first, second in connection_asked(text)
+        for pair in product(spellings(first), spellings(second))
+    )
+    two_steps = judged.steps >= STEPS_FROM
+    intent = Intent.CONNECTION if pairs else _intent(text, wants, judged, two_steps=two_steps)
+    kind, chance = _likeliest(judged.kind)
     return Question(
         text=text,
         language=language_of(text),
         intent=intent,
-        evidence=evidence,
+        evidence=f"{chance:.0%} likely {kind}",
         mode=choose_mode(text),
-        wants=_wants(text, time),
+        wants=wants,
         time=time,
         terms=terms_of(untimed),
-        topical=topical_stems(untimed[begun.end() :] if begun else untimed),
-        many=asks_for_list(text),
-        two_steps=may_take_steps(text),
+        topical=topical_stems(about),
+        many=judged.many >= 0.5 or _likeliest(judged.wants)[0] == "list",
+        two_steps=two_steps,
         signs=frozenset(_signs(text, time)),
-        part=brief_asked(text, time.said if time else ""),
-        subject=theme_subject(text) if intent is Intent.OVERVIEW else None,
+        part=_part(text, time, kind),
+        subject=subject_of(about) if intent is Intent.OVERVIEW else None,
         relations=tuple(
             RelationMeant(rule.relation, rule.direction, tuple(names))
             for rule, names in relations_asked(text)
         ),
-        pairs=tuple(
-            pair
-            for first, second in connection_asked(text)
-            for pair in product(spellings(first), spellings(second))
-        ),
+        pairs=pairs,
     )
 
 
@@ -88,13 +122,53 @@ def names_of(text: str, language: str = "") -> tuple[QuestionName, ...]:
     return terms_of(text, language).names
 
 
-def _wants(text: str, time: TimeWords | None) -> Wants:
-    if TALK_ASKED.match(text) or (time and SUMMARY_ASKED.match(text)):
-        return Wants.HAPPENINGS
-    wants = what_is_wanted(text, time)
-    if wants is Wants.STATE:
-        return next((kind for asks, kind in KINDS_ASKED if asks.search(text)), wants)
-    return wants
+@lru_cache(maxsize=256)
+def _judged(text: str) -> QuestionReading:
+    """Return the judgement of the head, which reads the vector of the built-in encoder."""
+    return shipped_head().read(text, load_encoder().encode([text])[0])
+
+
+def _likeliest(chances: Mapping[str, float]) -> tuple[str, float]:
+    return max(chances.items(), key=lambda row: row[1])
+
+
+def _time(text: str, now: int, judged: QuestionReading) -> TimeWords | None:
+    """Return the time in the words of a question, or else the past if it asks for it."""
+    moment = from_micros(now)
+    time = read_time(text, moment)
+    summary = SUMMARY_ASKED.match(text)
+    if time is None and summary:
+        time = read_bare_time(text[summary.end() :], moment)
+    kind = _TIMES.get(_likeliest(judged.time)[0])
+    return TimeWords(kind, "") if time is None and kind else time
+
+
+def _wants(text: str, time: TimeWords | None, judged: QuestionReading) -> Wants:
+    thing = _THINGS.get(_likeliest(judged.wants)[0], Wants.STATE)
+    wants = _VERSIONS.get(_likeliest(judged.kind)[0], thing)
+    if time is not None and time.kind is TimeKind.PAST and wants is Wants.DATE:
+        wants = Wants.STATE
+    told = TALK_ASKED.match(text) or (time and SUMMARY_ASKED.match(text))
+    return Wants.HAPPENINGS if told or happens_in(text, time, wants) else wants
+
+
+def _intent(text: str, wants: Wants, judged: QuestionReading, *, two_steps: bool) -> Intent:
+    kind = _likeliest(judged.kind)[0]
+    if kind in _INTENTS:
+        return _INTENTS[kind]
+    if wants is Wants.REASON:
+        return Intent.WHY
+    if wants is Wants.DATE:
+        return Intent.WHEN
+    if RECENT.search(text):
+        return Intent.RECENT
+    return Intent.BRIDGE if two_steps else Intent.LOOKUP
+
+
+def _part(text: str, time: TimeWords | None, kind: str) -> BriefPart | None:
+    """Return the part of the brief that a question asks for, if any."""
+    part = brief_asked(text, time.said if time else "")
+    return BriefPart.ALL if part is None and kind == "brief" else part
 
 
 def _signs(text: str, time: TimeWords | None) -> Iterator[Sign]:
