@@ -185,7 +185,7 @@ def test_a_note_that_is_marked_is_shown_from_its_beginning(memory: hades.Memory)
 def answered(view: hades.View, question: str) -> list[str]:
     """The sentences of the answer, without their sources."""
     answer = view.ask(question)
-    assert answer.recall.intent == "brief", answer.recall.evidence
+    assert answer.recall.intent == "brief"
     return [sentence.text for sentence in answer.sentences]
 
 

@@ -408,11 +408,6 @@ class Recall:
         return self.asked.intent
 
     @property
-    def evidence(self) -> str:
-        """Why it is of that kind."""
-        return self.asked.evidence
-
-    @property
     def mode(self) -> Mode:
         """The breadth of the answer."""
         return self.asked.mode

@@ -248,7 +248,7 @@ class Question:
     """The language of its words; "" if they do not show it."""
     intent: Intent = Intent.LOOKUP
     evidence: str = ""
-    """Why it has this intent."""
+    """What the memory knows of the relation or connection asked for."""
     mode: Mode = Mode.EXECUTION
     wants: Wants = Wants.STATE
     time: TimeWords | None = None
@@ -287,6 +287,8 @@ class Question:
             words.append("with several answers")
         if self.two_steps:
             words.append("by way of something it does not name")
+        if self.evidence:
+            words.append(self.evidence)
         if self.time is not None:
             words.append(f"at the time “{self.time}”" if self.time.said else str(self.time))
         return ", ".join(words) + "."

@@ -118,11 +118,11 @@ class RecallEngine:
         relation = relation_asked(self._store, scope, asked)
         ends = None
         if relation is not None:
-            asked = replace(asked, intent=Intent.RELATION, evidence=f"it asks for {relation}")
+            asked = replace(asked, intent=Intent.RELATION, evidence=str(relation))
         elif asked.intent is Intent.CONNECTION:
             ends = connected_ends(self._store, scope, asked)
             if ends is None:  # a plain question, then
-                why = f"{asked.evidence}, which are not both known"
+                why = "the two names are not both known"
                 asked = replace(asked, intent=Intent.LOOKUP, evidence=why)
         if mode is not None:
             asked = replace(asked, mode=_mode(mode))

@@ -40,9 +40,7 @@ def how_found(recall: Recall) -> None:
     with box("card stack", "section", **{"aria-label": "How it was found"}):
         text("How it was found", "", "h2")
         with box("tight small"):
-            text(
-                f"Understood as a question of the kind “{recall.intent.value}”: {recall.evidence}."
-            )
+            text(str(recall.asked))
             if recall.time is not None:
                 text(f"Time: {recall.time}.")
             allowed = recall.plan.get("budget", {}).get("tokens")

@@ -11,8 +11,8 @@ from hades.context.text.answers import answer_lines, recall_lines
 from hades.context.text.layout import joined
 from hades.context.tokens import count
 from hades.domain.answer import Sentence
-from hades.language.english.intent import theme_subject
 from hades.recall.answer import themes
+from hades.recall.question.reading import read_question
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def organised(memory: hades.Memory) -> hades.Memory:
     ],
 )
 def test_the_subject_of_an_overview(question: str, subject: str | None) -> None:
-    assert theme_subject(question) == subject
+    assert read_question(question, 0).subject == subject
 
 
 def test_main_themes_are_the_largest_clusters(

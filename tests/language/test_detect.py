@@ -9,10 +9,10 @@ import pytest
 from hades.domain.question import Intent
 from hades.language.english.contradiction import contradiction, entails
 from hades.language.english.detect import is_english
-from hades.language.english.intent import read_intent
 from hades.language.english.prose_facts import facts_in
 from hades.language.english.settled import settled
 from hades.language.english.time_words import read_time
+from hades.recall.question.reading import read_question
 
 NOW = datetime(2025, 11, 16, 12, tzinfo=UTC)
 
@@ -47,7 +47,7 @@ def test_other_languages_are_not(text: str) -> None:
     assert facts_in(text, "servers") == []
     assert settled("servers", text) == ""
     assert read_time(text, NOW) is None
-    assert read_intent(text)[0] is Intent.LOOKUP
+    assert read_question(text, 0).intent is Intent.LOOKUP
 
 
 def test_a_sentence_of_another_language_is_only_compared_as_a_whole() -> None:

@@ -11,14 +11,13 @@ from hades.domain.question import Wants
 from hades.language.english import (
     code_questions,
     connections,
-    intent,
     periods,
     prose_patterns,
-    terms,
-    time_words,
-    version_questions,
 )
 from hades.language.english.prose_facts import facts_in
+from hades.language.english.stems import stem
+from hades.language.english.terms import has_kind
+from hades.language.words import words
 
 SUNDAY_NOON = datetime(2025, 11, 16, 12, tzinfo=UTC)
 
@@ -33,7 +32,6 @@ def test_connections(rule: connections.ConnectionRule) -> None:
     matching = [own for own in connections.CONNECTION_RULES if own.pairs(rule.example.rstrip("?"))]
     assert matching[0] is rule
     assert connections.connection_asked(rule.example) == [("Ann", "Ben")]
-    assert intent.read_intent(rule.example)[0] is intent.Intent.CONNECTION
 
 
 def test_only_the_first_word_of_a_name_is_an_article() -> None:
@@ -50,13 +48,6 @@ def test_verbs_of_facts(verb: prose_patterns.Verb) -> None:
     assert verb.pattern.search(verb.example)
 
 
-@pytest.mark.parametrize("rule", intent.RULES, ids=lambda rule: rule[2])
-def test_kinds_of_questions(rule: tuple[intent.Intent, str, str]) -> None:
-    kind, pattern, example = rule
-    assert intent.read_intent(example)[0] is kind
-    assert re.search(pattern, example, re.IGNORECASE)
-
-
 @pytest.mark.parametrize("rule", periods.RULES, ids=lambda rule: rule[2])
 def test_periods(rule: tuple[re.Pattern[str], object, str]) -> None:
     said, span = rule[2].split(": ")
@@ -69,15 +60,17 @@ def test_periods(rule: tuple[re.Pattern[str], object, str]) -> None:
     assert (period.since, period.until, period.end) == (since, until, len(words))
 
 
-@pytest.mark.parametrize("rule", terms.KINDS_ASKED, ids=lambda rule: rule[2][0])
-def test_kinds_of_answers(rule: tuple[object, object, tuple[str, str]]) -> None:
-    question, sentence = rule[2]
-    asked = terms.terms_of(question)
-    assert asked.wanted is rule[1]
-    assert asked.is_answered_in_kind(sentence)
-
-
-@pytest.mark.parametrize(("wants", "pattern", "example"), version_questions.RULES)
-def test_version_questions(wants: Wants, pattern: re.Pattern[str], example: str) -> None:
-    assert pattern.search(example)
-    assert time_words.what_is_wanted(example, None) is wants
+@pytest.mark.parametrize(
+    ("wants", "sentence"),
+    [
+        (Wants.NUMBER, "Berg has 24 trucks."),
+        (Wants.DATE, "It went out on 3 May."),
+        (Wants.REASON, "It was too slow because of the cache."),
+        (Wants.PLACE, "She moved to Rome."),
+        (Wants.PERSON, "It is led by Maya."),
+    ],
+)
+def test_kinds_of_answers(wants: Wants, sentence: str) -> None:
+    assert has_kind(wants, sentence)
+    assert not has_kind(Wants.STATE, sentence)
+    assert not has_kind(wants, sentence, {stem(word) for word in words(sentence)})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hades.language.english.terms import said, terms_of
+from hades.language.english.question_terms import terms_of
+from hades.language.english.terms import said
 from hades.language.words import ids
 
 

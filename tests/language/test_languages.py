@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hades.domain.question import Mode
 from hades.language.english.intent import choose_mode, is_past_tense
 from hades.language.english.proper_names import extract_names
-from hades.language.english.terms import terms_of
+from hades.language.english.question_terms import terms_of
 from hades.language.languages import language_of
 from hades.language.words import words, written_words
 

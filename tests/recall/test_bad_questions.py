@@ -14,7 +14,7 @@ import hades
 from hades.domain.answer import Recall
 from hades.domain.graph import Reason
 from hades.models.encoder import count_tokens
-from hades.recall.engine import QUESTION_CHARACTERS_AT_MOST
+from hades.recall.question.reading import QUESTION_CHARACTERS_AT_MOST
 
 QUESTION = "Why was approach X rejected?"
 

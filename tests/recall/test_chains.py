@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import hades
-from hades.language.english.intent import may_take_steps
+from hades.recall.question.reading import read_question
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_without_the_reader_there_are_no_chains(yard: hades.Memory) -> None:
     ],
 )
 def test_which_questions_may_take_steps(question: str, expected: bool) -> None:
-    assert may_take_steps(question) is expected
+    assert read_question(question, 0).two_steps is expected
 
 
 def test_a_likely_fact_comes_before_notes(path: Path) -> None:

@@ -32,7 +32,7 @@ def test_recall(shell: Shell) -> None:
     assert "fallback" not in out
     assert "│" not in out
     told = shell("recall", "Why was approach X rejected?", "--explain")
-    assert told.startswith("why (it says “Why”)")
+    assert told.startswith("why, execution")
     assert "seeds" in told
     assert "│" in told
 

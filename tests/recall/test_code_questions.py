@@ -108,7 +108,7 @@ def test_the_passages_of_the_callers_come_first(shop: hades.Memory) -> None:
         "shop/shop/basket.py",
         "shop/tests/test_prices.py",
     ]
-    assert found.evidence == "it asks for `calls` edges to shop.prices.net_price"
+    assert found.asked.evidence == "`calls` edges to shop.prices.net_price"
     assert CALLERS[0] in found.context
     assert shop.rank("What calls net_price?", 1)[0].chunk.topic == "shop/shop/basket.py"
 

@@ -75,7 +75,7 @@ def test_names_that_nothing_joins_are_reported(papers: hades.Memory) -> None:
 def test_unknown_names_make_a_plain_question(papers: hades.Memory) -> None:
     found = papers.recall("How is Jacob Devlin connected with Nobody Known?")
     assert found.intent is hades.Intent.LOOKUP
-    assert found.evidence.endswith("which are not both known")
+    assert found.asked.evidence == "the two names are not both known"
 
 
 def test_the_caller_may_limit_how_far_paths_go(papers: hades.Memory) -> None:

@@ -22,6 +22,7 @@ from hades.models.encoder import count_tokens
 from hades.recall.find.candidates import choose_candidates
 from hades.recall.find.seeds import start_encoding
 from hades.recall.plan import Plan, make_plan
+from hades.recall.question.reading import read_question
 from hades.recall.rank.rank_candidates import rank_candidates
 from hades.recall.run import Run
 
@@ -202,9 +203,10 @@ def test_the_beam_and_the_ranker_keep_their_caps(
         memory._engine.query_context(memory._scope()) as query,
     ):
         run, engine = Run(plan), memory._engine
-        when = engine.time(run, memory._scope(), query, QUESTIONS[0], query.valid)
-        encoding = start_encoding(run, engine.finder.encoder, QUESTIONS[0])
-        found = engine.find(run, query, QUESTIONS[0], when, encoding)
+        asked = read_question(QUESTIONS[0], query.valid)
+        when = engine.time(run, memory._scope(), query, asked, query.valid)
+        encoding = start_encoding(run, engine.finder.encoder, asked.text)
+        found = engine.find(run, query, asked, when, encoding)
         ranking = rank_candidates(run, found, engine.ranker, None, plan.reranker.m)
         with run.stage("rank") as stage:
             strong = choose_candidates(stage, found).strong

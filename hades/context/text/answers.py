@@ -76,6 +76,8 @@ _PLAIN = {
 def recall_lines(found: Recall, *, explain: bool = False) -> PlainText:
     """List the facts, passages and paths of a recall; with `explain` also scores and stages."""
     yield _recall_head(found, explain=explain)
+    if explain:
+        yield TextLine(str(found.asked))
     yield from _time(found)
     for number, theme in enumerate(found.themes, start=1):
         yield TextLine(theme_line(number, theme), (f"score {theme.score:.3f}",) * explain)
@@ -220,7 +222,7 @@ def _recall_head(found: Recall, *, explain: bool) -> TextLine:
     allowed = found.plan.get("budget", {}).get("tokens")
     tokens = f"{found.tokens:,} tokens" + (f" of {allowed:,}" if allowed else "")
     cost = (tokens, _belief(found.belief, explain=explain), f"{found.ms:.1f} ms")
-    kind = (f"{found.intent.value} ({found.evidence}), {found.mode.value}",) if explain else ()
+    kind = (f"{found.intent.value}, {found.mode.value}",) if explain else ()
     logged = (f"recall {found.id}",) if found.id else ()
     return TextLine("  ".join((*kind, *cost, *logged)))
 

@@ -58,8 +58,7 @@ def from_brief(
         return None
     if part is BriefPart.ALL:
         passages = _with_headings(passages, chosen)
-    question = replace(asked.question, intent=Intent.BRIEF, evidence=f"it asks for {part}")
-    asked = replace(asked, question=question)
+    asked = replace(asked, question=replace(asked.question, intent=Intent.BRIEF))
     return recall_of_lines(run, asked, time, passages, facts, usual)
 
 

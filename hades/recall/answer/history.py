@@ -13,7 +13,6 @@ from itertools import islice
 
 from hades.domain.answer import Passage
 from hades.domain.graph import Reason
-from hades.domain.question import Intent
 from hades.domain.times import AsOf, from_micros
 from hades.errors import NotFound
 from hades.index.words import stems
@@ -34,16 +33,12 @@ def earlier_passages(
 ) -> list[Passage]:
     """Return earlier versions of the chosen passages' topics, newest first, topics in turn.
 
-    A question of status gets none, since it wants what holds. A version that says nothing beyond
-    the later ones is left out. Versions of notes are candidates already, so of notes only the
-    versions of the best topics that were not chosen are returned.
+    A version that says nothing beyond the later ones is left out. Versions of notes are candidates
+    already, so of notes only the versions of the best topics that were not chosen are returned.
     """
     if not run.plan.history:
         return []
     with run.stage("history") as stage:
-        if search.question.intent is Intent.STATUS:
-            stage.note(Reason.SWITCHED_OFF, "a question of status wants what holds")
-            return []
         passages = list(islice(_in_turn(run, stage, search, chosen, notes), run.plan.history))
         stage.found = len(passages)
         return passages

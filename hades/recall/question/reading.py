@@ -91,6 +91,7 @@ def read_question(text: str, now: int) -> Question:
     begun = SUMMARY_ASKED.match(text) or TALK_ASKED.match(text)
     time = _time(text, now, judged)
     untimed = text.replace(time.said, " ") if time and time.said else text
+    terms = terms_of(untimed)
     about = untimed[begun.end() :] if begun else untimed
     wants = _wants(text, time, judged)
     pairs = tuple(
@@ -106,17 +107,16 @@ def read_question(text: str, now: int) -> Question:
         text=text,
         language=language_of(text),
         intent=intent,
-        evidence=f"{chance:.0%} likely {kind}",
         mode=choose_mode(text),
         wants=wants,
         time=time,
-        terms=terms_of(untimed),
+        terms=terms,
         topical=topical_stems(about),
         many=judged.many >= 0.5 or _likeliest(judged.wants)[0] == "list",
         two_steps=two_steps,
         signs=frozenset(_signs(text, time)),
         part=_part(text, time, judged),
-        subject=subject_of(about) if intent is Intent.OVERVIEW else None,
+        subject=subject_of(about) if intent is Intent.OVERVIEW and not terms.names else None,
         relations=tuple(
             RelationMeant(rule.relation, rule.direction, tuple(names))
             for rule, names in relations_asked(text)

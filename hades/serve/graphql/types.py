@@ -33,7 +33,7 @@ NAMES: dict[type, str] = {Space: "SpaceListed"}
 HIDDEN = {
     Topic: {"versions"},
     Entity: {"edges"},
-    Question: {"terms", "topical", "relations", "pairs"},
+    Question: {"terms", "topical", "signs", "relations", "pairs"},
 }
 """Fields that are hidden: `versions` is unknown for a topic found by name, `edges` is called
 `degree`, and those of a question are details of the search."""
