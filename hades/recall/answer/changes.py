@@ -266,19 +266,39 @@ class _Versions:
         if time is not None and time.since and time.until:
             rows = [row for row in rows if time.since <= row.passage.valid_from < time.until]
         if Sign.CHANGES in self.recall.asked.signs:
-            items = self._telling()[1:]
-        else:
-            items = [row for row in rows if any(self._is_done(row, part) for part in row.parts)]
-            series = self._series()
-            if len(series) > 1 and not times:
-                items = [row for row in series if row in items]
-            elif not items and times and self.named:
-                items = [row for row in self.own if row in rows]
+            return self._changes_counted()
+        items = [row for row in rows if any(self._is_done(row, part) for part in row.parts)]
+        series = self._series()
+        if len(series) > 1 and not times:
+            items = [row for row in series if row in items]
+        elif not items and times and self.named:
+            items = [row for row in self.own if row in rows]
         if not items:
             return []
         items.sort(key=_time)
         many = f"{len(items)} times" if times and len(items) > 1 else f"{len(items)}"
         return [items[0].replied(many), *(row.sentence for row in items[1:])]
+
+    def _changes_counted(self) -> list[Sentence]:
+        """Return the versions that give the thing asked about another value, after the first."""
+        about = self.terms - self.named
+        telling = [row for row in self.own if about & row.said] or self._telling()
+        rows = telling[:1]
+        for row in telling[1:]:
+            if self._values(row) != self._values(rows[-1]):
+                rows.append(row)
+        if len(rows) < 2:
+            return []
+        many = "Once" if len(rows) == 2 else f"{len(rows) - 1} times"
+        return [rows[0].replied(many), *(row.sentence for row in rows[1:])]
+
+    def _values(self, row: _Version) -> object:
+        """Return the values in a version's sentences on the thing asked about, or else these."""
+        about = self.terms - self.named
+        parts = [part for part in row.parts if about & _said(part)]
+        told = " ".join(parts) or row.passage.chunk.text
+        found = values(told)
+        return found if any(found.values()) else told
 
     def _is_done(self, row: _Version, part: str) -> bool:
         """Return whether a sentence says that what is counted was done."""

@@ -89,6 +89,8 @@ def from_notes(recall: Recall) -> Answer:
     units = list(_units(recall, ITEM_WORDS if many and not few else WHOLE_WORDS))
     if recall.time is not None and recall.time.kind in (TimeKind.ORIGIN, TimeKind.PAST):
         units = [unit for unit in units if unit.ended] or units
+    if recall.intent is Intent.STATUS:
+        units = _in_state(units, terms)
     units.sort(key=lambda unit: (unit.kind != "fact" or unit.belief < FACT_SURE, -unit.belief))
     units = _with_chains(_to_come_first(recall, _without_chance(recall, units, terms)))
     unsaid, beside = _unsaid(recall, units), _is_beside(recall, units)
@@ -110,6 +112,14 @@ def from_notes(recall: Recall) -> Answer:
     elif recall.time is None and Sign.PAST_TENSE not in recall.asked.signs:
         chosen = _newest_first(chosen, terms)
     return Answer(recall.question, tuple(unit.sentence for unit in chosen), recall, unsaid, beside)
+
+
+def _in_state(units: list[_Unit], terms: QuestionTerms) -> list[_Unit]:
+    """Return the things that are in the state asked for: those whose present text has all terms of
+    the question, or else all that are present."""
+    present = [unit for unit in units if not unit.ended]
+    having = [unit for unit in present if terms.weights.keys() <= terms_said(unit.text)]
+    return having or present or units
 
 
 def tells_change(text: str, subject: frozenset[str]) -> bool:

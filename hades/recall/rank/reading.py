@@ -222,12 +222,16 @@ def _pairs(
 ) -> dict[tuple[int, int], tuple[str, str]]:
     """Map pairs of a row and a later row to the two sentences to compare.
 
-    All rows are first compared with their newest later version, the best answers before others.
+    All rows are first compared with their newest later version that is about what is asked, the
+    best answers before others.
     """
     least = min(COMPARED, max(speaks.values(), default=COMPARED) - ABOUT_AS_GOOD)
     rows = [row for row in sorted(speaks, key=lambda row: -speaks[row]) if speaks[row] > least]
     compared = [
-        [(row, later) for later in reversed(notes.later_rows(row)) if later not in restated]
+        sorted(
+            ((row, later) for later in reversed(notes.later_rows(row)) if later not in restated),
+            key=lambda pair: speaks.get(pair[1], SPOKEN) <= SPOKEN,
+        )
         for row in rows
         if row not in restated
     ]
