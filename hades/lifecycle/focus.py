@@ -40,6 +40,7 @@ from hades.language.english.time_words import read_time
 from hades.recall.answer.answering import make_recall
 from hades.recall.answer.conveyance import conveyed
 from hades.recall.answer.passages import state_passage
+from hades.recall.answer.standing import with_disputes
 from hades.recall.plan import default_plan
 from hades.recall.question.time_asked import time_asked
 from hades.recall.rank import belief
@@ -204,10 +205,11 @@ class Focus:
         edges = store.edges.find(space, EdgeFilter(node=node), NOW)
         if len(edges) > _plan(Intent.LOOKUP).facts:
             return None
-        return [
+        facts = (
             Fact(edge, statement(edge), 1.0, belief.interval(belief.of_edge(edge.belief)))
             for edge in edges
-        ]
+        )
+        return with_disputes(store, space, facts)
 
     def _count(self, found: object) -> None:
         self.answered[HERE if found else "memory"] += 1

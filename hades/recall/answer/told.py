@@ -7,7 +7,7 @@ question. A list has each item once, and events are in order of time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -113,6 +113,8 @@ def from_notes(recall: Recall) -> Answer:
         length = len(unit.text.split())
         if unit.belief < least or (chosen and length > room) or unit.text in told:
             continue
+        if unit.kind == "passage" and _is_quoted(recall.passages[unit.number - 1], told):
+            continue
         chosen.append(unit)
         told.add(unit.text)
         room -= length
@@ -121,6 +123,11 @@ def from_notes(recall: Recall) -> Answer:
     elif recall.time is None and not is_past_tense(recall.question):
         chosen = _newest_first(chosen, terms)
     return Answer(recall.question, tuple(unit.sentence for unit in chosen), recall, unsaid, beside)
+
+
+def _is_quoted(passage: Passage, texts: Iterable[str]) -> bool:
+    """Return whether one of these texts quotes a whole note, as a disputed fact does."""
+    return any(f"“{passage.chunk.text.strip()}”" in text for text in texts)
 
 
 def tells_change(text: str, subject: frozenset[str]) -> bool:
