@@ -9,6 +9,7 @@ author may change the facts (see `authority`).
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,8 +25,9 @@ from hades.errors import InvalidInput
 from hades.language.english.contradiction import contradiction, entails, is_statement
 from hades.language.english.moments import said_moment
 from hades.language.english.prose_facts import ENDS, ENDS_ELSEWHERE, TABLE, ProseFact, facts_in
+from hades.language.english.replacement import says_change
 from hades.language.english.settled import settled, settled_elsewhere
-from hades.language.names import name_key, plain_fact, spoken
+from hades.language.names import name_key, spoken
 from hades.lifecycle import fact_changes, gate
 from hades.lifecycle.authority import ENDS_OF_EDGE, against, ends_of, may_change, said_by
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of
@@ -35,9 +37,6 @@ from hades.store.store import Store
 SETTLED, OTHERWISE = 0.5, 0.6
 """The confidence that an edge ended because its obstacle is settled, and that two sentences
 contradict each other. Both are below every sensible threshold. Judgements."""
-REPLACED = 2.5
-"""The reader's logit from which a sentence replaces a told fact, if the table of verbs lacks its
-relation. Of 37 pairs written for this, 17 of 18 that do are above it and 5 of 19 that do not."""
 BLOCKED = {"blocked_by", "blocked_on", "delayed_by", "depends_on", "postponed_because"}
 BLOCKED |= {"rejected_because", "waiting_for", "waiting_on", "waits_for", "waits_on"}
 """Relations to an obstacle, which is in the way until it is settled."""
@@ -166,7 +165,9 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
     """Yield findings that end or replace the edges that facts in a note replace or deny."""
     content = state.content if sentences_of(state.content) else ""
     told = [name for name in store.edges.relations().values() if spoken(name) in content]
-    for fact in facts_in(content, relations=told):
+    facts = facts_in(content, relations=told)
+    places = Counter((fact.relation, fact.start) for fact in facts)
+    for fact in facts:
         begins = said_moment(fact.valid_from, state.valid_from)
         if fact.valid_to is not None or (begins is None and fact.valid_from is not None):
             continue
@@ -185,7 +186,7 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
             others = [edge for edge, _ in starts if name_key(edge.target.name) != target]
             if fact.negated or relation in ended:
                 yield from (_end(edge, state, fact.confidence, why, fact.subject) for edge in same)
-            elif sure := _certainty(fact, others, said):
+            elif others and (sure := _certainty(fact, said, places[fact.relation, fact.start])):
                 since = max(since for _, since in starts)
                 fields = {
                     **ends_of(others[0]),
@@ -227,25 +228,17 @@ def _replaced_from(edge: Edge, begins: datetime, state: State) -> datetime | Non
     return state.valid_from if is_open else None
 
 
-def _certainty(fact: ProseFact, others: Sequence[Edge], sentence: str) -> float:
-    """Return how sure it is that a fact replaces edges to other targets; 0 if it does not.
+def _certainty(fact: ProseFact, sentence: str, listed: int) -> float:
+    """Return how sure it is that a fact replaces those with other objects; 0 if it does not.
 
-    A relation of the table says by itself whether it has one target at a time. For others the
-    reader judges whether the sentence replaces the fact.
+    A relation of the table says by itself whether it has one object at a time. With another one,
+    the sentence must state plainly that something changed, and have no list of objects.
     """
-    if fact.exclusive and others:
+    if fact.exclusive:
         return fact.confidence
-    if fact.relation in TABLE or not others or not is_statement(sentence):
+    if fact.relation in TABLE or listed > 1 or not is_statement(sentence):
         return 0.0
-    from hades.models.encoder import load_encoder, reader_of
-
-    reader = reader_of(load_encoder())
-    told = [plain_fact(edge.source.name, edge.relation, edge.target.name) for edge in others]
-    question = f"Is {others[0].source} still {spoken(fact.relation)} {others[0].target}?"
-    if reader is None:
-        return 0.0
-    logits = reader.replaces(question, [(text, sentence) for text in told])
-    return OTHERWISE if min(logits) >= REPLACED else 0.0
+    return OTHERWISE if says_change(sentence) else 0.0
 
 
 def _said_otherwise(

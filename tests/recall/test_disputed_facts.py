@@ -76,6 +76,8 @@ def test_a_note_that_replaces_a_fact_in_other_words_proposes_it(
         ("Tom allergic_to Peanuts", "Tom is allergic to Shellfish too."),
         ("Tom allergic_to Peanuts", "Tom is allergic to Shellfish."),
         ("Marta insured_by Hanse_Merkur", "Marta is also insured by Allianz."),
+        ("Marta insured_by Hanse_Merkur", "Marta is now insured by Allianz and Hanse Merkur."),
+        ("Marta related_to Ben", "Marta is related to Carl."),
         ("Marta visited_by Ben", "Marta was visited by Carl on Sunday."),
     ],
 )

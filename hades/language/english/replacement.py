@@ -48,6 +48,11 @@ def share_words(one: str, other: str) -> float:
     return len(first & second) / max(1, len(first | second))
 
 
+def says_change(sentence: str) -> bool:
+    """Return whether a sentence has a word for a change: now, instead, no longer, left."""
+    return _SAYS_CHANGE.search(sentence) is not None
+
+
 def replaces(new: str, old: str, topic: str) -> bool:
     """Return whether a later sentence of a topic replaces what an earlier one says.
 
@@ -68,7 +73,7 @@ def replaces(new: str, old: str, topic: str) -> bool:
         return False
     now, before = values(new), values(old)
     another = any(now[kind] - before[kind] and before[kind] - now[kind] for kind in now)
-    return another or _SAYS_CHANGE.search(new) is not None
+    return another or says_change(new)
 
 
 def ends(new: str, old: str, topic: str) -> bool:
@@ -105,7 +110,7 @@ def _named(text: str, topic: str) -> str:
 def repeats(new: str, old: str, topic: str) -> bool:
     """Return whether a later sentence of a topic says all that an earlier one says."""
     own = said_words(old) - said_words(topic)
-    if not own <= said_words(new) or (_SAYS_CHANGE.search(new) and not _SAYS_CHANGE.search(old)):
+    if not own <= said_words(new) or (says_change(new) and not says_change(old)):
         return False
     return name_key(new) == name_key(old) or (len(own) > 1 and is_denial(new) == is_denial(old))
 
