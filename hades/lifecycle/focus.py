@@ -38,6 +38,7 @@ from hades.language.english.terms import said
 from hades.recall.answer.answering import make_recall
 from hades.recall.answer.conveyance import conveyed
 from hades.recall.answer.passages import state_passage
+from hades.recall.answer.standing import with_disputes
 from hades.recall.plan import default_plan
 from hades.recall.question.reading import read_question
 from hades.recall.question.time_asked import time_asked
@@ -208,10 +209,11 @@ class Focus:
         edges = store.edges.find(space, EdgeFilter(node=node), NOW)
         if len(edges) > _plan(Intent.LOOKUP).facts:
             return None
-        return [
+        facts = (
             Fact(edge, statement(edge), 1.0, belief.interval(belief.of_edge(edge.belief)))
             for edge in edges
-        ]
+        )
+        return with_disputes(store, space, facts)
 
     def _count(self, found: object) -> None:
         self.answered[HERE if found else "memory"] += 1

@@ -9,6 +9,7 @@ author may change the facts (see `authority`).
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,16 +17,17 @@ from itertools import islice, product
 from typing import Any
 
 from hades.domain.extraction import PATTERNS, extraction_metadata
-from hades.domain.graph import SIMILAR_TO, SUPERSEDES, Edge
+from hades.domain.graph import RELATION_KINDS, SIMILAR_TO, SUPERSEDES, Edge
 from hades.domain.proposal import DEFAULT_THRESHOLD, Proposal
 from hades.domain.times import NOW, from_micros, iso, to_micros
 from hades.domain.topics import State
 from hades.errors import InvalidInput
-from hades.language.english.contradiction import contradiction, entails
+from hades.language.english.contradiction import contradiction, entails, is_statement
 from hades.language.english.moments import said_moment
-from hades.language.english.prose_facts import facts_in
+from hades.language.english.prose_facts import ENDS, ENDS_ELSEWHERE, TABLE, ProseFact, facts_in
+from hades.language.english.replacement import says_change
 from hades.language.english.settled import settled, settled_elsewhere
-from hades.language.names import name_key
+from hades.language.names import name_key, spoken
 from hades.lifecycle import fact_changes, gate
 from hades.lifecycle.authority import ENDS_OF_EDGE, against, ends_of, may_change, said_by
 from hades.lifecycle.similar_notes import CurrentNote, sentences_of
@@ -161,35 +163,82 @@ def _ends(store: Store, space: int, state: State) -> Iterator[_Finding]:
 
 def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]:
     """Yield findings that end or replace the edges that facts in a note replace or deny."""
-    for fact in facts_in(state.content) if sentences_of(state.content) else ():
-        if fact.valid_to is not None or not (fact.exclusive or fact.negated):
-            continue
-        if (node := store.entities.node(space, fact.subject)) is None:
-            continue
+    content = state.content if sentences_of(state.content) else ""
+    told = [name for name in store.edges.relations().values() if spoken(name) in content]
+    facts = facts_in(content, relations=told)
+    places = Counter((fact.relation, fact.start) for fact in facts)
+    for fact in facts:
         begins = said_moment(fact.valid_from, state.valid_from)
-        if begins is None and fact.valid_from is not None:
+        if fact.valid_to is not None or (begins is None and fact.valid_from is not None):
             continue
-        begins = begins or state.valid_from
-        wanted = EdgeFilter(node=node, direction="out", relation=fact.relation)
-        why = f"{state.id} says “{state.content[fact.start : fact.end]}”"
-        held = [
-            edge
-            for edge in store.edges.find(space, wanted, NOW)
-            if edge.valid_from < begins
-            and (name_key(edge.target.name) == name_key(fact.object)) == fact.negated
-        ]
-        if fact.negated:
-            yield from (_end(edge, state, fact.confidence, why, fact.subject) for edge in held)
-        elif held:
-            fields = {
-                **ends_of(held[0]),
-                "target": fact.object,
-                "exclusive": True,
-                "evidence": state.content[fact.start : fact.end],
-                "valid_from": iso(begins),
-                "metadata": extraction_metadata(PATTERNS, state.id, fact.start, fact.end),
-            }
-            yield _Finding("relate", fields, fact.confidence, why, begins, fact.subject, held)
+        said = content[fact.start : fact.end]
+        why = f"{state.id} says “{said}”"
+        ended = () if fact.negated else ENDS.get(fact.relation, ())
+        moved = () if fact.negated else ENDS_ELSEWHERE.get(fact.relation, ())
+        for relation in dict.fromkeys((fact.relation, *ended, *moved)):
+            starts = [
+                (edge, since)
+                for edge in _held(store, space, fact.subject, relation)
+                if (since := _replaced_from(edge, begins or state.valid_from, state))
+            ]
+            target = name_key(fact.object)
+            same = [edge for edge, _ in starts if name_key(edge.target.name) == target]
+            others = [edge for edge, _ in starts if name_key(edge.target.name) != target]
+            if fact.negated or relation in ended:
+                yield from (_end(edge, state, fact.confidence, why, fact.subject) for edge in same)
+            elif others and (sure := _certainty(fact, said, places[fact.relation, fact.start])):
+                since = max(since for _, since in starts)
+                fields = {
+                    **ends_of(others[0]),
+                    "target": fact.object,
+                    "exclusive": True,
+                    "evidence": said,
+                    "valid_from": iso(since),
+                    "metadata": extraction_metadata(PATTERNS, state.id, fact.start, fact.end),
+                }
+                yield _Finding("relate", fields, sure, why, since, fact.subject, others)
+
+
+def _held(store: Store, space: int, name: str, relation: str) -> list[Edge]:
+    """Return the edges of a relation from a name now.
+
+    If there is none and the relation is one of people, a first name means the only entity with it.
+    """
+    names, edges = [name], list[Edge]()
+    if name.isalpha() and RELATION_KINDS.get(relation, ("",))[0] == "person":
+        called = [entity.name for entity in store.entities.list(space, f"{name} *", limit=2)]
+        names += called if len(called) == 1 else []
+    for called_so in names:
+        node = store.entities.node(space, called_so)
+        if node is not None and not edges:
+            wanted = EdgeFilter(node=node, direction="out", relation=relation)
+            edges = store.edges.find(space, wanted, NOW)
+    return edges
+
+
+def _replaced_from(edge: Edge, begins: datetime, state: State) -> datetime | None:
+    """Return since when a fact of a note that began at a time replaces an edge; None if it cannot.
+
+    An edge told without a start began at some time before it was recorded, so the note, which is
+    later, replaces it from its own time on.
+    """
+    if edge.valid_from < begins:
+        return begins
+    is_open = edge.valid_from == edge.recorded_at < state.valid_from
+    return state.valid_from if is_open else None
+
+
+def _certainty(fact: ProseFact, sentence: str, listed: int) -> float:
+    """Return how sure it is that a fact replaces those with other objects; 0 if it does not.
+
+    A relation of the table says by itself whether it has one object at a time. With another one,
+    the sentence must state plainly that something changed, and have no list of objects.
+    """
+    if fact.exclusive:
+        return fact.confidence
+    if fact.relation in TABLE or listed > 1 or not is_statement(sentence):
+        return 0.0
+    return OTHERWISE if says_change(sentence) else 0.0
 
 
 def _said_otherwise(

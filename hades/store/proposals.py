@@ -91,11 +91,20 @@ class Proposals:
 
     def refused_for(self, space: int, topic: str) -> list[Proposal]:
         """Return the refused notes whose reason may name a version of this topic."""
-        escaped = re.sub(r"([%_!])", r"!\1", topic)
         rows = self._database.rows(
             _SELECT + "WHERE p.space = ? AND p.status = 'refused' AND p.why LIKE ? ESCAPE '!' "
             "ORDER BY p.id",
-            *(space, f"%{escaped}@%"),
+            *(space, f"%{_escaped(topic)}@%"),
+        )
+        return [_proposal(row) for row in rows]
+
+    def changing(self, space: int, source: str) -> list[Proposal]:
+        """Return the waiting changes of edges whose fields may name this source, oldest first."""
+        named = _escaped(_text({"source": source})[1:-1])
+        rows = self._database.rows(
+            _SELECT + "WHERE p.space = ? AND p.status = 'waiting' AND p.fields LIKE ? ESCAPE '!' "
+            "ORDER BY p.id",
+            *(space, f"%{named}%"),
         )
         return [_proposal(row) for row in rows]
 
@@ -111,6 +120,11 @@ class Proposals:
             "why = COALESCE(?, why), change = ? WHERE id = ?",
             *(status, *decided, why or None, write.change, proposal),
         )
+
+
+def _escaped(text: str) -> str:
+    """Return a text whose characters all stand for themselves in a LIKE pattern."""
+    return re.sub(r"([%_!])", r"!\1", text)
 
 
 def _text(fields: Mapping[str, Any]) -> str:

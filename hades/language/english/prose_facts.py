@@ -11,7 +11,7 @@ Each name is first replaced by one sign, so that clauses are patterns over signs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -33,6 +33,8 @@ ENDS_ELSEWHERE = {"moved_to": ("lives_in", "based_in", "moved_to")}
 CONFIDENCE, INSIDE, COMMON_NOUNS = 0.96, -0.02, -0.03
 """The confidence of a sentence that begins with a name, and what is added after another clause and
 for a subject of common nouns. A judgement; the measured precision of all is above 0.9."""
+TABLE = frozenset(verb.relation for verb in patterns.VERBS)
+"""Relations whose verbs are known."""
 EXCLUSIVE = frozenset(verb.relation for verb in patterns.VERBS if verb.exclusive)
 """Relations that a subject has to one object at a time."""
 
@@ -60,10 +62,11 @@ class ProseFact:
         return self.relation in EXCLUSIVE
 
 
-def facts_in(text: str, topic: str = "") -> list[ProseFact]:
+def facts_in(text: str, topic: str = "", relations: Iterable[str] = ()) -> list[ProseFact]:
     """Return the facts that a text states plainly, in its order.
 
-    The subject of a sentence without one (`Works at Acme.`) is `topic`, if given. So is a pronoun
+    It knows the relations of the table, and those of `relations` that are said with `is`. The
+    subject of a sentence without one (`Works at Acme.`) is `topic`, if given. So is a pronoun
     at the beginning of a sentence, until the text names something else.
 
     >>> [(fact.subject, fact.relation, fact.object) for fact in facts_in("Ana works at Acme.")]
@@ -74,6 +77,7 @@ def facts_in(text: str, topic: str = "") -> list[ProseFact]:
         return []
     last = topic.rpartition("/")[2]
     named_others = False
+    told = [patterns.verb_of(name) for name in relations if name not in TABLE]
     for start, end in spans(text[:TEXT_CHARACTERS_AT_MOST]):
         said = patterns.SPACE.sub(" ", text[start:end])
         if len(said) > SENTENCE_CHARACTERS_AT_MOST:
@@ -87,7 +91,7 @@ def facts_in(text: str, topic: str = "") -> list[ProseFact]:
             said = f"`{topic}` {said[left_out.end() :]}"
         elif topic and said.startswith(f"{last} "):
             said = f"`{last}`{said.removeprefix(last)}"
-        sentence = _Sentence(said)
+        sentence = _Sentence(said, told)
         named_others |= any(not names_topic(name.text, topic) for name in sentence.names)
         for fact in () if supposed else sentence.facts():
             key = (name_key(fact.subject), fact.relation, name_key(fact.object), fact.negated)
@@ -114,7 +118,8 @@ class _SignedName(NamedTuple):
 class _Sentence:
     """One sentence, with a sign in place of every name."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, told: Sequence[patterns.Verb]) -> None:
+        self.verbs = (*patterns.VERBS, *told)
         self.names: list[_SignedName] = []
         self.text = patterns.PHRASE.sub(self._sign, text)
         self.objects: set[int] = set()
@@ -154,7 +159,7 @@ class _Sentence:
     def _clauses(self, subject: re.Match[str], at: int) -> Iterator[ProseFact]:
         """Yield the facts of a subject from one verb on: works at Acme and lives in Rome."""
         who = self._names_in(*subject.span())
-        for verb in patterns.VERBS:
+        for verb in self.verbs:
             said = verb.pattern.match(self.text, at)
             if said is None or said["many" if len(who) == 1 else "one"]:
                 continue
@@ -172,7 +177,7 @@ class _Sentence:
             return [], at
         end = found.end()
         listed = verb.takes == "name" and found.end("first") < end
-        if listed and any(other.pattern.match(self.text, end) for other in patterns.VERBS):
+        if listed and any(other.pattern.match(self.text, end) for other in self.verbs):
             end = found.end("first")  # Ana reports to Ben and Carl works at Acme
         elif not self._may_follow(end, verb.relation):
             return [], at  # Kent and Essex counties

@@ -6,9 +6,11 @@ Every repetition is bounded or of a single sign, so that the work is linear in t
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from hades.language.english.lexicon import COUNTS, MONTHS, STOP_WORDS, WEEKDAYS, word_set
+from hades.language.names import spoken
 from hades.language.patterns import any_of, lazy_pattern
 
 NAME = "\ue000"
@@ -113,6 +115,13 @@ def _verb(kind: str, line: str) -> Verb:
     said = shape.format(a=_ADVERB, **forms)
     pattern = lazy_pattern(f"{_ADVERB}(?:{said}){after}(?= )")
     return Verb(relation, exclusive == "!", takes, pattern, example)
+
+
+@lru_cache(maxsize=256)
+def verb_of(relation: str) -> Verb:
+    """Return the verb of a relation that the table lacks: `insured_by` is `is insured by`."""
+    phrase = " ".join(map(re.escape, spoken(relation).split()))
+    return _verb("being", f"- - name {phrase} # -")._replace(relation=relation)
 
 
 VERBS = tuple(

@@ -18,7 +18,7 @@ from hades.language.english.prose_facts import (
 )
 from hades.language.english.settled import is_obstacle, settled
 from hades.language.english.speculation import is_denial
-from hades.language.names import DIGITS, name_key, numberless
+from hades.language.names import DIGITS, name_key
 from hades.language.patterns import lazy_pattern
 
 SHARED_WORDS = 0.5
@@ -34,10 +34,6 @@ _PLACE = lazy_pattern(
     r"(?=[.,;]|$| (?:in|at|on|of|since|and|from|until|now)\b)"
 )
 """Common nouns as the object of a fact, where a name could be: works at the chandlery."""
-_BROKEN = lazy_pattern(
-    r"\b(\w+) (?:is|are) (?:still |now )?(?:broken|damaged|closed|out of order)\b"
-)
-_REPAIRED = lazy_pattern(r"\b(\w+) (?:works? again|(?:is|are) (?:now )?(?:repaired|fixed|open))\b")
 
 
 @lru_cache(maxsize=4_096)
@@ -52,6 +48,11 @@ def share_words(one: str, other: str) -> float:
     return len(first & second) / max(1, len(first | second))
 
 
+def says_change(sentence: str) -> bool:
+    """Return whether a sentence has a word for a change: now, instead, no longer, left."""
+    return _SAYS_CHANGE.search(sentence) is not None
+
+
 def replaces(new: str, old: str, topic: str) -> bool:
     """Return whether a later sentence of a topic replaces what an earlier one says.
 
@@ -59,9 +60,6 @@ def replaces(new: str, old: str, topic: str) -> bool:
     True
     """
     new, old = _named(new, topic), _named(old, topic)
-    broken, repaired = _BROKEN.search(old), _REPAIRED.search(new)
-    if broken and repaired and broken[1].casefold() == repaired[1].casefold():
-        return True
     facts = facts_of(new, topic), facts_of(old, topic)
     if any(_ends(*both, topic) for both in product(*facts)):
         return True
@@ -71,12 +69,11 @@ def replaces(new: str, old: str, topic: str) -> bool:
         return True
     own = _own_words(old, topic)
     kept = own & said_words(new)
-    alike = shared >= _SHARED_AT_LEAST and len(kept) >= SHARED_WORDS * len(own)
-    if not alike and (kept != own or _shape(new) != _shape(old)):
+    if shared < _SHARED_AT_LEAST or len(kept) < SHARED_WORDS * len(own):
         return False
     now, before = values(new), values(old)
     another = any(now[kind] - before[kind] and before[kind] - now[kind] for kind in now)
-    return another or _SAYS_CHANGE.search(new) is not None
+    return another or says_change(new)
 
 
 def ends(new: str, old: str, topic: str) -> bool:
@@ -113,7 +110,7 @@ def _named(text: str, topic: str) -> str:
 def repeats(new: str, old: str, topic: str) -> bool:
     """Return whether a later sentence of a topic says all that an earlier one says."""
     own = said_words(old) - said_words(topic)
-    if not own <= said_words(new) or (_SAYS_CHANGE.search(new) and not _SAYS_CHANGE.search(old)):
+    if not own <= said_words(new) or (says_change(new) and not says_change(old)):
         return False
     return name_key(new) == name_key(old) or (len(own) > 1 and is_denial(new) == is_denial(old))
 
@@ -128,7 +125,6 @@ def _own_words(text: str, topic: str) -> frozenset[str]:
 facts_of = lru_cache(maxsize=4_096)(facts_in)
 """The facts of a sentence, cached because sentences are compared in pairs."""
 _settled = lru_cache(maxsize=4_096)(settled)
-_shape = lru_cache(maxsize=4_096)(numberless)
 
 
 def _ends(new: ProseFact, old: ProseFact, topic: str) -> bool:

@@ -22,6 +22,7 @@ from hades.language.english.terms import has_kind
 from hades.language.names import fact_words, plain_fact, spoken
 from hades.models.encoder import Encoder, is_local
 from hades.models.reader import SentenceReader
+from hades.recall.answer.standing import believe_ended_less, with_disputes
 from hades.recall.find.results import SearchQuery
 from hades.recall.find.scores import best
 from hades.recall.find.turns import with_names
@@ -64,7 +65,8 @@ def find_facts(
 ) -> list[Fact]:
     """Return at most `limit` told facts that a question may mean, likeliest first."""
     asked = search.time
-    held = held_facts(search.query, asked) if limit else np.zeros(0, np.int64)
+    query = search.query
+    held = held_facts(query, asked) if limit else np.zeros(0, np.int64)
     if not len(held):
         return []
     # The facts of that time are selected already; the words of the time would find dates.
@@ -85,7 +87,10 @@ def find_facts(
     facts.sort(key=lambda fact: (-fact.score, fact.edge.id))
     if reader is not None and facts and not stage.is_late("the reader"):
         facts = _read(stage, reader, search.text, facts)
-    return facts[:limit]
+    facts = facts[:limit] if asked.is_past else believe_ended_less(facts[:limit])
+    if asked.kind is not None or not query.as_of.is_now:
+        return facts
+    return with_disputes(query.store, query.space, facts)
 
 
 def _read(stage: Stage, reader: SentenceReader, question: str, facts: Sequence[Fact]) -> list[Fact]:

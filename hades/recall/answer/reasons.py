@@ -15,6 +15,7 @@ from hades.domain.question import Intent, Sign
 from hades.domain.statement import statement
 from hades.language.english.terms import said, text_around
 from hades.recall.answer.changes import quote_version
+from hades.recall.answer.standing import believe_ended_less
 from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
 
@@ -34,11 +35,12 @@ def replaced_facts(query: QueryContext, topic: str, facts: Sequence[Fact]) -> li
     after = {edge.superseded_by for edge in read.values() if edge.superseded_by is not None}
     read |= query.store.edges.read(query.space, [*after], query.as_of)
     found = {fact.edge.id for fact in facts}
-    return [
+    added = [
         Fact(edge, statement(edge), 0.0, belief.interval(belief.of_probability(edge.belief.mean)))
         for edge in read.values()
         if edge.id not in found and (edge.id in after or edge.superseded_by is not None)
     ]
+    return believe_ended_less([*facts, *added])[len(facts) :]
 
 
 def from_reasons(recall: Recall) -> Answer | None:

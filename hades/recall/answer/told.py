@@ -7,7 +7,7 @@ question. A list has each item once, and events are in order of time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -104,6 +104,8 @@ def from_notes(recall: Recall) -> Answer:
         length = len(unit.text.split())
         if unit.belief < least or (chosen and length > room) or unit.text in told:
             continue
+        if unit.kind == "passage" and _is_quoted(recall.passages[unit.number - 1], told):
+            continue
         chosen.append(unit)
         told.add(unit.text)
         room -= length
@@ -120,6 +122,11 @@ def _in_state(units: list[_Unit], terms: QuestionTerms) -> list[_Unit]:
     present = [unit for unit in units if not unit.ended]
     having = [unit for unit in present if terms.weights.keys() <= terms_said(unit.text)]
     return having or present or units
+
+
+def _is_quoted(passage: Passage, texts: Iterable[str]) -> bool:
+    """Return whether one of these texts quotes a whole note, as a disputed fact does."""
+    return any(f"“{passage.chunk.text.strip()}”" in text for text in texts)
 
 
 def tells_change(text: str, subject: frozenset[str]) -> bool:
