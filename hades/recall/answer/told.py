@@ -26,6 +26,7 @@ from hades.domain.answer import (
 )
 from hades.domain.graph import Reason
 from hades.domain.statement import day
+from hades.language.english.event_times import tells_habit
 from hades.language.english.intent import asks_for_list, is_past_tense
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
@@ -378,7 +379,9 @@ def _when_noted(passage: Passage, *, dated: bool) -> str:
         return f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
     if passage.valid_to is not None:
         return f" (from {day(passage.valid_from)} to {day(passage.valid_to)})"
-    return f" ({day(passage.valid_from)})" if dated else ""
+    if not dated or tells_habit(passage.chunk.text, passage.valid_from):
+        return ""
+    return f" ({day(passage.valid_from)})"
 
 
 def _with_dates(text: str, passage: Passage) -> str:
