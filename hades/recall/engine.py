@@ -44,7 +44,7 @@ from hades.recall.find.read_on import read_on
 from hades.recall.find.results import Found
 from hades.recall.find.scores import scaled
 from hades.recall.find.seeds import Encoding, find_seeds, start_encoding
-from hades.recall.find.turns import gains_of_turns
+from hades.recall.find.turns import gains_of_turns, in_context
 from hades.recall.find.walks import find_walks
 from hades.recall.plan import UNHURRIED, Plan, plan_for
 from hades.recall.query_context import QueryContext
@@ -139,11 +139,14 @@ class RecallEngine:
             recalled = from_lines(run, self._store, scope, asked, usual)
             if recalled is not None:
                 return recalled
-        encoding = start_encoding(run, self.finder.encoder, text)
+        sought, near = in_context(text, turns)
+        if sought != text:
+            run.diagnostics.append(Diagnostic(Reason.FOLLOW_UP, "turns", f"read as “{sought}”"))
+        encoding = start_encoding(run, self.finder.encoder, sought)
         with ExitStack() as moment:
             opened = (scope, question, now, ends or (), on_progress, turns)
             query, when = self._open(run, moment, *opened)
-            found = self.find(run, query, text, when, encoding, turns)
+            found = self.find(run, query, sought, when, encoding, near)
             ranking = self._rank(run, found, chosen.reranker.m, intent)
             related = None
             if relation is not None:
@@ -225,7 +228,7 @@ class RecallEngine:
         with self.query_context(scope, on_progress, " ".join((text, *turns))) as query:
             if len(names_in(text, query.graph, query.lookup)):
                 return {}
-            gains = gains_of_turns(Run(UNHURRIED), query, self.finder.encoder, text, turns)
+            gains = gains_of_turns(Run(UNHURRIED), query, self.finder.encoder, turns)
             if gains is None:
                 return {}
             best = np.argsort(-gains, kind="stable")[:GAINING_AT_MOST].tolist()
@@ -273,9 +276,8 @@ class RecallEngine:
                 Diagnostic(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}")
             )
         search, seeds = find_seeds(run, within or query, encoding, question, when)
-        search = replace(search, turns=turns)
         if not len(seeds.named):  # a question with a name of its own stands alone
-            gains = gains_of_turns(run, search.query, self.finder.encoder, question, turns)
+            gains = gains_of_turns(run, search.query, self.finder.encoder, turns)
             seeds = replace(seeds, turned=gains)
         with run.stage("walk", run.plan.graph.timeout_ms) as stage:
             walks = find_walks(stage, search, seeds)

@@ -23,7 +23,6 @@ from hades.models.encoder import Encoder, is_local
 from hades.models.reader import SentenceReader
 from hades.recall.find.results import SearchQuery
 from hades.recall.find.scores import best
-from hades.recall.find.turns import with_names
 from hades.recall.query_context import QueryContext
 from hades.recall.question.names import names_in
 from hades.recall.question.time_asked import TimeAsked
@@ -69,7 +68,6 @@ def find_facts(
     if asked.words is not None:
         # The facts of that time are selected already; the words of the time would find dates.
         question = question.replace(asked.words.said, " ")
-    question = with_names(question, search.turns)
     read = _candidates(stage, search, encoder, question, held)
     spread = Counter(word for fact in read for word in set().union(*map(_name, fact.ends)))
     rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}
