@@ -181,8 +181,6 @@ class Sign(StrEnum):
     SUMMARY = "summary"
     TALK = "talk"
     """What was talked about."""
-    REFERS = "refers"
-    """Something of the turns before it: it has a pronoun and no name."""
     TESTS = "tests"
     CHANGE_LOG = "change log"
     COMMITS = "commits"

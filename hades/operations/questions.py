@@ -83,14 +83,16 @@ def search(
     """
     from hades.recall.find.finder import chosen_retrievers
     from hades.recall.find.turns import clean_turns
+    from hades.recall.question.in_context import in_context
 
     clean_number(limit, "limit", least=1)
     retrievers, before = chosen_retrievers(retriever), clean_turns(turns)
     scope = view._scope(tag, kind, glob, since, until, by)
     view._ready(question, on_progress)
-    gains = view._engine.gains(scope, question, before, on_progress)
+    sought, near = in_context(question, before)
+    gains = view._engine.gains(scope, sought, near, on_progress)
     return view._finder.search(
-        scope, question, limit=limit, retrievers=retrievers, on_progress=on_progress, gains=gains
+        scope, sought, limit=limit, retrievers=retrievers, on_progress=on_progress, gains=gains
     )
 
 

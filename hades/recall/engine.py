@@ -45,8 +45,9 @@ from hades.recall.find.turns import gains_of_turns
 from hades.recall.find.walks import find_walks
 from hades.recall.plan import UNHURRIED, Plan, plan_for
 from hades.recall.query_context import QueryContext
+from hades.recall.question.in_context import in_context
 from hades.recall.question.names import names_in
-from hades.recall.question.reading import read_question
+from hades.recall.question.reading import QUESTION_CHARACTERS_AT_MOST, read_question
 from hades.recall.question.time_asked import TimeAsked, time_asked
 from hades.recall.rank.baselines import SYSTEMS, system_scores
 from hades.recall.rank.features import FEATURES
@@ -137,13 +138,17 @@ class RecallEngine:
             recalled = find(run, self._store, scope, here, usual)
             if recalled is not None:
                 return recalled
-        encoding = start_encoding(run, self.finder.encoder, asked.text)
+        sought, near = in_context(asked.text, turns)
+        if sought != asked.text:
+            run.diagnostics.append(Diagnostic(Reason.FOLLOW_UP, "turns", f"read as “{sought}”"))
+        encoding = start_encoding(run, self.finder.encoder, sought)
         with ExitStack() as moment:
             if len(asked.text) < len(question):
                 cut = f"{len(question)} characters to {len(asked.text)}"
                 run.diagnostics.append(Diagnostic(Reason.CUT_QUESTION, "open", cut))
             query, when = self._open(run, moment, scope, here, ends or (), on_progress, turns)
-            found = self.find(run, query, asked, when, encoding, turns)
+            searched = replace(asked, text=sought)
+            found = self.find(run, query, searched, when, encoding, near)
             ranking = self._rank(run, found, chosen.reranker.m)
             related = None
             if relation is not None:
@@ -203,11 +208,11 @@ class RecallEngine:
         """Map the ids of chunks to what they gain by the turns before a question in a search."""
         if not turns:
             return {}
-        asked = read_question(question, self._store.now())
-        with self.query_context(scope, on_progress, " ".join((asked.text, *turns))) as query:
-            if len(names_in(asked.text, query.graph, query.lookup)):
+        text = question[:QUESTION_CHARACTERS_AT_MOST]
+        with self.query_context(scope, on_progress, " ".join((text, *turns))) as query:
+            if len(names_in(text, query.graph, query.lookup)):
                 return {}
-            gains = gains_of_turns(Run(UNHURRIED), query, self.finder.encoder, asked, turns)
+            gains = gains_of_turns(Run(UNHURRIED), query, self.finder.encoder, turns)
             if gains is None:
                 return {}
             best = np.argsort(-gains, kind="stable")[:GAINING_AT_MOST].tolist()
@@ -255,9 +260,8 @@ class RecallEngine:
                 Diagnostic(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}")
             )
         search, seeds = find_seeds(run, within or query, encoding, question, when)
-        search = replace(search, turns=turns)
         if not len(seeds.named):  # a question with a name of its own stands alone
-            gains = gains_of_turns(run, search.query, self.finder.encoder, question, turns)
+            gains = gains_of_turns(run, search.query, self.finder.encoder, turns)
             seeds = replace(seeds, turned=gains)
         with run.stage("walk", run.plan.graph.timeout_ms) as stage:
             walks = find_walks(stage, search, seeds)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
 from hades.domain.graph import NodeKind
-from hades.domain.times import NOW
+from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import Conflict
-from hades.store.database import Database
+from hades.store.database import Database, believed
 from hades.store.delta import digest_of
 from hades.store.records import Write
 from hades.store.topics import Topics
@@ -15,6 +20,25 @@ SELECT t.name, o.fingerprint FROM sources o JOIN topics t ON t.id = o.topic
 JOIN states s ON s.id = t.latest LEFT JOIN changes c ON c.number = s.change
 WHERE t.space = ? AND o.root = ? AND {which} ORDER BY t.name
 """
+_COMMITS = f"""
+SELECT t.name, s.version, s.valid_from, s.recorded_at, s.metadata
+FROM states s JOIN topics t ON t.id = s.topic
+WHERE t.id = ANY(:topics) AND s.metadata LIKE '%"commit"%'
+  AND s.valid_from <= :valid AND {believed("s", ":known")}
+ORDER BY s.valid_from DESC, s.version DESC
+"""
+
+
+class CommitRow(NamedTuple):
+    """A commit that touched a file, from the metadata of the state it made."""
+
+    topic: str
+    version: int
+    when: datetime
+    recorded_at: datetime
+    id: str
+    author: str
+    message: str
 
 
 class Sources:
@@ -45,6 +69,20 @@ class Sources:
             *(space, topic),
         )
         return root
+
+    def commits(self, topics: Sequence[int], as_of: AsOf) -> list[CommitRow]:
+        """Return the commits of topics (given as nodes) up to a moment, newest first."""
+        valid, known = self._database.moment(as_of)
+        found = []
+        ids = [node >> 3 for node in topics]
+        rows = self._database.rows(_COMMITS, topics=ids, valid=valid, known=known)
+        for topic, version, when, recorded, text in rows:
+            metadata = json.loads(text)
+            said = [metadata.get(name) for name in ("commit", "author", "message")]
+            if all(isinstance(value, str) for value in said):  # a note may have such keys, too
+                times = from_micros(when), from_micros(recorded)
+                found.append(CommitRow(topic, version, *times, *said))
+        return found
 
     def put(
         self, space: int, topic: str, root: str, fingerprint: bytes, kind: str, title: str

@@ -33,6 +33,19 @@ Saturday's fair was wet. | 8 March 2025
 Invoice 2025-044 is due 2025-04-01. | 1 April 2025
 Physio Wednesday 11:15, and again a week later same time. | 19 March 2025; 26 March 2025
 Choir on Mondays at 7, and every Tuesday. |
+The bakery is open Tuesday to Friday. |
+Repair shop Kowalski: open Tue to Fri, closed on Monday. |
+It opens at 7 from Tuesday to Sunday. |
+Simone is in Monday to Wednesday. |
+Works Monday to Wednesday, speaks German. |
+Choir practice is on Thursday evenings. |
+The bakery was closed on Monday. | 10 March 2025
+The fair opens on Saturday. | 15 March 2025
+She is there Tuesday to Thursday next week. | 18 to 20 March 2025
+Jonas is away from Tuesday to Thursday. | 18 to 20 March 2025
+Jonas is away from Sunday to Saturday. | 16 to 22 March 2025
+Glass is collected on the first Monday of the month. |
+The bins are collected on Friday. | 14 March 2025
 Sat in the sun all day, maybe in a May mood. |
 The 3rd try on the 16th floor worked. |
 Best honey this year! |

@@ -57,6 +57,14 @@ def test_the_next_date_is_not_one_of_the_past(diary: hades.Memory) -> None:
     assert told(diary, "When is the next dentist appointment?") == []
 
 
+def test_a_habit_has_no_date(diary: hades.Memory) -> None:
+    diary.remember("bakery", "The bakery on Elm Street is open Tuesday to Friday.")
+    open_days = "bakery: The bakery on Elm Street is open Tuesday to Friday."
+    assert told(diary, "When is the bakery open?")[0] == open_days
+    assert told(diary, "When is it open?")[0] == open_days
+    assert not any("bakery" in line for line in told(diary, "What do I have on Friday?"))
+
+
 def test_since_and_until_may_mean_the_times_of_events(diary: hades.Memory) -> None:
     week = {"since": "2025-02-10", "until": "2025-02-17"}
     assert diary.recall("garage", **week).passages == ()

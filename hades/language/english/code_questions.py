@@ -18,6 +18,17 @@ CHARACTERS_READ = 300
 """A longer text is not such a question. The limit bounds the time of the rules."""
 
 _ASKED = r"""
+last_commit out ^who(?: has)? last <CHANGED> <FILE><WHEN> # Who last changed shop.py?
+last_commit out ^who <CHANGED> <FILE> last$ # Who changed shop.py last?
+last_commit out ^when (?:was|were|did|has) <FILE> (?:been )?last <CHANGED><WHEN> # When was shop.py last changed?
+last_commit out \b(?:last|latest|newest|most recent) (?:change|commit|edit) (?:of|to|in|on) <FILE><WHEN> # The latest commit to shop.py
+first_commit out ^who(?: first)? (?:created|added|introduced|started) <FILE>$ # Who created shop.py?
+first_commit out ^(?:since )?when (?:was|were) <FILE> (?:first )?(?:created|added|introduced|written)$ # When was shop.py added?
+authors out    ^who(?: else| all)?(?: has| have)? (?:wrote|written|worked on|contributed to|maintains?|<CHANGED>) <FILE><WHEN> # Who wrote shop.py?
+authors out    \b(?:authors?|contributors?) (?:of|to) <FILE><WHEN> # Who are the authors of shop.py?
+commits out    ^what(?:'s| has| was| is)? (?:changed|new|edited|modified|updated|different) in <FILE><WHEN> # What changed in shop.py?
+commits out    \b(?:changes?|commits?|edits?|history|log)(?: were made)? (?:of|to|in|for|on|<CHANGED>) <FILE><WHEN> # Which commits touched shop.py?
+commits out    ^(?:when|how(?: often)?) (?:was|were|did|has) <FILE> (?:been )?<CHANGED><WHEN> # How did shop.py change?
 tests in       \btests?\b.{0,40}?\b(?:cover|test|exercis|check|verif|call|us|touch)\w{0,3} <X>$ # Which tests cover walk_many?
 tests in       \b(?:tests?|coverage) (?:for|of|on) <X>$ # Show the tests for walk_many
 tests in       ^(?:what|which \w+) (?:tests|covers|exercises) <X>$ # What exercises walk_many?
@@ -63,6 +74,10 @@ _PARTS = {
     "<DOCS>": r"\b(?:docs?|documentation|readme|guide|manual)\b.{0,30}?\b",
     "<CODE>": r"\b(?:code|repositor(?:y|ies)|repos?|implementations?|software|github)",
     "<X>": "(?P<x>.{1,200}?)",
+    "<CHANGED>": "(?:changed?|edited|modified|touched|updated)",
+    "<FILE>": r"(?:the )?(?:file |module )?(?P<x>\S{1,200}?)",
+    "<WHEN>": r"(?: (?:in|on|since|before|after|during|from|this|last|yesterday|today|recently)\b"
+    r".{0,60})?$",
 }
 
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from hades.domain.times import shift
@@ -63,10 +64,12 @@ _PRESENT = word_set(
     she she'll they they'll it it'll"""
 )
 _SURELY_PAST = word_set("was were had")
+_PASSIVE = word_set("is are be gets")
+"""A word in -ed after one of these is in the present tense: `is collected on Friday`."""
 _CLAUSE_ENDS = frozenset(",;:.!?()") | {"and", "but", "then"}
 _AHEAD_AFTER = word_set("for until till by due")
 _LEADS = _AHEAD_AFTER | word_set("in on at from to since during over before after around about")
-_HABIT = word_set("every each most other any")
+_HABIT = word_set("every each most other any first second third fourth")
 _TO = word_set("to until till for")
 _JOINS = word_set("to until till through")
 
@@ -84,6 +87,18 @@ _MOVED = lazy_pattern(
     r"(?:moved|pushed|(?P<off>postponed|delayed|put off)|shifted|rescheduled|changed|extended"
     r"|brought forward|put back|(?P<now>now))(?= |$)"
 )
+_OPEN = lazy_pattern(
+    r"(?:^|\b(?:is|are|it's|stays?)(?: also| only)? )(?:open|closed)\b"
+    r"|\b(?:always|usually|normally|regularly|(?:office|opening|visiting|business) hours)\b"
+)
+"""Signs of a habit in a clause."""
+_OF_RANGES = word_set("open opens closes works")
+"""Further signs, in a clause with a range of weekdays."""
+_REPEATED = lazy_pattern(
+    rf"(?i)\b(?:(?:{any_of(WEEKDAYS)}|weekday|weekend)s?"
+    r"|daily|every (?:day|morning|evening|night))\b"
+)
+_PARTS_OF_DAYS = word_set("mornings afternoons evenings nights")
 _OFF = lazy_pattern(
     r"(?:cancel(?:led|ed|s)?|call(?:ed|s) off|(?:is|are|it's) off|fell through"
     r"|(?:won't|not) happen(?:ing)?)(?= |$)"
@@ -116,6 +131,11 @@ def dated_sentences(text: str, at: datetime) -> tuple[DatedSentence, ...]:
     reader = _Reader(at)
     found = [reader.read(sentence) for sentence in sentences(text, NOTE_SENTENCES_AT_MOST)]
     return tuple(found) if any(row.times or row.replaced for row in found) else ()
+
+
+def tells_habit(text: str, at: datetime) -> bool:
+    """Return whether a note speaks of times of every week or day and of no other time."""
+    return _REPEATED.search(text) is not None and not dated_sentences(text, at)
 
 
 class _Reader:
@@ -171,9 +191,12 @@ class _Reader:
             at, before = place.end, found[-1] if found else None
             joins = joined and words[place.first - 1] in _JOINS
             joins = joins and before is not None and before.end == place.first - 1
-            if joins and before and before.span[0] < place.span[1]:
-                found.pop()
-                place = _Place(before.first, place.end, (before.span[0], place.span[1]))
+            if joins and before:
+                week = self._is_range(place.first - 2) and before.span[0] >= place.span[1]
+                until = place.span[1] + 7 * _ONE_DAY * week  # from Tuesday to Monday
+                if before.span[0] < until:
+                    found.pop()
+                    place = _Place(before.first, place.end, (before.span[0], until))
             self._last = place.span
             found.append(place)
         return found
@@ -192,7 +215,7 @@ class _Reader:
         if self._last and (step := words.match(_FROM_LAST, at)):
             sign = 1 if step[0]["next"] or step[0]["later"] else -1
             return _Place(at, step[1], self._stepped(step[0], self._last[0], sign))
-        if words[at - 1] in _HABIT:
+        if words[at - 1] in _HABIT or self._is_habit(at):
             return None
         first = at + (words[at] == "the")
         ahead, now = self._is_ahead(at), self._at
@@ -235,14 +258,45 @@ class _Reader:
         in_list = said[0][0].isdecimal() and words[at - 1] in (*WEEKDAYS, ",", "and", "of")
         return vague or in_list or words[at - 1] in _LEADS
 
-    def _is_ahead(self, at: int) -> bool:
-        """Return whether a time without a year or week is to come, by its clause's tense."""
+    def _is_habit(self, at: int) -> bool:
+        """Return whether a weekday is of every week: `open Tuesday to Friday`, `Monday evenings`.
+
+        A weekday of a named week is not, nor one in the past tense. A range of weekdays in the
+        present tense is a habit unless it begins with `from`.
+        """
+        words = self._words
+        if words[at] not in WEEKDAYS or self._week:
+            return False
+        begin, end = self._clause(at)
+        clause = words.words[begin:end]
+        if words[at + 1] in _PARTS_OF_DAYS or _OPEN.search(" ".join(clause)):
+            return _SURELY_PAST.isdisjoint(clause)
+        first = at - 2 if self._is_range(at - 2) else at
+        if not self._is_range(first):
+            return False
+        is_plan = words[first - 1] == "from" or _is_past(words.words) is not False
+        return not (is_plan and _OF_RANGES.isdisjoint(clause))
+
+    def _is_range(self, first: int) -> bool:
+        """Return whether a word is a weekday that `to` joins with another one."""
+        words = self._words
+        is_joined = words[first + 1] in _JOINS
+        return is_joined and words[first] in WEEKDAYS and words[first + 2] in WEEKDAYS
+
+    def _clause(self, at: int) -> tuple[int, int]:
+        """Return the first word of the clause around a word, and the word after its last."""
         words = self._words.words
         begin = end = at
         while begin and words[begin - 1] not in _CLAUSE_ENDS:
             begin -= 1
         while end < len(words) and words[end] not in _CLAUSE_ENDS:
             end += 1
+        return begin, end
+
+    def _is_ahead(self, at: int) -> bool:
+        """Return whether a time without a year or week is to come, by its clause's tense."""
+        words = self._words.words
+        begin, end = self._clause(at)
         clause, lead = words[begin:end], self._words[at - 1]
         if lead in _AHEAD_AFTER and _SURELY_PAST.isdisjoint(clause):
             return True
@@ -268,7 +322,10 @@ class _Reader:
 
 def _is_past(words: tuple[str, ...]) -> bool | None:
     """Return whether a clause is in the past tense; None without a sign of its tense."""
-    ended = (word.endswith("ed") and len(word) > 4 and word not in _NO_PAST for word in words)
+    ended = (
+        word.endswith("ed") and len(word) > 4 and word not in _NO_PAST and before not in _PASSIVE
+        for before, word in pairwise(("", *words))
+    )
     if any(ended) or not _PAST.isdisjoint(words):
         return True
     return None if (_PRESENT | _NO_PAST).isdisjoint(words) else False

@@ -13,6 +13,7 @@ from hades.language.english.lexicon import AUXILIARIES, STOP_WORDS, word_set
 from hades.language.english.stems import stem
 from hades.language.english.terms import said, tells_apart
 from hades.language.languages import ENGLISH, language_of, stop_words
+from hades.language.patterns import lazy_pattern
 from hades.language.words import ID, plain_id, words, written_words
 
 _ABOUT_ALL = word_set(
@@ -117,14 +118,19 @@ def _joined(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(stems)
 
 
-_PRONOUNS = word_set("it its he him his she her hers they them their theirs")
+_REFERRING = lazy_pattern(
+    r"(?i)\b(?:its?|he|him|his|she|hers?|they|them|theirs?"
+    r"|(?:is|was|does|did|do|for|about|of|with|after|before) (?:that|this|those|these)"
+    r"|(?<!is )(?<!are )(?<!was )(?<!were )there)\b"
+)
 
 
 def refers(question: str) -> bool:
-    """Return whether a question has a pronoun and no name.
+    """Return whether a question is about what was said before: it names nothing, and has a pronoun
+    or no word to search for.
 
-    >>> refers("When was it listed?"), refers("Where does Ada keep her bike?")
-    (True, False)
+    >>> refers("When was it listed?"), refers("Why?"), refers("Where does Ada keep her bike?")
+    (True, True, False)
     """
-    said = {word.casefold() for word in words(question)}
-    return not _PRONOUNS.isdisjoint(said) and not terms_of(question).names
+    terms = terms_of(question)
+    return not terms.names and (not terms.weights or _REFERRING.search(question) is not None)

@@ -25,7 +25,6 @@ from hades.models.reader import SentenceReader
 from hades.recall.answer.standing import believe_ended_less, with_disputes
 from hades.recall.find.results import SearchQuery
 from hades.recall.find.scores import best
-from hades.recall.find.turns import with_names
 from hades.recall.query_context import QueryContext
 from hades.recall.question.names import names_in
 from hades.recall.question.time_asked import TimeAsked
@@ -70,7 +69,7 @@ def find_facts(
     if not len(held):
         return []
     # The facts of that time are selected already; the words of the time would find dates.
-    question = with_names(search.question, search.turns)
+    question = search.question.untimed
     read = _candidates(stage, search, encoder, question, held)
     spread = Counter(word for fact in read for word in set().union(*map(_name, fact.ends)))
     rarity = {word: math.log(1 + len(read) / count) for word, count in spread.items()}

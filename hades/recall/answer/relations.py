@@ -19,6 +19,13 @@ from hades.graph.arrays import Ints
 from hades.index.graph_view import is_at
 from hades.language.names import name_key, paper_id, symbol_tail
 from hades.language.sentences import sentences
+from hades.recall.answer.commits import (
+    CHANGED_BY,
+    OF_COMMITS,
+    commit_edges,
+    files_called,
+    no_commits,
+)
 from hades.recall.find.finder import Scope
 from hades.recall.find.results import Found
 from hades.recall.paths.path_text import path_of, step_along
@@ -75,6 +82,8 @@ class RelationAsked:
     @property
     def command(self) -> str:
         """The `hades edges` command that lists all edges; NAME stands for one of several nodes."""
+        if self.relations[0] in OF_COMMITS:
+            return f"hades history {next(iter(self.nodes.values()))}"
         stored = [relation for relation in self.relations if relation != NAMES]
         relation = f" --relation {stored[0]}" if len(stored) == 1 else ""
         name = next(iter(self.nodes.values())) if len(self.nodes) == 1 else "NAME"
@@ -88,7 +97,10 @@ def relation_asked(store: Store, scope: Scope, question: Question) -> RelationAs
         names = meant.names
         paper = relation in _OF_PAPERS
         for said in reversed(names) if paper else names:
-            nodes = _meant(store, scope, said, names, paper=paper)
+            if relation in OF_COMMITS:
+                nodes = files_called(store, scope, said)
+            else:
+                nodes = _meant(store, scope, said, names, paper=paper)
             # "The code of X" may be an ordinary question about X.
             if nodes and (relation != IMPLEMENTS or _has(store, scope, nodes, relation)):
                 relations = _RELATIONS.get(relation, (relation,))
@@ -133,10 +145,17 @@ def find_related(
 ) -> tuple[RelationAsked, Ranking]:
     """Return the request with the edges found, and the ranking with their passages first."""
     with run.stage("relation") as stage:
-        related = _find(found.search.query, asked)
+        query = found.search.query
+        of_commits = asked.relations[0] in OF_COMMITS
+        if of_commits:
+            edges = commit_edges(query, asked.relations[0], asked.nodes, found.search.time)
+            related = replace(asked, edges=[(None, edge) for edge in edges])
+        else:
+            related = _find(query, asked)
         stage.found = len(related.edges)
         if not related.edges:
-            stage.note(Reason.NOTHING_NOTED, f"there are no {asked}")
+            none = no_commits(query, asked.nodes) if of_commits else f"there are no {asked}"
+            stage.note(Reason.NOTHING_NOTED, none)
         return related, _put_first(found, ranking, related)
 
 
@@ -296,6 +315,8 @@ def related_facts(related: RelationAsked, query: QueryContext, limit: int) -> li
 
 def _said(edge: Edge, placed: PlacedChunk | None) -> str:
     """Return the text of an edge: `a.f calls b.g (a.py:12)`; for prose, the sentence it quotes."""
+    if edge.relation == CHANGED_BY:
+        return edge.evidence
     words = f"{edge.source} {edge.relation} {edge.target}"
     if placed is None:
         return words

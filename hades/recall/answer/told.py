@@ -24,6 +24,7 @@ from hades.domain.question import (
     Wants,
 )
 from hades.domain.statement import day
+from hades.language.english.event_times import tells_habit
 from hades.language.english.periods import UNITS
 from hades.language.english.stems import stem
 from hades.language.english.terms import has_kind, said, text_around, unsaid_names
@@ -380,7 +381,9 @@ def _when_noted(passage: Passage, *, dated: bool) -> str:
         return f" (noted {day(passage.valid_from)})"  # later versions do not repeat it
     if passage.valid_to is not None:
         return f" (from {day(passage.valid_from)} to {day(passage.valid_to)})"
-    return f" ({day(passage.valid_from)})" if dated else ""
+    if not dated or tells_habit(passage.chunk.text, passage.valid_from):
+        return ""
+    return f" ({day(passage.valid_from)})"
 
 
 def _with_dates(text: str, passage: Passage) -> str:

@@ -7,7 +7,7 @@ Arrays called "by chunk number" have one entry for every chunk of the memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,8 +32,6 @@ class SearchQuery:
     """The distinct stems of the question's words."""
     vector: Floats32 | None
     """None if the plan has no meaning, or if the encoder failed or was late."""
-    turns: Sequence[str] = ()
-    """The last questions and answers before the question."""
 
     @property
     def text(self) -> str:

@@ -33,7 +33,7 @@ from hades.language.english.intent import (
     choose_mode,
     is_past_tense,
 )
-from hades.language.english.question_terms import refers, subject_of, terms_of, topical_stems
+from hades.language.english.question_terms import subject_of, terms_of, topical_stems
 from hades.language.english.time_words import (
     asks_for_everything,
     asks_for_next,
@@ -203,8 +203,6 @@ def _signs(text: str, time: TimeWords | None) -> Iterator[Sign]:
         yield Sign.PAST_TENSE
     if asks_for_notes(text):
         yield Sign.NOTED
-    if refers(text):
-        yield Sign.REFERS
     to_come = asks_for_next(text)
     if to_come is not None:
         yield Sign.NEXT if to_come else Sign.TO_COME
