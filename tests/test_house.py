@@ -95,6 +95,37 @@ def test_the_rooms_of_recall_import_those_before_them() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+QUESTION_RULES = {
+    "brief_questions",
+    "code_questions",
+    "connections",
+    "intent",
+    "question_terms",
+    "time_words",
+    "version_questions",
+}
+"""The modules of `language/english` with rules about questions."""
+
+
+def test_only_the_room_of_questions_reads_questions() -> None:
+    wrong = []
+    for path, module in _parsed().items():
+        place = path.relative_to(PACKAGE)
+        if place.parts[0] == "language" or place.parts[:2] == ("recall", "question"):
+            continue
+        for node in ast.walk(module):
+            if not isinstance(node, ast.ImportFrom) or not node.module:
+                continue
+            names = {alias.name for alias in node.names}
+            rules = node.module.removeprefix("hades.language.english.")
+            # A time is extracted from the sentences of notes as well.
+            if rules in QUESTION_RULES and names != {"read_time"}:
+                wrong.append(f"{place} imports {rules}")
+            if node.module == "hades.language.english" and names & QUESTION_RULES:
+                wrong.append(f"{place} imports {names & QUESTION_RULES}")
+    assert not wrong, "\n".join(wrong)
+
+
 ALLOWED_CIRCLES: list[set[str]] = []
 """Modules that may import each other. docs/design.md says why."""
 
