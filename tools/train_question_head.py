@@ -1,0 +1,267 @@
+"""Trains the head that reads a question (`hades/recall/question/head.py`), on a CPU, in minutes.
+
+    python tools/train_question_head.py              prints figures and writes head.npz
+    python tools/train_question_head.py --no-notes   without the typed questions of training/notes
+
+It learns from `training/questions`, and from `training/notes` what the types of its questions say.
+All labels are fitted at once: softmax regression for each, with a penalty on the squared weights.
+Figures are of domains left out, in five folds. A third of the training questions are look-ups, in
+life about 85 % (`LOOKUPS_IN_LIFE`), so scores are calibrated with rows weighted to that share: one
+temperature and one offset for each value of a label. The same input gives the same file.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import softmax
+from situations import read_situations
+
+from hades.models.encoder import load_encoder
+from hades.recall.question.head import SHIPPED, word_features
+
+TRAINING = Path(__file__).parent.parent / "training"
+LABELS = {
+    "kind": (
+        *("lookup", "overview", "brief", "connection", "count", "history", "status", "code"),
+        *("compare", "ever", "still", "smalltalk"),
+    ),
+    "wants": (
+        *("person", "place", "number", "date", "duration", "reason", "list", "yesno", "thing"),
+        *("text", "path", "none"),
+    ),
+    "many": ("False", "True"),
+    "steps": ("1", "2"),
+    "time": ("now", "past", "origin", "dated", "before_event", "since_event", "ahead", "any"),
+}
+COLUMNS = [f"{name}:{value}" for name, values in LABELS.items() for value in values]
+SAID_BY_TYPE = {
+    "why": {"kind": "lookup", "wants": "reason", "many": "False"},
+    "when": {"kind": "lookup", "wants": "date", "many": "False"},
+    "who": {"kind": "lookup", "wants": "person"},
+    "number": {"many": "False"},
+    "list": {"many": "True"},
+    "twohop": {"kind": "lookup", "steps": "2"},
+    "paraphrase": {"kind": "lookup"},
+    "current": {"kind": "lookup", "steps": "1"},
+}
+"""What the type of a question in `training/notes` says about its labels."""
+NOTES_WEIGHT = 0.3
+FOLDS = 5
+SEED = 0
+PENALTY = 0.1
+ROUNDS = 60
+LOOKUPS_IN_LIFE = 0.85
+PRECISION_WANTED = 0.95
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class Row:
+    text: str
+    labels: dict[str, str]
+    domain: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows as arrays: `y` has a column for each value, and zeros where a label is unknown."""
+
+    vectors: Array
+    words: Array
+    y: Array
+    weight: Array
+    fold: Array
+
+    def part(self, mask: Array) -> "Table":
+        return Table(
+            self.vectors[mask], self.words[mask], self.y[mask], self.weight[mask], self.fold[mask]
+        )
+
+
+def columns(name: str) -> slice:
+    start = COLUMNS.index(f"{name}:{LABELS[name][0]}")
+    return slice(start, start + len(LABELS[name]))
+
+
+def labelled_questions() -> Iterator[Row]:
+    for path in sorted((TRAINING / "questions").glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            yield Row(row["q"], {name: str(row[name]) for name in LABELS}, row["domain"])
+
+
+def typed_questions() -> Iterator[Row]:
+    for situation in read_situations([TRAINING / "notes"]):
+        for question in situation.questions:
+            if said := SAID_BY_TYPE.get(question.kind):
+                yield Row(question.text, said, situation.domain, NOTES_WEIGHT)
+
+
+def make_table(rows: list[Row]) -> Table:
+    """Compute vectors, words and labels. A domain of both sources is in one fold."""
+    y = np.array([[row.labels.get(name) == value for name, value in (c.split(":") for c in COLUMNS)]
+                  for row in rows], np.float32)  # fmt: skip
+    domains = sorted({row.domain for row in rows})
+    np.random.default_rng(SEED).shuffle(domains)
+    fold = {domain: number % FOLDS for number, domain in enumerate(domains)}
+    return Table(
+        load_encoder().encode([row.text for row in rows]),
+        sparse.vstack([sparse.csr_array(word_features(row.text)[None]) for row in rows]).tocsr(),
+        y,
+        np.array([row.weight for row in rows], np.float32),
+        np.array([fold[row.domain] for row in rows]),
+    )
+
+
+def cross_entropy(scores: Array, gold: Array, weight: Array) -> tuple[float, Array]:
+    """Return the loss of one label over the rows that have it, and its gradient by the scores."""
+    chances = softmax(scores, axis=1)
+    known = weight * gold.sum(1)
+    loss = -float((known * np.log((chances * gold).sum(1) + 1e-12)).sum())
+    return loss, known[:, None] * (chances - gold)
+
+
+def fit(table: Table) -> Array:
+    """Return the weights: a row for each dimension of the vector, each bucket, and the offset."""
+    dims = table.vectors.shape[1]
+    shape = (dims + table.words.shape[1] + 1, len(COLUMNS))
+    by_bucket = table.words.T.tocsr()
+
+    def step(flat: Array) -> tuple[float, Array]:
+        weights = flat.reshape(shape).astype(np.float32)
+        scores = score(weights, table)
+        loss = PENALTY / 2 * float((weights[:-1] ** 2).sum())
+        gradient = np.zeros_like(scores)
+        for own in map(columns, LABELS):
+            part, gradient[:, own] = cross_entropy(scores[:, own], table.y[:, own], table.weight)
+            loss += part
+        down = np.vstack([table.vectors.T @ gradient, by_bucket @ gradient, gradient.sum(0)[None]])
+        down[:-1] += PENALTY * weights[:-1]
+        return loss, down.astype(np.float64).ravel()
+
+    start = np.zeros(shape[0] * shape[1])
+    found = minimize(step, start, jac=True, method="L-BFGS-B", options={"maxiter": ROUNDS})
+    return found.x.reshape(shape).astype(np.float32)
+
+
+def score(weights: Array, table: Table) -> Array:
+    dims = table.vectors.shape[1]
+    return table.vectors @ weights[:dims] + table.words @ weights[dims:-1] + weights[-1]
+
+
+def calibrate(scores: Array, y: Array, weight: Array) -> tuple[Array, Array]:
+    """Return a factor and an offset for each column, by which scores become probabilities."""
+    factors = np.ones(len(COLUMNS))
+    offsets = np.zeros(len(COLUMNS))
+    for own in map(columns, LABELS):
+
+        def step(flat: Array, own: slice = own) -> tuple[float, Array]:
+            moved = scores[:, own] * flat[0] + flat[1:]
+            loss, gradient = cross_entropy(moved, y[:, own], weight)
+            return loss, np.append((gradient * scores[:, own]).sum(), gradient.sum(0))
+
+        start = np.append(1.0, np.zeros(own.stop - own.start))
+        found = minimize(step, start, jac=True, method="L-BFGS-B")
+        factors[own] = found.x[0]
+        offsets[own] = found.x[1:]
+    return factors, offsets
+
+
+def probabilities(scores: Array) -> Array:
+    return np.hstack([softmax(scores[:, own], axis=1) for own in map(columns, LABELS)])
+
+
+def weights_of_life(y: Array) -> Array:
+    """Return weights of rows with which look-ups are as many as in life; on average 1."""
+    lookup = y[:, COLUMNS.index("kind:lookup")] > 0
+    share = lookup.mean()
+    return np.where(lookup, LOOKUPS_IN_LIFE / share, (1 - LOOKUPS_IN_LIFE) / (1 - share))
+
+
+def left_out_scores(table: Table, asked: Array) -> Array:
+    """Return scores of the rows in `asked`, each by weights that saw no question of its domain."""
+    scores = np.zeros((len(table.y), len(COLUMNS)))
+    for number in range(FOLDS):
+        inside = table.fold == number
+        weights = fit(table.part(~inside))
+        scores[inside] = score(weights, table.part(inside))
+    return scores[asked]
+
+
+def left_out_probabilities(scores: Array, table: Table) -> Array:
+    """Calibrate the scores of each fold by those of the others."""
+    chances = np.zeros(scores.shape)
+    for number in range(FOLDS):
+        inside = table.fold == number
+        y = table.y[~inside]
+        factors, offsets = calibrate(scores[~inside], y, weights_of_life(y))
+        chances[inside] = probabilities(scores[inside] * factors + offsets)
+    return chances
+
+
+def threshold(chances: Array, gold: Array, weight: Array) -> tuple[float, float]:
+    """Return the least probability with the wanted precision from there up, and the recall."""
+    order = np.argsort(-chances, kind="stable")
+    right = np.cumsum((weight * gold)[order])
+    precision = right / np.cumsum(weight[order])
+    good = np.flatnonzero(precision >= PRECISION_WANTED)
+    if not len(good):
+        return 1.0, 0.0
+    return float(chances[order][good[-1]]), float(right[good[-1]] / right[-1])
+
+
+def report(chances: Array, scores: Array, y: Array) -> None:
+    """Print accuracies, and for each value recall, precision and the threshold for life."""
+    life = weights_of_life(y)
+    for name in LABELS:
+        own = columns(name)
+        gold = y[:, own].argmax(1)
+        right = scores[:, own].argmax(1) == gold
+        in_life = np.average(chances[:, own].argmax(1) == gold, weights=life)
+        print(f"\n{name}: {right.mean():.1%} right, calibrated and weighted for life {in_life:.1%}")
+        print("| value | questions | recall | precision | threshold | recall there |")
+        print("|---|---|---|---|---|---|")
+        for at, value in enumerate(LABELS[name]):
+            called = scores[:, own].argmax(1) == at
+            hit = (called & (gold == at)).sum()
+            least, found = threshold(chances[:, own][:, at], gold == at, life)
+            print(
+                f"| {value} | {(gold == at).sum()} | {hit / (gold == at).sum():.0%} "
+                f"| {hit / max(1, called.sum()):.0%} | {least:.2f} | {found:.0%} |"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train the head that reads a question.")
+    parser.add_argument("--no-notes", action="store_true", help="Leave out training/notes.")
+    parser.add_argument("--out", type=Path, default=SHIPPED)
+    options = parser.parse_args()
+    rows = list(labelled_questions())
+    asked = np.arange(len(rows))
+    if not options.no_notes:
+        rows += typed_questions()
+    table = make_table(rows)
+    scores = left_out_scores(table, asked)
+    labelled = table.part(asked)
+    report(left_out_probabilities(scores, labelled), scores, labelled.y)
+    factors, offsets = calibrate(scores, labelled.y, weights_of_life(labelled.y))
+    weights = fit(table) * factors
+    np.savez(
+        options.out,
+        weights=weights[:-1].astype(np.float16),
+        bias=(weights[-1] + offsets).astype(np.float32),
+        labels=np.array(COLUMNS),
+    )
+
+
+if __name__ == "__main__":
+    main()
