@@ -49,6 +49,7 @@ LABELS = {
     "many": ("False", "True"),
     "steps": ("1", "2"),
     "time": ("now", "past", "origin", "dated", "before_event", "since_event", "ahead", "any"),
+    "part": ("next", "decisions", "all", "done", "recent"),
 }
 COLUMNS = [f"{name}:{value}" for name, values in LABELS.items() for value in values]
 FOLDS = 5
@@ -90,7 +91,7 @@ def labelled_questions() -> Iterator[Row]:
     for path in sorted((TRAINING / "questions").glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            yield Row(row["q"], {name: str(row[name]) for name in LABELS}, row["domain"])
+            yield Row(row["q"], {name: str(row.get(name)) for name in LABELS}, row["domain"])
 
 
 def make_table(rows: list[Row]) -> Table:
@@ -109,7 +110,11 @@ def make_table(rows: list[Row]) -> Table:
 
 
 def cross_entropy(scores: Array, gold: Array, weight: Array) -> tuple[float, Array]:
-    """Return the loss of one label, and its gradient by the scores."""
+    """Return the loss of one label, and its gradient by the scores.
+
+    A row without a value of the label counts for nothing: only questions for a brief have a part.
+    """
+    weight = weight * gold.sum(1)
     chances = softmax(scores, axis=1)
     loss = -float((weight * np.log((chances * gold).sum(1) + 1e-12)).sum())
     return loss, weight[:, None] * (chances - gold)
@@ -207,22 +212,24 @@ def threshold(chances: Array, gold: Array, weight: Array) -> tuple[float, float]
 
 def report(chances: Array, scores: Array, y: Array) -> None:
     """Print accuracies, and for each value recall, precision and the threshold for life."""
-    life = weights_of_life(y)
     for name in LABELS:
         own = columns(name)
-        gold = y[:, own].argmax(1)
-        right = scores[:, own].argmax(1) == gold
-        in_life = np.average(chances[:, own].argmax(1) == gold, weights=life)
+        labelled = y[:, own].any(1)
+        life = weights_of_life(y)[labelled]
+        gold = y[labelled, own].argmax(1)
+        called = scores[labelled, own].argmax(1)
+        likely = chances[labelled, own]
+        right = called == gold
+        in_life = np.average(likely.argmax(1) == gold, weights=life)
         print(f"\n{name}: {right.mean():.1%} right, calibrated and weighted for life {in_life:.1%}")
         print("| value | questions | recall | precision | threshold | recall there |")
         print("|---|---|---|---|---|---|")
         for at, value in enumerate(LABELS[name]):
-            called = scores[:, own].argmax(1) == at
-            hit = (called & (gold == at)).sum()
-            least, found = threshold(chances[:, own][:, at], gold == at, life)
+            hit = (right & (gold == at)).sum()
+            least, found = threshold(likely[:, at], gold == at, life)
             print(
                 f"| {value} | {(gold == at).sum()} | {hit / (gold == at).sum():.0%} "
-                f"| {hit / max(1, called.sum()):.0%} | {least:.2f} | {found:.0%} |"
+                f"| {hit / max(1, (called == at).sum()):.0%} | {least:.2f} | {found:.0%} |"
             )
 
 
