@@ -57,9 +57,40 @@ def test_many_answers_two_steps_and_the_first_version() -> None:
     assert _likeliest(_read("What was the original budget?").time) == "origin"
 
 
+@pytest.mark.parametrize(
+    ("question", "part"),
+    [
+        ("What should I start with?", "next"),
+        ("What have we agreed on?", "decisions"),
+        ("Bring me up to speed on everything", "all"),
+        ("What did you get done on Monday?", "done"),
+        ("Anything new around here?", "recent"),
+    ],
+)
+def test_the_part_of_a_brief(question: str, part: str) -> None:
+    reading = _read(question)
+    assert (_likeliest(reading.kind), _likeliest(reading.part)) == ("brief", part)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "wants", "time"),
+    [
+        ("Was the rent ever 850?", "ever", "yesno", "any"),
+        ("How did bug 412 go?", "history", "text", "any"),
+        ("flowers delphine can't stand", "lookup", "list", "now"),
+        ("how come the milestone of Saltmarsh moved", "lookup", "reason", "any"),
+        ("what day did oyster's disk die", "lookup", "date", "any"),
+    ],
+)
+def test_short_questions(question: str, kind: str, wants: str, time: str) -> None:
+    reading = _read(question)
+    found = (_likeliest(reading.kind), _likeliest(reading.wants), _likeliest(reading.time))
+    assert found == (kind, wants, time)
+
+
 def test_chances_add_up_and_a_question_is_read_the_same_way_twice() -> None:
     reading = _read("Who wrote shop.py?")
-    for chances in (reading.kind, reading.wants, reading.time):
+    for chances in (reading.kind, reading.wants, reading.time, reading.part):
         assert sum(chances.values()) == pytest.approx(1, abs=1e-5)
     assert reading == _read("Who wrote shop.py?")
 
