@@ -42,6 +42,8 @@ class QuestionReading:
     """The probability that several answers are wanted."""
     steps: float
     """The probability that something else must be found first."""
+    part: Mapping[str, float]
+    """Parts of a brief. They mean something only if `kind` is a brief."""
 
 
 def word_features(text: str) -> Floats32:
@@ -82,6 +84,7 @@ class QuestionHead:
             chances["time"],
             many=chances["many"]["True"],
             steps=chances["steps"]["2"],
+            part=chances["part"],
         )
 
     def _chances(self, scores: Floats32, name: str) -> dict[str, float]:
