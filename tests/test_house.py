@@ -96,7 +96,6 @@ def test_the_rooms_of_recall_import_those_before_them() -> None:
 
 
 QUESTION_RULES = {
-    "brief_questions",
     "code_questions",
     "connections",
     "intent",

@@ -17,7 +17,7 @@ OTHERS = """
 2026-01-08 dentist: Dentist on 14 March at 9:00.
 """
 PROJECT = """
-2026-02-01 log/lastesel: Lastesel starts in May. Ada leads it. The budget of Lastesel is 25,000 euros.
+2026-02-01 log/lastesel: It starts in May. Ada leads it. The budget of Lastesel is 25,000 euros.
 2026-02-11 log/lastesel: The budget of Lastesel is 31,000 euros now.
 2026-03-02 log/lastesel: Lastesel earned 18,640 euros.
 2026-04-02 log/lastesel: Ada is on leave from June. Timo leads the project from then on.

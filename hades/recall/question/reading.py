@@ -22,10 +22,9 @@ from hades.domain.question import (
     Wants,
 )
 from hades.domain.times import from_micros
-from hades.language.english.brief_questions import brief_asked
 from hades.language.english.code_questions import SIGNS, relations_asked
 from hades.language.english.connections import connection_asked, spellings
-from hades.language.english.detect import is_english_question
+from hades.language.english.detect import is_english
 from hades.language.english.intent import (
     RECENT,
     SUMMARY_ASKED,
@@ -52,7 +51,7 @@ QUESTION_CHARACTERS_AT_MOST = 4_000
 """A longer question is cut: the encoder reads no more than that anyway."""
 KIND_FROM = 0.6
 """A question is a plain look-up unless another kind has this probability."""
-BRIEF_FROM = 0.9
+BRIEF_FROM = 0.7
 """The same for a question that the brief answers; it names nothing."""
 FORMER_FROM = 0.5
 """The probability of a former state from which a question without a time asks for it."""
@@ -79,15 +78,16 @@ _TIMES = {
     "before_event": TimeKind.PAST,
     "origin": TimeKind.ORIGIN,
 }
+_PARTS = {part.name.lower(): part for part in BriefPart}
 _INTENTS = {"overview": Intent.OVERVIEW, "compare": Intent.COMPARE, "status": Intent.STATUS}
-_UNREAD = QuestionReading({"lookup": 1.0}, {"text": 1.0}, {"now": 1.0}, 0.0, 0.0)
+_UNREAD = QuestionReading({"lookup": 1.0}, {"text": 1.0}, {"now": 1.0}, 0.0, 0.0, {})
 """The reading of a question in a language that the head does not know."""
 
 
 def read_question(text: str, now: int) -> Question:
     """Return how a question is understood at a moment, in microseconds."""
     text = text[:QUESTION_CHARACTERS_AT_MOST]
-    judged = _judged(text) if is_english_question(text) else _UNREAD
+    judged = _judged(text) if is_english(text) else _UNREAD
     begun = SUMMARY_ASKED.match(text) or TALK_ASKED.match(text)
     time = _time(text, now, judged)
     untimed = text.replace(time.said, " ") if time and time.said else text
@@ -181,10 +181,12 @@ def _intent(text: str, wants: Wants, kind: str, *, two_steps: bool) -> Intent:
 
 def _part(text: str, time: TimeWords | None, judged: QuestionReading) -> BriefPart | None:
     """Return the part of the brief that a question asks for, if any."""
-    part = brief_asked(text, time.said if time else "")
-    if part is None and judged.kind.get("brief", 0.0) >= BRIEF_FROM and not names_of(text):
-        return BriefPart.ALL
-    return part
+    is_brief = judged.kind.get("brief", 0.0) >= BRIEF_FROM
+    if not is_brief or names_of(text) or (time and asks_for_plans(text, time)):
+        return None
+    part = _PARTS[_likeliest(judged.part)[0]]
+    # Without a time, "what did we do" asks for everything that was ever done.
+    return None if part is BriefPart.DONE and time is None else part
 
 
 def _signs(text: str, time: TimeWords | None) -> Iterator[Sign]:
