@@ -105,7 +105,8 @@ def test_a_curly_apostrophe_and_capitals_change_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " \n", "?", "\ud800", "誰がプロジェクトを担当していますか", "من يقود المشروع؟", "0" * 999]
+    "text",
+    ["", " \n", "?", "\ud800", "誰がプロジェクトを担当していますか", "من يقود المشروع؟", "0" * 999],
 )
 def test_any_text_has_a_reading(text: str) -> None:
     reading = shipped_head().read(text, np.zeros(384, np.float32))
