@@ -20,7 +20,7 @@ from hades.domain.answer import Answer
 from hades.evals import metrics
 from hades.evals.memories import open_set
 from hades.evals.replay import holds, read_events, replay, said
-from hades.evals.sets import LADDER_KINDS, EvalSet, Question, load_set
+from hades.evals.sets import LADDER_KINDS, EvalSet, EvalQuestion, load_set
 from hades.memory import View
 from hades.settings import load_settings
 
@@ -64,7 +64,7 @@ def run(*, small: bool = False) -> None:
     show("Agents", (*head, "tokens", "passes", "reads", "p50 ms", "better", "worse"), rows)
 
 
-def _views(eval_set: EvalSet) -> Iterator[tuple[Question, View, object]]:
+def _views(eval_set: EvalSet) -> Iterator[tuple[EvalQuestion, View, object]]:
     """Yield each question with its memory, and the function from a chunk to the id of its gold."""
     if eval_set.kind in LADDER_KINDS:
         with open_set(eval_set, load_settings().cache_folder()) as opened:
@@ -81,7 +81,7 @@ def _told(what: str, done: int, total: int) -> None:
     note(f"{what} {done} of {total}")
 
 
-def _both(question: Question, view: View, id_of: object, budget: int | None) -> list[Asked]:
+def _both(question: EvalQuestion, view: View, id_of: object, budget: int | None) -> list[Asked]:
     plan = UNHURRIED if budget is None else None
     single, ms = metrics.timed(lambda: view.ask(question.text, budget=budget, plan=plan))
     reads = sum(stage.reads for stage in single.recall.telemetry)
@@ -95,7 +95,7 @@ def _both(question: Question, view: View, id_of: object, budget: int | None) -> 
 
 
 def _asked(
-    question: Question, answer: Answer, id_of: object, ms: float, passes: int, reads: int
+    question: EvalQuestion, answer: Answer, id_of: object, ms: float, passes: int, reads: int
 ) -> Asked:
     ids = [id_of(passage.chunk) for passage in answer.recall.passages]  # type: ignore[operator]
     share = metrics.recall_at(len(ids), ids, question.gold)

@@ -24,7 +24,7 @@ from hades.domain.feedback import TEACHING_AT_MOST
 from hades.evals.ladder import UNHURRIED
 from hades.evals.memories import PREFIX, open_set
 from hades.evals.metrics import expected_calibration_error
-from hades.evals.sets import EvalSet, Question, load_set, read_rows
+from hades.evals.sets import EvalSet, EvalQuestion, load_set, read_rows
 from hades.settings import load_settings
 
 
@@ -38,14 +38,14 @@ class Simulation:
             for _, row in read_rows(eval_set.corpus)
         }
 
-    def ask(self, question: Question) -> tuple[hades.Recall, list[bool], list[bool]]:
+    def ask(self, question: EvalQuestion) -> tuple[hades.Recall, list[bool], list[bool]]:
         """Return a recall, and the verdicts on its passages and paths."""
         found = self._memory.recall(question.text, plan=UNHURRIED)
         gold = set(question.gold)
         passages = [_id(passage.chunk.topic) in gold for passage in found.passages]
         return found, passages, [self._is_used(path, gold) for path in found.paths]
 
-    def teach(self, question: Question, actor: str) -> hades.Feedback:
+    def teach(self, question: EvalQuestion, actor: str) -> hades.Feedback:
         """Ask a question and give feedback as an actor."""
         found, passages, paths = self.ask(question)
         return self._memory.in_space(self._memory.space, actor=actor).feedback(
@@ -56,7 +56,7 @@ class Simulation:
             useless=[str(n) for n, good in enumerate(passages, 1) if not good],
         )
 
-    def measure(self, label: str, questions: Sequence[Question]) -> tuple[object, ...]:
+    def measure(self, label: str, questions: Sequence[EvalQuestion]) -> tuple[object, ...]:
         """Return a row: recall@5, precision of paths, and calibration of their beliefs."""
         recall, firsts, judged = 0.0, list[bool](), list[tuple[float, bool]]()
         for question in questions:

@@ -18,7 +18,7 @@ import comparison  # noqa: E402
 from bench.peers.graphs import HippoStyle, LinearStyle  # noqa: E402
 from bench.peers.measure import measure  # noqa: E402
 from bench.peers.sets import TINY, Passage, tiny  # noqa: E402
-from hades.evals.sets import Question  # noqa: E402
+from hades.evals.sets import EvalQuestion  # noqa: E402
 
 
 @pytest.mark.parametrize("baseline", [HippoStyle, LinearStyle])
@@ -33,7 +33,7 @@ def test_a_baseline_follows_a_name_to_the_next_passage(
     assert system.find(work, 2) == ["Ada Brook", "Gull Point"]
     system.delete(["Ada Brook"])
     system.index([Passage("Eve Marsh", "Eve Marsh rings the bell at Fern Mill.")])
-    bell = Question("", "Where does Eve Marsh work?", frozenset())
+    bell = EvalQuestion("", "Where does Eve Marsh work?", frozenset())
     assert system.find(bell, 2) == ["Eve Marsh", "Fern Mill"]
 
 

@@ -69,7 +69,8 @@ def lost(listed: Names, now: Names) -> list[str]:
         f"{part!r} of {name}"
         for name, parts in listed.items()
         for part in parts
-        if name in now and part not in now[name]
+        # A field that became a property is still there.
+        if name in now and part not in now[name] and f"{name}.{part}" not in now
     ]
     return [f"{name} is public but was removed: restore it, version 1 keeps it." for name in gone]
 

@@ -16,7 +16,7 @@ import hades
 from bench.peers.measure import about
 from bench.peers.sets import Passage
 from bench.peers.systems import SYSTEMS
-from hades.evals.sets import Question
+from hades.evals.sets import EvalQuestion
 
 OLD, NEW = "The billing service listens on port 8081.", "The billing service listens on port 8090."
 CANARY = "zanzibarine"
@@ -184,7 +184,7 @@ def _bridged(name: str, links: Sequence[str]) -> tuple[int, int]:
         system.index([Passage(row["id"], row["text"], source=row) for row in rows])
         for number, (person, first, second, place) in enumerate(CHAINS):
             text = f"How is {person} connected with {place}?"
-            ids = system.find(Question("", text, frozenset()), BRIDGED_AMONG)
+            ids = system.find(EvalQuestion("", text, frozenset()), BRIDGED_AMONG)
             found += f"p{len(links) * number + 1}" in ids
             if name == "hades":
                 wanted = {person, first, place} | ({second} if len(links) > 2 else set())

@@ -25,7 +25,7 @@ import networkx as nx
 import numpy as np
 
 from bench.peers.sets import Passage
-from hades.evals.sets import Question
+from hades.evals.sets import EvalQuestion
 from hades.index.matcher import Match, Matcher
 from hades.language.english.proper_names import extract_names
 from hades.language.names import name_key
@@ -75,7 +75,7 @@ class _Graph(Rebuilt):
         self._vectors: dict[str, Any] = {}
         self._encoder = load_encoder()
 
-    def find(self, question: Question, k: int) -> list[str]:
+    def find(self, question: EvalQuestion, k: int) -> list[str]:
         """Return the ids of the k best passages."""
         vector = self._encoder.encode([question.text])[0]
         near = _scaled(self._passages @ vector)

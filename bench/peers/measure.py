@@ -27,7 +27,7 @@ import hades
 from bench.peers.sets import SETS, TINY, Group, Passage, tiny
 from bench.peers.systems import SYSTEMS, System
 from hades.evals import metrics
-from hades.evals.sets import Question
+from hades.evals.sets import EvalQuestion
 
 K = 5
 """Passages asked for in each question; recall returns at least this many by default."""
@@ -99,14 +99,14 @@ def machine() -> dict[str, Any]:
     }
 
 
-Asked = tuple[Question, list[str], float, float]
+Asked = tuple[EvalQuestion, list[str], float, float]
 """A question, the ids found, wall and processor milliseconds."""
 
 
 def _ask_all(system: System, group: Group, indexing: Clock, *, takes_events: bool) -> list[Asked]:
     """Write passages and ask questions in the order of time."""
     waiting, topics = deque(group.passages), dict[str, list[str]]()
-    warm_up, asked = Question("", "What is known about this?", frozenset()), []
+    warm_up, asked = EvalQuestion("", "What is known about this?", frozenset()), []
     for question in group.questions:
         new = list[Passage]()
         while waiting and waiting[0].at <= question.asked_at:
@@ -135,7 +135,7 @@ def _scores(asked: Sequence[Asked]) -> dict[str, float]:
     return {**means, "error": round(100 * error, 1)}
 
 
-def _score(question: Question, found: Sequence[str]) -> Mapping[str, float]:
+def _score(question: EvalQuestion, found: Sequence[str]) -> Mapping[str, float]:
     gold = question.gold
     first = next((rank for rank, id_ in enumerate(found) if id_ in gold), len(found))
     return {

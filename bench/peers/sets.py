@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hades.evals.replay import SetEvent, read_events
-from hades.evals.sets import EvalSet, Question, load_set, read_rows
+from hades.evals.sets import EvalSet, EvalQuestion, load_set, read_rows
 
 ROOT = Path(__file__).parents[2]
 WIKI_EVERY, WIKI_PASSAGES = 8, 800
@@ -48,7 +48,7 @@ class Group:
     """Passages that are searched together, in the order of time, and the questions about them."""
 
     passages: Sequence[Passage]
-    questions: Sequence[Question]
+    questions: Sequence[EvalQuestion]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,10 @@ def _tiny(_: EvalSet | None = None) -> Iterator[Group]:
     yield Group(
         [Passage(row["id"], f"{row['title']}\n{row['text']}", source=row) for row in rows],
         [
-            Question("t1", "Who repairs clocks?", frozenset({"Tom Reed"})),
-            Question("t2", "Where does Ada Brook work?", frozenset({"Ada Brook", "Gull Point"})),
+            EvalQuestion("t1", "Who repairs clocks?", frozenset({"Tom Reed"})),
+            EvalQuestion(
+                "t2", "Where does Ada Brook work?", frozenset({"Ada Brook", "Gull Point"})
+            ),
         ],
     )
 

@@ -22,7 +22,7 @@ from bench.peers.sets import Passage
 from hades.evals.ladder import UNHURRIED
 from hades.evals.memories import open_set
 from hades.evals.replay import write_event
-from hades.evals.sets import FILES, EvalSet, Question
+from hades.evals.sets import FILES, EvalSet, EvalQuestion
 from hades.models.encoder import load_encoder
 
 
@@ -40,7 +40,7 @@ class System(Protocol):
     def delete(self, ids: Iterable[str]) -> None:
         """Delete passages, by the way the system offers for it."""
 
-    def find(self, question: Question, k: int) -> list[str]:
+    def find(self, question: EvalQuestion, k: int) -> list[str]:
         """Return the ids of the k best passages, best first."""
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class Hades:
     def delete(self, ids: Iterable[str]) -> None:
         """Do nothing: deletions are events of the set, which `index` has written."""
 
-    def find(self, question: Question, k: int) -> list[str]:
+    def find(self, question: EvalQuestion, k: int) -> list[str]:
         self._clock.now = max(self._clock.now, question.asked_at)
         if self._kind in ("everyday", "sessions"):
             view = self.memory.at(question.as_of) if question.as_of else self.memory
@@ -132,7 +132,7 @@ class Chroma:
     def delete(self, ids: Iterable[str]) -> None:
         self.collection.delete(ids=list(ids))
 
-    def find(self, question: Question, k: int) -> list[str]:
+    def find(self, question: EvalQuestion, k: int) -> list[str]:
         found = self.collection.query(query_embeddings=encode([question.text]), n_results=k)
         return list(found["ids"][0])
 
@@ -157,7 +157,7 @@ class Txtai:
     def delete(self, ids: Iterable[str]) -> None:
         self.embeddings.delete(list(ids))
 
-    def find(self, question: Question, k: int) -> list[str]:
+    def find(self, question: EvalQuestion, k: int) -> list[str]:
         return [row["id"] for row in self.embeddings.search(question.text, k)]
 
     def close(self) -> None:
@@ -170,7 +170,7 @@ class Bm25s(Rebuilt):
 
     module = "bm25s"
 
-    def find(self, question: Question, k: int) -> list[str]:
+    def find(self, question: EvalQuestion, k: int) -> list[str]:
         import bm25s
 
         words = bm25s.tokenize([question.text], stopwords="en", show_progress=False)
@@ -236,7 +236,7 @@ class Mem0:
         for id_ in ids:
             self.memory.delete(self.numbers.pop(id_))
 
-    def find(self, question: Question, k: int) -> list[str]:
+    def find(self, question: EvalQuestion, k: int) -> list[str]:
         found = self.memory.search(
             question.text, top_k=k, filters={"user_id": "all"}, threshold=0.0
         )
@@ -270,7 +270,7 @@ class LangMem:
         for id_ in ids:
             self.store.delete(("memories",), id_)
 
-    def find(self, question: Question, k: int) -> list[str]:
+    def find(self, question: EvalQuestion, k: int) -> list[str]:
         return [row.key for row in self.store.search(("memories",), query=question.text, limit=k)]
 
     def close(self) -> None:
@@ -315,7 +315,7 @@ class Graphiti:
         for id_ in ids:
             self._do(self._nodes.pop(id_).delete(self.driver))
 
-    def find(self, question: Question, k: int) -> list[str]:
+    def find(self, question: EvalQuestion, k: int) -> list[str]:
         from graphiti_core.search.search_filters import SearchFilters
         from graphiti_core.search.search_utils import episode_fulltext_search
 

@@ -408,6 +408,11 @@ class Recall:
         return self.asked.intent
 
     @property
+    def evidence(self) -> str:
+        """How the question was understood, in a line."""
+        return str(self.asked)
+
+    @property
     def mode(self) -> Mode:
         """The breadth of the answer."""
         return self.asked.mode

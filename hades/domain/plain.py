@@ -18,7 +18,7 @@ SHOWN_PROPERTIES: Mapping[type, tuple[str, ...]] = {
     State: ("id",),
     Chunk: ("id",),
     Answer: ("shortfall", "is_doubtful"),
-    Recall: ("question", "intent", "mode", "wants", "time"),
+    Recall: ("question", "intent", "evidence", "mode", "wants", "time"),
 }
 """The properties that are part of the plain form, before the fields."""
 _AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})

@@ -19,6 +19,6 @@ from hades.evals.measure import measure as measure
 from hades.evals.memories import Index as Index
 from hades.evals.memories import OpenSet as OpenSet
 from hades.evals.memories import open_set as open_set
+from hades.evals.sets import EvalQuestion as EvalQuestion
 from hades.evals.sets import EvalSet as EvalSet
-from hades.evals.sets import Question as Question
 from hades.evals.sets import load_set as load_set

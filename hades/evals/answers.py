@@ -14,7 +14,7 @@ from typing import Any
 
 from hades.evals import metrics
 from hades.evals.memories import OpenSet
-from hades.evals.sets import EvalSet, Question
+from hades.evals.sets import EvalQuestion, EvalSet
 from hades.language.names import says
 from hades.models.encoder import count_tokens
 from hades.recall.answer.sources import answer
@@ -49,7 +49,7 @@ def measure_answers(
     }
 
 
-def _ask(question: Question, opened: OpenSet) -> dict[str, Any]:
+def _ask(question: EvalQuestion, opened: OpenSet) -> dict[str, Any]:
     view = opened.view(question)
     found, ms = metrics.timed(lambda: view.ask(question.text))
     ids = [opened.id_of(passage.chunk) for passage in found.recall.passages]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hades.evals.sets import Question
+from hades.evals.sets import EvalQuestion
 
 ALL = "all"
 """The row of all questions."""
@@ -21,7 +21,7 @@ Row = Mapping[str, float | None]
 class Outcome:
     """The outcome of one question."""
 
-    question: Question
+    question: EvalQuestion
     values: Mapping[str, float]
     """Values by column, without columns that do not apply to the question."""
     missed: bool

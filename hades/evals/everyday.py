@@ -22,7 +22,7 @@ from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.by_type import ByType, Outcome
 from hades.evals.replay import SetEvent, holds, read_events, replay, said
-from hades.evals.sets import EvalSet, Question, read_rows
+from hades.evals.sets import EvalQuestion, EvalSet, read_rows
 from hades.memory import Memory, View
 from hades.opening import open as open_memory
 from hades.store.records import Progress
@@ -49,7 +49,7 @@ SYSTEMS_ASKED = ("hybrid", "full", "recall")
 CHUNKS_RANKED = 20
 """Enough chunks for five sessions, which are short."""
 
-Draw = tuple[Sequence[SetEvent], Sequence[Question]]
+Draw = tuple[Sequence[SetEvent], Sequence[EvalQuestion]]
 
 
 def measure_everyday(
@@ -71,7 +71,7 @@ def measure_everyday(
     return ByType(eval_set.name, eval_set.kind, COLUMNS[eval_set.kind], tables)
 
 
-def _outcome(question: Question, answer: Answer, view: View, kind: str) -> Outcome:
+def _outcome(question: EvalQuestion, answer: Answer, view: View, kind: str) -> Outcome:
     gold, unknown = question.gold, question.type == _NOTHING_KNOWN
     many = kind != "facts" and question.type in _MANY
     read = said(answer, WORDS_READ_OF_MANY if many else WORDS_READ)
@@ -108,7 +108,7 @@ def _versions(ids: Iterable[str]) -> tuple[str, ...]:
 
 
 def draws(
-    events: Sequence[SetEvent], questions: Sequence[Question], notes: int | None
+    events: Sequence[SetEvent], questions: Sequence[EvalQuestion], notes: int | None
 ) -> Iterator[Draw]:
     """Yield small memories of at most `notes` notes, as (events, questions).
 
@@ -132,7 +132,9 @@ def draws(
         raise InvalidInput(f"No question of this set can be answered from {notes} notes.")
 
 
-def draw(events: Sequence[SetEvent], questions: Sequence[Question], notes: int, seed: int) -> Draw:
+def draw(
+    events: Sequence[SetEvent], questions: Sequence[EvalQuestion], notes: int, seed: int
+) -> Draw:
     """Return the events of a memory of at most `notes` notes, and the questions that it answers.
 
     Half of the notes are of topics that random questions need, the others of random topics. A topic
@@ -161,7 +163,7 @@ def draw(events: Sequence[SetEvent], questions: Sequence[Question], notes: int, 
     )
 
 
-def _topics(question: Question) -> set[str]:
+def _topics(question: EvalQuestion) -> set[str]:
     return {one.rsplit("@", 1)[0] for one in question.gold}
 
 
@@ -193,7 +195,7 @@ def measure_sessions(
     return ByType(eval_set.name, eval_set.kind, COLUMNS[eval_set.kind], tables)
 
 
-def _sessions_outcome(question: Question, memory: Memory, system: str) -> Outcome:
+def _sessions_outcome(question: EvalQuestion, memory: Memory, system: str) -> Outcome:
     if system == "recall":
         chunks = [hit.chunk for hit in memory.recall(question.text).passages]
     else:

@@ -24,7 +24,7 @@ from hades.domain.topics import Chunk
 from hades.errors import InvalidInput, Unavailable
 from hades.evals import metrics
 from hades.evals.memories import PREFIX, OpenSet, space_of
-from hades.evals.sets import EvalSet, Question, read_rows
+from hades.evals.sets import EvalQuestion, EvalSet, read_rows
 from hades.memory import View
 from hades.models.onnx_encoder import Vectors
 from hades.operations.hirag import HiRAG
@@ -216,7 +216,9 @@ def _means(results: Sequence[RungResult]) -> dict[str, float | None]:
     return {metric: None if mean is None else round(mean, 4) for metric, mean in means.items()}
 
 
-def _scorer(eval_set: EvalSet, opened: OpenSet) -> Callable[[Question, Reply, float], RungResult]:
+def _scorer(
+    eval_set: EvalSet, opened: OpenSet
+) -> Callable[[EvalQuestion, Reply, float], RungResult]:
     titles: dict[str, set[str]] = {}
     if eval_set.kind == "corpus":
         for _, row in read_rows(eval_set.corpus):
@@ -227,7 +229,7 @@ def _scorer(eval_set: EvalSet, opened: OpenSet) -> Callable[[Question, Reply, fl
         unit: Vectors = opened.memory._finder.encoder.encode([text])[0]
         return unit
 
-    def score(question: Question, reply: Reply, ms: float) -> RungResult:
+    def score(question: EvalQuestion, reply: Reply, ms: float) -> RungResult:
         ids = {chunk.id: opened.id_of(chunk) for chunk in reply.chunks}
         ranking = list(dict.fromkeys(ids.values()))
         steps = [step.relation for path in reply.paths for step in path.steps]

@@ -18,7 +18,7 @@ from hades.domain.topics import Hit
 from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.memories import IdOf, Index, OpenSet
-from hades.evals.sets import EvalSet, Question
+from hades.evals.sets import EvalQuestion, EvalSet
 from hades.recall.rank.baselines import SYSTEMS
 from hades.recall.rank.ranker import Ranker
 from hades.store.records import Progress
@@ -174,7 +174,7 @@ def ranking(hits: Iterable[Hit], id_of: IdOf) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id_of(hit.chunk) for hit in hits))[:RANKS]
 
 
-def _ask(system: str, opened: OpenSet, question: Question) -> QuestionResult:
+def _ask(system: str, opened: OpenSet, question: EvalQuestion) -> QuestionResult:
     view, text, gold = opened.view(question), question.text, question.gold
     # Rank enough chunks for RANKS different passages, by the mean number of chunks per passage.
     limit = RANKS * max(1, math.ceil(opened.index.chunks / opened.passages))

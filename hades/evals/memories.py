@@ -20,7 +20,7 @@ from pathlib import Path
 
 from hades.domain.topics import Chunk
 from hades.errors import InvalidInput, Unavailable
-from hades.evals.sets import CORPUS, LADDER_KINDS, TRIPLES, EvalSet, Question, read_rows
+from hades.evals.sets import CORPUS, LADDER_KINDS, TRIPLES, EvalQuestion, EvalSet, read_rows
 from hades.memory import DEFAULT_SPACE, Memory, View
 from hades.opening import open as open_memory
 from hades.store.records import Progress
@@ -58,7 +58,7 @@ class OpenSet:
     passages: int
     """How many passages, or turns, the corpus has."""
 
-    def view(self, question: Question) -> View:
+    def view(self, question: EvalQuestion) -> View:
         """Return the view for a question: the corpus, or its own conversation."""
         return self.memory.in_space(space_of(question.conversation))
 

@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 from hades.domain.answer import Answer
 from hades.errors import InvalidInput, NotFound
-from hades.evals.sets import Question, moment, read_rows, texts
+from hades.evals.sets import EvalQuestion, moment, read_rows, texts
 from hades.memory import Memory, View
 from hades.opening import open as open_memory
 from hades.store.records import Progress
@@ -70,11 +70,11 @@ def read_events(path: Path) -> list[SetEvent]:
 
 def replay(
     events: Sequence[SetEvent],
-    questions: Sequence[Question],
+    questions: Sequence[EvalQuestion],
     *,
     encoder: str,
     on_progress: Progress | None = None,
-) -> Iterator[tuple[Question, View]]:
+) -> Iterator[tuple[EvalQuestion, View]]:
     """Yield the questions by time, each with a temporary memory of only the events up to then."""
     waiting, clock = deque(events), SimpleNamespace(now=0)
     questions = sorted(questions, key=lambda one: one.asked_at)

@@ -1,4 +1,4 @@
-"""Question sets in a folder.
+"""EvalQuestion sets in a folder.
 
 The kind of a set is known by its main file; `questions.jsonl` is beside it. A line of
 `corpus.jsonl` is a passage, `{id, title, text}`; of `turns.jsonl` a turn of a conversation, `{id,
@@ -38,7 +38,7 @@ _DATED = ("everyday", "facts")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class EvalQuestion:
     """A question and the ids of the passages that answer it."""
 
     id: str
@@ -75,7 +75,7 @@ class EvalSet:
     folder: Path
     kind: str
     """One of FILES."""
-    questions: tuple[Question, ...]
+    questions: tuple[EvalQuestion, ...]
 
     @property
     def corpus(self) -> Path:
@@ -87,7 +87,7 @@ class EvalSet:
         """The file of facts extracted from the passages; not every set has it."""
         return self.folder / TRIPLES
 
-    def in_turn(self, doing: str, on_progress: Progress | None) -> Iterator[Question]:
+    def in_turn(self, doing: str, on_progress: Progress | None) -> Iterator[EvalQuestion]:
         """Yield the questions, and report progress after each."""
         for number, question in enumerate(self.questions, start=1):
             yield question
@@ -184,7 +184,7 @@ def texts(value: object) -> tuple[str, ...]:
     return tuple(str(one) for one in some if one not in (None, ""))
 
 
-def _question(where: str, row: Mapping[str, Any], kind: str) -> Question:
+def _question(where: str, row: Mapping[str, Any], kind: str) -> EvalQuestion:
     text, gold = row.get("question"), row.get("gold", [] if kind == "facts" else None)
     if not isinstance(text, str) or not text.strip() or not isinstance(gold, list):
         raise InvalidInput(f"{where} needs a question and a list of gold ids.")
@@ -193,7 +193,7 @@ def _question(where: str, row: Mapping[str, Any], kind: str) -> Question:
         history = tuple((str(one["session"]), str(one["date"])) for one in row.get("haystack", ()))
     except (TypeError, KeyError) as error:
         raise InvalidInput(f"{where} needs a haystack of sessions, each with a date.") from error
-    return Question(
+    return EvalQuestion(
         id=str(row.get("id", where)),
         text=text,
         gold=frozenset(map(str, gold)),

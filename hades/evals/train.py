@@ -18,7 +18,7 @@ from hades.errors import InvalidInput
 from hades.evals.everyday import draws
 from hades.evals.memories import IdOf, open_set
 from hades.evals.replay import read_events, replay
-from hades.evals.sets import EvalSet, Question
+from hades.evals.sets import EvalQuestion, EvalSet
 from hades.graph.arrays import Flags, Floats
 from hades.memory import View
 from hades.recall.rank.features import FEATURES, log_ranks
@@ -92,7 +92,7 @@ def train(
 
 def _asked(
     eval_set: EvalSet, cache: Path, encoder: str, on_progress: Progress | None
-) -> Iterator[tuple[Question, View, IdOf]]:
+) -> Iterator[tuple[EvalQuestion, View, IdOf]]:
     """Yield every question of a set, its view, and the function from a chunk to its gold id."""
     if eval_set.kind != "everyday":
         with open_set(eval_set, cache, encoder=encoder, on_progress=on_progress) as opened:

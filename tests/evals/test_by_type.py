@@ -17,7 +17,7 @@ from hades.evals import load_set, measure_everyday, measure_sessions, open_set
 from hades.evals.by_type import ByType, Outcome
 from hades.evals.everyday import draw, draws
 from hades.evals.replay import holds, read_events, replay
-from hades.evals.sets import Question
+from hades.evals.sets import EvalQuestion
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
@@ -185,7 +185,9 @@ def test_an_answer_is_held_in_whatever_case_and_punctuation() -> None:
 
 def test_rows_are_means_over_the_questions_that_have_the_column() -> None:
     kinds = {"a": {"hit1": 1.0, "words": 3}, "b": {"words": 6}, "c": {"hit1": 0, "words": 8}}
-    outcomes = [Outcome(Question(i, i, frozenset(), type=i), v, False) for i, v in kinds.items()]
+    outcomes = [
+        Outcome(EvalQuestion(i, i, frozenset(), type=i), v, False) for i, v in kinds.items()
+    ]
     rows = ByType("set", "everyday", ("hit1", "words"), {"all": outcomes}).plain()["tables"]["all"]
     assert rows["b"] == {"n": 1, "hit1": None, "words": 6}
     assert rows["all"] == {"n": 3, "hit1": 0.5, "words": 5.6667}

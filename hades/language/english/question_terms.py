@@ -23,7 +23,7 @@ _ABOUT_ALL = word_set(
     going went week month year day time corpus collection library archive dataset knowledge base
     documents docs papers texts articles literature files repository repo code codebase sources
     content theme themes topic topics subjects trends areas ideas research parts central major key
-    say says cover covers covered contain teach report discuss discussed know learn field"""
+    outline say says cover covers covered contain teach report discuss discussed know learn field"""
 )
 """Words of a question for everything that is remembered, or happened."""
 

@@ -21,6 +21,8 @@ def stem(word: str) -> str:
         if plain.endswith(ending) and len(plain) - len(ending) >= _STEM_CHARACTERS_AT_LEAST:
             plain = plain[: -len(ending)].rstrip("e")
             return plain[:-1] if plain.endswith(_DOUBLED) else plain
+    if len(plain) == _STEM_CHARACTERS_AT_LEAST and plain[-1] == "s" and plain[-2] not in "sui":
+        return plain[:-1]  # `bugs`, `cars`
     return plain.rstrip("e") if len(plain) > _STEM_CHARACTERS_AT_LEAST else plain
 
 
