@@ -60,6 +60,8 @@ class Param:
     """Whether a value for it calls a language model, which takes long and may cost money."""
     local: bool = False
     """Whether a server refuses the value, because it names a path of the server's machine."""
+    rule: Callable[[Any], object] | None = None
+    """Raises InvalidInput for a value that the memory refuses; it is called for every caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +117,29 @@ class Operation:
     function: Callable[..., Any] = lambda: None
 
     def __call__(self, function: Function) -> Function:
-        if self.asks:
-            function = _mended(function)
-        OPERATIONS[function.__name__] = replace(
+        name, inner = function.__name__, _mended(function) if self.asks else function
+
+        @wraps(function)
+        def checked(view: Any, *args: Any, **named: Any) -> Any:
+            OPERATIONS[name].check(args, named)
+            return inner(view, *args, **named)
+
+        OPERATIONS[name] = replace(
             self,
-            function=function,
+            function=checked,
             timed=self.timed or self.asks,
             long=self.long or self.job,
         )
-        return function
+        return cast(Function, checked)
+
+    def check(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        """Raise InvalidInput if an argument breaks the rule of its parameter."""
+        for place, parameter in enumerate(self.parameters):
+            value = named.get(parameter.name, parameter.default)
+            if place < len(args) and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+                value = args[place]
+            if parameter.about.rule is not None and value is not parameter.default:
+                parameter.about.rule(value)
 
     @property
     def name(self) -> str:

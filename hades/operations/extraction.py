@@ -18,7 +18,7 @@ from hades.domain.extraction import (
     extraction_metadata,
 )
 from hades.domain.graph import Edge
-from hades.domain.rules import clean_name, clean_share
+from hades.domain.rules import clean_share
 from hades.domain.times import NOW, iso
 from hades.domain.topics import State
 from hades.errors import Conflict, InvalidInput, NotFound
@@ -70,8 +70,6 @@ def extract(
     needed = clean_share(threshold, "threshold")
     if memory._store.in_transaction:
         raise InvalidInput("Extract before or after a batch or snapshot, not inside it.")
-    if glob is not None:
-        clean_name(glob, "pattern")
     if topic is not None:
         memory.get(topic)
     run = _Run(memory, 0.9 if needed is None else needed, dry_run, model)

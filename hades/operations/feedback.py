@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.feedback import (
@@ -28,7 +29,10 @@ VERDICTS_AT_MOST = 100
 Snapshot = Annotated[
     int,
     Param(
-        "The number of a weight snapshot; 0: the shipped weights.", example=1, most=NUMBER_AT_MOST
+        "The number of a weight snapshot; 0: the shipped weights.",
+        example=1,
+        most=NUMBER_AT_MOST,
+        rule=partial(clean_number, what="snapshot"),
     ),
 ]
 
@@ -117,7 +121,6 @@ def query_log(view: View, limit: Limit = 20) -> list[LoggedQuery]:
     The newest comes first. The questions of another process may appear some time later, because
     they are written together.
     """
-    clean_number(limit, "limit", least=1)
     view._require_space()
     return view._store.query_log.last(view._space_id, limit)
 
@@ -163,7 +166,6 @@ def weights_rollback(memory: Memory, snapshot: Snapshot) -> WeightSnapshot:
 
     They become a new snapshot, so that the past stays as it was. Learning starts again from it.
     """
-    clean_number(snapshot, "snapshot")
     with memory._write("rollback_weights") as write:
         table, space = memory._store.weights, memory._space_id
         chosen = table.get(space, snapshot)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.hierarchy import (
@@ -24,7 +25,7 @@ from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import NOW, from_micros, from_micros_or_none
 from hades.errors import Denied, InvalidInput, NotFound
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import NUMBER_AT_MOST, DryRun, Limit, ModelName
+from hades.operations.parameters import DryRun, Limit, ModelName, whole_number
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
@@ -36,7 +37,15 @@ if TYPE_CHECKING:
 SIBLINGS = 5
 SEED = 7
 SEED_AT_MOST = 2**31 - 1
-ClusterName = Annotated[str, Param("The cluster, such as c_42.", example="c_42", characters=100)]
+ClusterName = Annotated[
+    str,
+    Param(
+        "The cluster, such as c_42.",
+        example="c_42",
+        characters=100,
+        rule=partial(clean_name, what="cluster"),
+    ),
+]
 
 
 @operation("POST", "/organise", role=Role.WRITER, command="organise", job=True)
@@ -49,7 +58,7 @@ def organise(
     ] = False,
     restore: Annotated[
         int | None,
-        Param("Bring this earlier hierarchy back.", "--restore", least=1, most=NUMBER_AT_MOST),
+        whole_number("Bring this earlier hierarchy back.", "hierarchy", least=1, flag="--restore"),
     ] = None,
     seed: Annotated[
         int, Param("The seed of random choices.", "--seed", least=0, most=SEED_AT_MOST)
@@ -98,7 +107,6 @@ def organise(
 
 def _check_request(memory: Memory, restore: int | None, seed: int, *, alone: bool) -> None:
     """Refuse what cannot be organised; `alone` says that `restore` has no other argument."""
-    clean_number(restore, "hierarchy", least=1)
     if clean_number(seed, "seed") is None or seed > SEED_AT_MOST:
         raise InvalidInput(f"A seed is a whole number from 0 to {SEED_AT_MOST}.")
     if restore is not None and not alone:
@@ -170,8 +178,7 @@ def clusters(
     `limit` is the number of members shown. With `journal`, former members are listed too, each with
     the cluster that it came from.
     """
-    clean_number(limit, "limit", least=1)
-    number = cluster_number(clean_name(cluster, "cluster"))
+    number = cluster_number(cluster)
     with view._store.snapshot():
         view._require_space()
         store = view._store.hierarchies

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from hades.domain.answer import Answer, Mode, Recall
 from hades.domain.graph import Reason
-from hades.domain.rules import clean_number
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
@@ -83,7 +82,6 @@ def search(
     from hades.recall.find.finder import chosen_retrievers
     from hades.recall.find.turns import clean_turns
 
-    clean_number(limit, "limit", least=1)
     retrievers, before = chosen_retrievers(retriever), clean_turns(turns)
     scope = view._scope(tag, kind, glob, since, until, by)
     view._ready(question, on_progress)
@@ -123,7 +121,6 @@ def recall(
     """
     from hades.recall.find.turns import clean_turns
 
-    clean_number(budget, "budget", least=50)
     scope, before = view._scope(tag, kind, glob, since, until, by), clean_turns(turns)
     engine, change = view._engine, view._store.change()
     how: dict[str, Any] = {"budget": budget, "mode": mode, "plan": plan, "turns": before}
@@ -220,7 +217,6 @@ def rank(
 
     The systems are `dense`, `words`, `hybrid`, `ppr`, `fusion` and `full`.
     """
-    clean_number(limit, "limit", least=1)
     scope = view._scope(tag, kind, glob, since, until)
     view._ready(question, on_progress)
     return view._engine.rank(scope, question, system, limit, on_progress)

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.plain import counted
-from hades.domain.rules import clean_number
 from hades.domain.tiers import Tier
 from hades.domain.times import TimeLike, to_micros
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import NUMBER_AT_MOST
+from hades.operations.parameters import whole_number
 from hades.store.owed import LOG, REWRITE, owe
 from hades.store.records import Progress
 
@@ -48,11 +47,11 @@ def archive(
     ] = "180d",
     keep_versions: Annotated[
         int,
-        Param(
+        whole_number(
             "How many of the latest versions of a topic stay.",
-            flag="--keep-versions",
+            "keep_versions",
             least=1,
-            most=NUMBER_AT_MOST,
+            flag="--keep-versions",
         ),
     ] = 10,
     to: Annotated[
@@ -78,7 +77,6 @@ def archive(
     from hades.settings import load_settings
     from hades.store import archiving
 
-    clean_number(keep_versions, "keep_versions", least=1)
     memory._require_space()
     if memory._store.in_transaction:
         raise InvalidInput("Archive before or after a batch or snapshot, not inside it.")
