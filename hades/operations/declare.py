@@ -10,6 +10,7 @@ the client and the command line are made from `OPERATIONS`.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -134,12 +135,10 @@ class Operation:
 
     def check(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
         """Raise InvalidInput if an argument breaks the rule of its parameter."""
-        for place, parameter in enumerate(self.parameters):
-            value = named.get(parameter.name, parameter.default)
-            if place < len(args) and parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
-                value = args[place]
-            if parameter.about.rule is not None and value is not parameter.default:
-                parameter.about.rule(value)
+        for place, name, default, rule in self._rules:
+            value = args[place] if place < len(args) else named.get(name, default)
+            if value is not default:
+                rule(value)
 
     @property
     def name(self) -> str:
@@ -200,6 +199,16 @@ class Operation:
     @property
     def tells_progress(self) -> bool:
         return "on_progress" in self.signature.parameters
+
+    @cached_property
+    def _rules(self) -> list[tuple[int, str, Any, Callable[[Any], object]]]:
+        """Place, name, default and rule of parameters; no call reaches the place of a named one."""
+        named = inspect.Parameter.KEYWORD_ONLY
+        return [
+            (sys.maxsize if item.kind is named else place, item.name, item.default, item.about.rule)
+            for place, item in enumerate(self.parameters)
+            if item.about.rule is not None
+        ]
 
     @cached_property
     def _hints(self) -> dict[str, Any]:
