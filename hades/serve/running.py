@@ -217,7 +217,7 @@ def _server(
         from hades.ui.app import Explorer  # it loads NiceGUI
 
         calls = Calls(
-            executor, BrowserSessions(keys), audit, observe, jobs, uploads, telemetry.metrics, keys
+            executor, BrowserSessions(keys), audit, jobs, uploads, telemetry.metrics, keys
         )
         explorer = Explorer(calls, keys, links)
     app = build(

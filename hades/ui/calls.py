@@ -25,7 +25,6 @@ from hades.serve.auth.audit import Audit, Mode
 from hades.serve.auth.browsers import BrowserSession, BrowserSessions
 from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord, Role, record_call
 from hades.serve.auth.keys import Key, Keys
-from hades.serve.auth.middleware import Observe
 from hades.serve.executor import Executor
 from hades.serve.jobs import Job, Jobs
 from hades.serve.problems import status_of
@@ -45,12 +44,11 @@ class Calls:
 
     executor: Executor
     sessions: BrowserSessions
-    audit: Audit | None = None
-    observe: Observe | None = None
-    jobs: Jobs | None = None
-    uploads: Uploads | None = None
-    metrics: Metrics | None = None
-    keys: Keys | None = None
+    audit: Audit
+    jobs: Jobs
+    uploads: Uploads
+    metrics: Metrics
+    keys: Keys
 
 
 class Visitor:
@@ -143,8 +141,7 @@ class Visitor:
     async def drop_space(self, name: str) -> None:
         """Erase a space with everything in it; needs the role admin."""
         await self._change_spaces("drop space", name, lambda memory: memory.drop_space(name))
-        if self._calls.jobs is not None:
-            self._calls.jobs.forget(name)
+        self._calls.jobs.forget(name)
 
     async def _change_spaces(self, call: str, name: str, write: Callable[[Memory], Any]) -> None:
         async def work(caller: Caller) -> None:
@@ -168,14 +165,13 @@ class Visitor:
 
     async def _with_keys(self, name: str, use: Callable[[Keys], Result]) -> Result:
         """Use the keys in a thread. As for the API, an admin's key does not suffice."""
-        keys = self._calls.keys
 
         async def work(caller: Caller) -> Result:
             record_call(None, writes=name != "keys")
             caller.require(Role.ADMIN)
-            if not caller.local or keys is None:
+            if not caller.local:
                 raise Denied("Keys are managed on the server's own machine: run `hades ui` there.")
-            return await asyncio.to_thread(use, keys)
+            return await asyncio.to_thread(use, self._calls.keys)
 
         return await self._recorded(name, work)
 
@@ -184,7 +180,7 @@ class Visitor:
 
         They tell of every space, so a key for some spaces is not enough, as for `/metrics`.
         """
-        metrics = self._calls.metrics or Metrics()
+        metrics = self._calls.metrics
 
         async def work(caller: Caller) -> Measurements:
             caller.require_all_spaces()
@@ -194,21 +190,20 @@ class Visitor:
 
     def jobs(self, space: str) -> list[Job]:
         """Return the jobs of a space that the visitor may see, newest first."""
-        caller, jobs = self.caller, self._calls.jobs
+        caller = self.caller
         caller.require(Role.READER, space)
-        return [] if jobs is None else jobs.seen_by(caller, space)
+        return self._calls.jobs.seen_by(caller, space)
 
     async def add_files(self, space: str, files: Sequence[SentFile]) -> Job:
         """Start a job that ingests files, each as the source that REST would make of it."""
-        jobs, uploads = self._calls.jobs, self._calls.uploads
-        if jobs is None or uploads is None:
-            raise Unavailable("This server accepts no files.")
 
         async def work(caller: Caller) -> Job:
             record_call(space, writes=True)
             caller.require(Role.WRITER, space)
             receive = partial(receive_dropped, files, caller.name)
-            return await begin_with_files(jobs, uploads, caller, space, "ingest", receive)
+            return await begin_with_files(
+                self._calls.jobs, self._calls.uploads, caller, space, "ingest", receive
+            )
 
         return await self._recorded("add files", work)
 
@@ -218,8 +213,7 @@ class Visitor:
         async def work(caller: Caller) -> None:
             record_call(space, writes=True)
             caller.require(Role.WRITER, space)
-            if self._calls.jobs is not None:
-                self._calls.jobs.cancel(self._calls.jobs.get(caller, space, id))
+            self._calls.jobs.cancel(self._calls.jobs.get(caller, space, id))
 
         await self._recorded("cancel job", work)
 
@@ -239,19 +233,17 @@ class Visitor:
             seconds = time.perf_counter() - started
             mode: Mode = "RW" if record.writes else "RO"
             call = f"page {name}"
-            if self._calls.audit is not None:
-                self._calls.audit.add(
-                    mode,
-                    who=caller.name,
-                    listener="http",
-                    space=record.space,
-                    call=call,
-                    status=status,
-                    ms=round(seconds * 1000, 2),
-                    request=record.request,
-                )
-            if self._calls.observe is not None:
-                self._calls.observe(call, mode, status, seconds)
+            self._calls.audit.add(
+                mode,
+                who=caller.name,
+                listener="http",
+                space=record.space,
+                call=call,
+                status=status,
+                ms=round(seconds * 1000, 2),
+                request=record.request,
+            )
+            self._calls.metrics.observe_call(call, mode, status, seconds)
         return result
 
 

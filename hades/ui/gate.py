@@ -8,11 +8,10 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import re
-from collections.abc import Awaitable
 from html import escape
 from urllib.parse import parse_qs, quote, urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -80,7 +79,7 @@ class Gate:
             answer = self._start(request)
         elif path == "/sign-out":
             self._calls.sessions.end(token)
-            answer = _signed_out(SIGNED_OUT)
+            answer = RedirectResponse(f"/sign-in?why={quote(SIGNED_OUT)}", 303)
         else:
             try:
                 scope["hades.caller"] = self._calls.sessions.caller(token)
@@ -96,7 +95,7 @@ class Gate:
 
     async def _poll(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request that may wait for events; end it with the session or the server."""
-        waiting = asyncio.create_task(_as_coroutine(self._pages(scope, receive, send)))
+        waiting = asyncio.ensure_future(self._pages(scope, receive, send))
         try:
             while not (await asyncio.wait({waiting}, timeout=LOOK_EVERY_S))[0]:
                 if self._calls.executor.leaving:
@@ -154,10 +153,6 @@ class Gate:
         return answer
 
 
-async def _as_coroutine(answer: Awaitable[None]) -> None:
-    await answer
-
-
 def _cookie(scope: Scope) -> str:
     """Return the cookie's name, with the port: ports of one host share their cookies."""
     return f"hades_{(scope.get('server') or ('', 0))[1]}"
@@ -197,10 +192,6 @@ def _elsewhere(request: Request, why: str) -> Response:
     return RedirectResponse(f"/sign-in{query}", 303)
 
 
-def _signed_out(why: str) -> Response:
-    return RedirectResponse(f"/sign-in?why={quote(why)}", 303)
-
-
 def _form(why: str, place: str, status: int = 200) -> HTMLResponse:
     said = f'<p class="error" role="alert">{escape(why[:300])}</p>' if why else ""
     return _page(
@@ -231,7 +222,7 @@ def _with_policy(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            if Headers(raw=message["headers"]).get("content-type", "").startswith("text/html"):
+            if headers.get("content-type", "").startswith("text/html"):
                 headers["content-security-policy"] = POLICY
         await send(message)
 

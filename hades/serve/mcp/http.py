@@ -13,10 +13,11 @@ from typing import Any
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from hades.memory import DEFAULT_SPACE
 from hades.serve.auth.caller import Role, caller_of, name_call, record_call
+from hades.serve.auth.limits import replayed
 from hades.serve.executor import Executor
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.server import AgentServer
@@ -55,20 +56,6 @@ class McpApp:
         # A request counts as a read; a tool that writes changes this.
         record_call(None, writes=False)
         name_call("MCP")
-        await self._sessions.handle_request(scope, await _received(scope, receive), send)
-
-
-async def _received(scope: Scope, receive: Receive) -> Receive:
-    """Read the whole body, so that a disconnect is no error of the SDK; return it as `receive`."""
-    first: Message | None = {
-        "type": "http.request",
-        "body": await Request(scope, receive).body(),
-        "more_body": False,
-    }
-
-    async def replay() -> Message:
-        nonlocal first
-        message, first = first, None
-        return await receive() if message is None else message
-
-    return replay
+        # The whole body is read first, so that a disconnect is no error of the SDK.
+        body = await Request(scope, receive).body()
+        await self._sessions.handle_request(scope, replayed(body, receive), send)

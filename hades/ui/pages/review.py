@@ -17,10 +17,10 @@ from hades.domain.promotion import Disagreement, QualityReport, Side, Suggestion
 from hades.domain.proposal import Proposal
 from hades.domain.statement import day, statement
 from hades.domain.times import iso
-from hades.errors import Conflict, HadesError, NotFound
+from hades.errors import Conflict, HadesError
 from hades.serve.auth.caller import Role
 from hades.ui.controls import box, button, diff, empty, link, text
-from hades.ui.frame import Frame, page
+from hades.ui.frame import Frame, found, page
 
 SHOWN_AT_MOST = 50
 LINES_SHOWN = 60
@@ -187,10 +187,8 @@ async def _changes(frame: Frame, proposal: Proposal, subject: str) -> list[str]:
     """Return the lines before and after a change."""
     fields = proposal.fields
     if proposal.kind == "remember":
-        try:
-            before = (await frame.call_now("get", topic=subject)).content
-        except NotFound:
-            before = ""
+        state = await found(frame.call_now("get", topic=subject), None)
+        before = state.content if state else ""
         lines = difflib.unified_diff(
             before.splitlines(), str(fields.get("content", "")).splitlines(), lineterm="", n=2
         )
@@ -198,7 +196,9 @@ async def _changes(frame: Frame, proposal: Proposal, subject: str) -> list[str]:
     if proposal.kind in ("alias", "kind"):
         return [f"+ {proposal.kind}: {fields.get(proposal.kind)}"]
     relation, target = fields.get("relation"), fields.get("target")
-    edges = await _open_edges(frame, subject)
+    edges: list[Edge] = await found(
+        frame.call_now("edges", name=subject, limit=200), [], but=HadesError
+    )
     if proposal.kind == "unrelate":
         ends = [edge for edge in edges if (edge.relation, edge.target.name) == (relation, target)]
         words = [statement(edge) for edge in ends] or [f"{subject} {relation} {target}"]
@@ -208,14 +208,6 @@ async def _changes(frame: Frame, proposal: Proposal, subject: str) -> list[str]:
         *(f"- {one_line(statement(edge))}" for edge in ends),
         f"+ {one_line(subject)} {relation} {target}",
     ]
-
-
-async def _open_edges(frame: Frame, name: str) -> list[Edge]:
-    try:
-        edges: list[Edge] = await frame.call_now("edges", name=name, limit=200)
-    except HadesError:
-        return []
-    return edges
 
 
 async def _suggestions(frame: Frame, is_admin: bool) -> list[ReviewItem]:
