@@ -14,7 +14,13 @@ from hades.hooks import transcripts
 from hades.hooks.events import HookEvent, takes_context
 from hades.hooks.lines import as_context, lines_for
 from hades.hooks.redact import redact
-from hades.hooks.sessions import ANSWERED_CHARACTERS, HookSession, Sessions, cut
+from hades.hooks.sessions import (
+    ANSWERED_CHARACTERS,
+    ASKED_CHARACTERS,
+    HookSession,
+    Sessions,
+    cut,
+)
 
 if TYPE_CHECKING:
     from hades.memory import Memory
@@ -86,7 +92,7 @@ class Handlers:
         def keep() -> str:
             with self._sessions.change(event.client, event.session) as state:
                 state.memory = place
-                state.note_prompt(event.prompt)
+                state.asked = cut(redact(event.prompt), ASKED_CHARACTERS)
                 state.shown += [line.id for line in lines]
             return ""
 

@@ -77,7 +77,17 @@ def resolved(file: Path) -> Path:
 def read_config(file: Path) -> tuple[bytes | None, dict[str, Any]]:
     """Return the bytes of a file (None: it is missing) and the object in it."""
     before = _read(file)
-    return before, _parsed(before, file)
+    if before is None or not before.strip():
+        return before, {}
+    try:
+        config = json.loads(before.decode("utf-8-sig"), object_pairs_hook=_without_doubles)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"{file} is not plain JSON ({error}): repair it, or add the entry by hand."
+        ) from error
+    if not isinstance(config, dict):
+        raise InvalidInput(f"{file} is JSON but not an object: repair it first.")
+    return before, config
 
 
 def encode_config(config: dict[str, Any], before: bytes | None) -> bytes:
@@ -99,20 +109,6 @@ def _read(file: Path) -> bytes | None:
         return None
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from error
-
-
-def _parsed(content: bytes | None, file: Path) -> dict[str, Any]:
-    if content is None or not content.strip():
-        return {}
-    try:
-        config = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_without_doubles)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(
-            f"{file} is not plain JSON ({error}): repair it, or add the entry by hand."
-        ) from error
-    if not isinstance(config, dict):
-        raise InvalidInput(f"{file} is JSON but not an object: repair it first.")
-    return config
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

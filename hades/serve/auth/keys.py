@@ -96,7 +96,7 @@ class Keys:
         chosen = None if spaces is None else tuple(sorted({clean_name(s, "space") for s in spaces}))
         id = secrets.token_hex(4)
         token = f"{PREFIX}{id}_{secrets.token_hex(32)}"
-        key = Key(id, name, role, chosen, datetime.now(UTC), None, _digest(token))
+        key = Key(id, name, role, chosen, datetime.now(UTC), None, digest_of(token))
         with locked_folder(self.path.parent):
             keys = self._read()
             if any(other.name == name for other in keys):
@@ -122,7 +122,7 @@ class Keys:
         """Return the key with this token, or None. The key file is read again if it changed."""
         id = token.removeprefix(PREFIX).partition("_")[0] if token.startswith(PREFIX) else ""
         key = self._current().get(id)
-        digest = _digest(token)
+        digest = digest_of(token)
         # Compare even without such an id, so that both cases take the same time.
         if not hmac.compare_digest(digest, digest[::-1] if key is None else key.digest):
             return None
@@ -247,5 +247,6 @@ def _key(record: dict[str, Any]) -> Key:
     )
 
 
-def _digest(token: str) -> str:
+def digest_of(token: str) -> str:
+    """Return the hash under which a token is stored."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()

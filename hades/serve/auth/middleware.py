@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hades.errors import HadesError
 from hades.serve.auth.audit import Audit, Mode
 from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord
-from hades.serve.auth.keys import Key, Keys
+from hades.serve.auth.keys import Keys
 from hades.serve.auth.limits import Limits, limited_body
 from hades.serve.auth.sockets import ListenerKind
 from hades.serve.problems import FAILED_INSIDE, problem
@@ -118,14 +118,6 @@ class AuthMiddleware:
         scope["hades.caller"] = caller
 
     def _by_key(self, kind: ListenerKind, sent: str) -> Caller | None:
-        key = self._key(sent)
-        if key is None:
-            return None
-        # A key can only narrow what a unix socket allows.
-        role = min(key.role, kind.most)
-        return replace(key.caller, role=role, local=kind.local and role == kind.most)
-
-    def _key(self, sent: str) -> Key | None:
         scheme, _, token = sent.partition(" ")
         try:
             key = self._keys.find(token.strip()) if scheme.lower() == "bearer" else None
@@ -134,10 +126,14 @@ class AuthMiddleware:
             raise HTTPException(
                 503, "The key cannot be checked: the server's log says why."
             ) from error
-        if key is not None and time.monotonic() - self._flushed_at > FLUSH_EVERY_S:
+        if key is None:
+            return None
+        if time.monotonic() - self._flushed_at > FLUSH_EVERY_S:
             self._flushed_at = time.monotonic()
             asyncio.get_running_loop().run_in_executor(None, self._keys.flush)
-        return key
+        # A key can only narrow what a unix socket allows.
+        role = min(key.role, kind.most)
+        return replace(key.caller, role=role, local=kind.local and role == kind.most)
 
 
 class CallLogMiddleware:

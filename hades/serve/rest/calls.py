@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
@@ -66,13 +66,11 @@ class RestCall:
 
     @property
     def executor(self) -> Executor:
-        executor: Executor = self.request.app.state.executor
-        return executor
+        return cast(Executor, self.request.app.state.executor)
 
     @property
     def jobs(self) -> Jobs:
-        jobs: Jobs = self.request.app.state.jobs
-        return jobs
+        return cast(Jobs, self.request.app.state.jobs)
 
     @property
     def caller(self) -> Caller:
