@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 BUDGET_TOKENS, BUDGET_TOKENS_AT_LEAST = 2_000, 100
 
 
-@operation("GET", "/brief", command="brief", timed=True)
+@operation("GET", "/brief", command="brief", timed=True, needs_space=True)
 def brief(
     view: View,
     topic: Annotated[
@@ -33,7 +33,6 @@ def brief(
     `blocked` …) and names of topics (`adr/…`, `next-steps`) mark decisions and open threads; in
     notes, words such as “we decided” and “blocked by” do too.
     """
-    view._require_space()
     from hades.lifecycle.brief import BriefReader, make_brief
 
     with view._store.snapshot():

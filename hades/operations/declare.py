@@ -28,7 +28,7 @@ from typing import (
     get_type_hints,
 )
 
-from hades.errors import HadesError
+from hades.errors import HadesError, InvalidInput
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Verb = Literal["GET", "POST", "PUT", "DELETE"]
@@ -113,6 +113,8 @@ class Operation:
     """The question that its command asks before it continues."""
     long: bool = False
     """Whether it may take minutes, so that it has no time limit."""
+    needs_space: bool = False
+    """Whether it raises NotFound before anything else if its space was dropped."""
     job: bool = False
     """Whether a server runs it as a job, which the client follows. Implies `long`."""
     function: Callable[..., Any] = lambda: None
@@ -122,7 +124,7 @@ class Operation:
 
         @wraps(function)
         def checked(view: Any, *args: Any, **named: Any) -> Any:
-            OPERATIONS[name].check(args, named)
+            OPERATIONS[name].check(view, args, named)
             return inner(view, *args, **named)
 
         OPERATIONS[name] = replace(
@@ -133,12 +135,17 @@ class Operation:
         )
         return cast(Function, checked)
 
-    def check(self, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
-        """Raise InvalidInput if an argument breaks the rule of its parameter."""
+    def check(self, view: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        """Raise InvalidInput if an argument breaks its rule, or if a job is inside a batch."""
         for place, name, default, rule in self._rules:
             value = args[place] if place < len(args) else named.get(name, default)
             if value is not default:
                 rule(value)
+        if self.job and view._store.in_transaction:
+            does = self.name.capitalize()
+            raise InvalidInput(f"{does} before or after a batch or snapshot, not inside it.")
+        if self.needs_space:
+            view._require_space()
 
     @property
     def name(self) -> str:

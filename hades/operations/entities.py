@@ -147,7 +147,7 @@ def split(
         return memory.entity(name)
 
 
-@operation("POST", "/resolve", role=Role.WRITER, command="resolve", job=True)
+@operation("POST", "/resolve", role=Role.WRITER, command="resolve", job=True, needs_space=True)
 def resolve(
     memory: Memory,
     *,
@@ -163,9 +163,6 @@ def resolve(
     """
     from hades.lifecycle.resolve import EntityResolver
 
-    memory._require_space()
-    if memory._store.in_transaction:
-        raise InvalidInput("Resolve before or after a batch or snapshot, not inside it.")
     if not dry_run:
         memory._index_pending(on_progress)
     finder = memory._finder

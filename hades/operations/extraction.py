@@ -68,8 +68,6 @@ def extract(
     then only estimates its cost.
     """
     needed = clean_share(threshold, "threshold")
-    if memory._store.in_transaction:
-        raise InvalidInput("Extract before or after a batch or snapshot, not inside it.")
     if topic is not None:
         memory.get(topic)
     run = _Run(memory, 0.9 if needed is None else needed, dry_run, model)

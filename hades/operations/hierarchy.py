@@ -48,7 +48,7 @@ ClusterName = Annotated[
 ]
 
 
-@operation("POST", "/organise", role=Role.WRITER, command="organise", job=True)
+@operation("POST", "/organise", role=Role.WRITER, command="organise", job=True, needs_space=True)
 def organise(
     memory: Memory,
     *,
@@ -111,9 +111,6 @@ def _check_request(memory: Memory, restore: int | None, seed: int, *, alone: boo
         raise InvalidInput(f"A seed is a whole number from 0 to {SEED_AT_MOST}.")
     if restore is not None and not alone:
         raise InvalidInput("An earlier hierarchy is brought back as it was: give `restore` alone.")
-    memory._require_space()
-    if memory._store.in_transaction:
-        raise InvalidInput("Organise before or after a batch or snapshot, not inside it.")
     if memory._store.read_only:
         raise Denied("The memory is open for reading only: it cannot be organised.")
     with memory._store.snapshot():

@@ -68,10 +68,9 @@ def stats(view: View) -> dict[str, int]:
         return view._store.spaces.stats(view._space_id)
 
 
-@operation("GET", "/lifetime")
+@operation("GET", "/lifetime", needs_space=True)
 def lifetime(view: View) -> Lifetime:
     """Return the earliest times for which this space holds something and knew something."""
-    view._require_space()
     return view._store.spaces.lifetime(view._space_id)
 
 
@@ -139,17 +138,15 @@ def change(view: View) -> int:
     return view._store.change()
 
 
-@operation("GET", "/pending")
+@operation("GET", "/pending", needs_space=True)
 def pending(view: View) -> int:
     """Return how many states of this space wait to be indexed."""
-    view._require_space()
     return view._store.chunks.pending_count(view._space_id)
 
 
-@operation("GET", "/unembedded")
+@operation("GET", "/unembedded", needs_space=True)
 def unembedded(view: View) -> int:
     """Return how many passages of this space have no vector yet: only words and names find them."""
-    view._require_space()
     return view._store.chunks.unembedded_count(view._finder.encoder.model, view._space_id)
 
 

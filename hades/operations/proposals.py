@@ -77,7 +77,13 @@ def undone(memory: Memory) -> Iterator[None]:
         raise _Undone
 
 
-@operation("GET", "/proposals", command="review list", cursor=lambda proposal: [proposal.id])
+@operation(
+    "GET",
+    "/proposals",
+    command="review list",
+    cursor=lambda proposal: [proposal.id],
+    needs_space=True,
+)
 def proposals(
     view: View,
     status: Annotated[
@@ -106,7 +112,6 @@ def proposals(
     """
     if status not in STATUSES:
         raise InvalidInput(f"There is no status {status!r}: {', '.join(STATUSES)}.")
-    view._require_space()
     wanted = None if status == "all" else status
     begin = view._time(since)
     first = 0 if begin is None else to_micros(begin)

@@ -228,7 +228,7 @@ def examine(view: View, question: str) -> tuple[list[Chunk], Any]:
     return view._engine.examine(view._scope(), question)
 
 
-@operation("POST", "/warm", asks=True, long=True)
+@operation("POST", "/warm", asks=True, long=True, needs_space=True)
 def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
     """Load kernels, encoder and indexes; return the seconds of each.
 
@@ -237,7 +237,6 @@ def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
     """
     from hades.recall.warming import load_kernels, timed
 
-    view._require_space()
     view._index_pending(on_progress)
 
     def indexes() -> None:

@@ -120,7 +120,14 @@ def diff(
     return compare(get(view, topic, before), get(view, topic, after))
 
 
-@operation("GET", "/topics", command="topics", timed=True, cursor=lambda topic: [topic.name])
+@operation(
+    "GET",
+    "/topics",
+    command="topics",
+    timed=True,
+    cursor=lambda topic: [topic.name],
+    needs_space=True,
+)
 def topics(
     view: View,
     glob: Glob = None,
@@ -139,7 +146,6 @@ def topics(
     `glob` (such as `design/*`), `tag` and `kind` choose topics; `since` and `until` bound the time
     from which the state is true; `after` and `limit` page through a long list.
     """
-    view._require_space()
     wanted = TopicFilter(
         glob=glob,
         tag=tag,

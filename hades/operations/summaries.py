@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from hades.memory import Memory, View
 
 
-@operation("POST", "/consolidate", role=Role.WRITER, command="consolidate", job=True)
+@operation(
+    "POST", "/consolidate", role=Role.WRITER, command="consolidate", job=True, needs_space=True
+)
 def consolidate(
     memory: Memory,
     *,
@@ -67,9 +69,6 @@ def consolidate(
     first, last = memory._time(since), memory._time(until)
     if first is not None and last is not None and first > last:
         raise InvalidInput(f"{since} is after {until}: give `since` and `until` in their order.")
-    memory._require_space()
-    if memory._store.in_transaction:
-        raise InvalidInput("Consolidate before or after a batch or snapshot, not inside it.")
     from hades.models.chat import open_chat_model
 
     report = on_progress or (lambda _what, _done, _total: None)

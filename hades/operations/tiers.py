@@ -33,7 +33,15 @@ NOT_THERE = {
 """The tiers in their order, and why one may be missing."""
 
 
-@operation("POST", "/archive", role=Role.ADMIN, command="archive", whole_memory=True, long=True)
+@operation(
+    "POST",
+    "/archive",
+    role=Role.ADMIN,
+    command="archive",
+    whole_memory=True,
+    long=True,
+    needs_space=True,
+)
 def archive(
     memory: Memory,
     *,
@@ -77,7 +85,6 @@ def archive(
     from hades.settings import load_settings
     from hades.store import archiving
 
-    memory._require_space()
     if memory._store.in_transaction:
         raise InvalidInput("Archive before or after a batch or snapshot, not inside it.")
     if restore:
