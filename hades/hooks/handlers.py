@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hades.context.text.layout import indented
 from hades.errors import HadesError, NotFound, Unavailable
@@ -21,9 +21,7 @@ from hades.hooks.sessions import (
     Sessions,
     cut,
 )
-
-if TYPE_CHECKING:
-    from hades.memory import Memory
+from hades.memory import Memory
 
 SESSIONS_SPACE = "sessions"
 """The space of the checkpoints, so that they do not answer questions."""
@@ -68,7 +66,9 @@ class Handlers:
             return "; ".join([*reports, "warmed up"])
 
         if event.source == "compact":
-            text = self._checkpoint(memory, event.session)
+            text = ""
+            with suppress(NotFound):
+                text = memory.in_space(SESSIONS_SPACE).get(event.session).content
             report = "checkpoint" if text else "no checkpoint"
             return HookResult(f"{CHECKPOINT}\n{indented(text)}" if text else "", report)
         brief = memory.brief(budget=BRIEF_TOKENS)
@@ -134,12 +134,6 @@ class Handlers:
         with self._sessions.change(state.client, state.session) as now:
             now.pending = "" if now.pending == state.pending else now.pending
         return report
-
-    def _checkpoint(self, memory: Memory, session: str) -> str:
-        try:
-            return memory.in_space(SESSIONS_SPACE).get(session).content or ""
-        except NotFound:
-            return ""
 
 
 def _sessions_space(memory: Memory) -> Memory:

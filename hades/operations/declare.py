@@ -32,6 +32,7 @@ from hades.errors import HadesError, InvalidInput
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Verb = Literal["GET", "POST", "PUT", "DELETE"]
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 class Role(IntEnum):
@@ -210,9 +211,13 @@ class Operation:
     @cached_property
     def _rules(self) -> list[tuple[int, str, Any, Callable[[Any], object]]]:
         """Place, name, default and rule of parameters; no call reaches the place of a named one."""
-        named = inspect.Parameter.KEYWORD_ONLY
         return [
-            (sys.maxsize if item.kind is named else place, item.name, item.default, item.about.rule)
+            (
+                sys.maxsize if item.kind is KEYWORD else place,
+                item.name,
+                item.default,
+                item.about.rule,
+            )
             for place, item in enumerate(self.parameters)
             if item.about.rule is not None
         ]

@@ -29,10 +29,8 @@ from hades.operations.parameters import DryRun, Limit, ModelName, whole_number
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
-    from hades.hierarchy.organise import Organiser
     from hades.index.indexes import Indexes
     from hades.memory import Memory, View
-    from hades.models.chat import ChatModel
 
 SIBLINGS = 5
 SEED = 7
@@ -75,6 +73,8 @@ def organise(
     texts do not support are dropped. The previous hierarchy stays readable as of its time, and
     `restore` brings it back. The same passages and seed give the same clusters.
     """
+    from hades.hierarchy import organise as making
+    from hades.hierarchy.clustering import load_libraries
     from hades.models.chat import open_chat_model
 
     begun = time.monotonic()
@@ -91,8 +91,13 @@ def organise(
     if if_due and not indexes.visible(memory._space_id, NOW).any():
         return Organisation(current, False, "the space has no passages")
     if restore is not None:
-        return _restored(memory, indexes, restore)
-    run = _organiser(memory, indexes, seed, on_progress, chat)
+        making.restore(memory._store, memory._space_id, memory._actor, indexes, restore)
+        return Organisation(_current(memory), True, f"hierarchy {restore} was restored")
+    load_libraries()
+    report = on_progress or (lambda _what, _done, _total: None)
+    run = making.Organiser(
+        memory._store, memory._space_id, memory._actor, indexes, seed, report, chat
+    )
     planned = run.run(dry_run=dry_run)
     return Organisation(
         planned if dry_run else _current(memory),
@@ -113,31 +118,14 @@ def _check_request(memory: Memory, restore: int | None, seed: int, *, alone: boo
         raise InvalidInput("An earlier hierarchy is brought back as it was: give `restore` alone.")
     if memory._store.read_only:
         raise Denied("The memory is open for reading only: it cannot be organised.")
-    with memory._store.snapshot():
-        _check_restore(memory, restore)
-
-
-def _organiser(
-    memory: Memory,
-    indexes: Indexes,
-    seed: int,
-    on_progress: Progress | None,
-    model: ChatModel | None,
-) -> Organiser:
-    from hades.hierarchy.clustering import load_libraries
-    from hades.hierarchy.organise import Organiser
-
-    load_libraries()
-    report = on_progress or (lambda _what, _done, _total: None)
-    of_space = memory._store, memory._space_id, memory._actor
-    return Organiser(*of_space, indexes, seed, report, model)
-
-
-def _restored(memory: Memory, indexes: Indexes, number: int) -> Organisation:
-    from hades.hierarchy.organise import restore
-
-    restore(memory._store, memory._space_id, memory._actor, indexes, number)
-    return Organisation(_current(memory), True, f"hierarchy {number} was restored")
+    if restore is not None:
+        known = memory._store.hierarchies.history(memory._space_id, NOW)
+        ends = {hierarchy.id: hierarchy.until for hierarchy in known}
+        if restore not in ends:
+            lists = "`hades hierarchy --history` lists them"
+            raise NotFound(f"There is no hierarchy {restore} in this space: {lists}.")
+        if ends[restore] is None:
+            raise InvalidInput(f"The hierarchy {restore} is the current one.")
 
 
 @operation("GET", "/hierarchy", command="hierarchy", timed=True)
@@ -232,19 +220,6 @@ def _current(view: View) -> Hierarchy | None:
     if current is None:
         return None
     return replace(current, drift=store.drift(current, view._finder.encoder.model, view.as_of))
-
-
-def _check_restore(memory: Memory, restore: int | None) -> None:
-    if restore is None:
-        return
-    for known in memory._store.hierarchies.history(memory._space_id, NOW):
-        if known.id == restore:
-            if known.until is None:
-                raise InvalidInput(f"The hierarchy {restore} is the current one.")
-            return
-    raise NotFound(
-        f"There is no hierarchy {restore} in this space: `hades hierarchy --history` lists them."
-    )
 
 
 def _indexes(memory: Memory, on_progress: Progress | None) -> Indexes:

@@ -13,7 +13,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
@@ -47,16 +46,8 @@ Draw = Callable[["Frame"], Awaitable[None]]
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class NavEntry:
-    """A page in the navigation."""
-
-    path: str
-    title: str
-    role: Role
-
-
-NAVIGATION: list[NavEntry] = []
+NAVIGATION: list[tuple[str, str, Role]] = []
+"""The path, the title and the least role of each page in the navigation."""
 
 
 def page(
@@ -66,7 +57,7 @@ def page(
 
     def decorate(draw: Draw) -> Draw:
         if in_navigation:
-            NAVIGATION.append(NavEntry(path, title, role))
+            NAVIGATION.append((path, title, role))
 
         @ui.page(path, title=f"{title} – HADES", language="en-US")
         async def shown(request: Request) -> None:
@@ -219,11 +210,11 @@ class Frame:
     def _draw_bar(self, spaces: list[Space]) -> None:
         link("HADES", self.address("/"), "brand")
         with box("nav", "nav", **{"aria-label": "Pages"}):
-            for entry in NAVIGATION:
-                if not self.visitor.may(entry.role, self.space):
+            for path, title, role in NAVIGATION:
+                if not self.visitor.may(role, self.space):
                     continue
-                here = {"aria-current": "page"} if entry.path == self.path else {}
-                shown = link(entry.title, self.address(entry.path), **here)
+                here = {"aria-current": "page"} if path == self.path else {}
+                shown = link(title, self.address(path), **here)
                 if here:
                     shown.run_method("scrollIntoView", {"block": "nearest", "inline": "center"})
         names = {space.name: space.name for space in spaces}

@@ -108,8 +108,11 @@ class AuthMiddleware:
         kind: ListenerKind | None = scope.get("hades.listener")
         if kind is None:
             raise HTTPException(403, "This request came by a socket that is not the server's.")
-        sent = Headers(scope=scope).get("authorization")
-        caller = _by_socket(scope, kind) if sent is None else self._by_key(kind, sent)
+        sent, uid = Headers(scope=scope).get("authorization"), scope.get("hades.peer_uid")
+        caller = None if sent is None else self._by_key(kind, sent)
+        if sent is None and not kind.by_key:
+            name = kind.name if uid is None else f"uid:{uid}"
+            caller = Caller(name, kind.most, local=kind.local)
         if caller is None:
             if sent is None and scope["path"] in HEALTH_PAGES:
                 return
@@ -219,13 +222,6 @@ def protected(
     `pages` answers requests that are neither for the API nor sent with a key.
     """
     return CallLogMiddleware(AuthMiddleware(app, keys, limits, pages), audit, observe)
-
-
-def _by_socket(scope: Scope, kind: ListenerKind) -> Caller | None:
-    if kind.by_key:
-        return None
-    uid = scope.get("hades.peer_uid")
-    return Caller(kind.name if uid is None else f"uid:{uid}", kind.most, local=kind.local)
 
 
 def _request_id(scope: Scope) -> str:

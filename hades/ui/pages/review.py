@@ -60,7 +60,8 @@ async def review(frame: Frame) -> None:
         text("Admins decide on proposals and reject; you may accept the rest.", "muted", "p")
     text("a accepts, r rejects, arrows move.", "muted small", "p")
     queue = Queue(frame)
-    waiting = await _waiting(frame)
+    waiting: list[Proposal] = await frame.call_now("proposals", limit=SHOWN_AT_MOST)
+    waiting += await frame.call_now("proposals", status="refused", limit=SHOWN_AT_MOST)
     for proposal in waiting:
         queue.add(await _proposal_item(frame, proposal, is_admin))
     looking = text("Looking for links and contradictions …", "muted", "p")
@@ -154,14 +155,6 @@ async def decide(frame: Frame, calls: Calls) -> None:
     result = None
     for name, given in calls:
         result = await frame.call_now(name, **(given or {"proposal": getattr(result, "id", None)}))
-
-
-async def _waiting(frame: Frame) -> list[Proposal]:
-    waiting: list[Proposal] = await frame.call_now("proposals", limit=SHOWN_AT_MOST)
-    refused: list[Proposal] = await frame.call_now(
-        "proposals", status="refused", limit=SHOWN_AT_MOST
-    )
-    return [*waiting, *refused]
 
 
 async def _proposal_item(frame: Frame, proposal: Proposal, is_admin: bool) -> ReviewItem:
