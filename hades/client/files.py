@@ -12,6 +12,7 @@ from typing import IO, Any, TextIO
 from hades.client.connection import ADMIN, BrokenOff, Connection, HttpCall, path_of, refusal
 from hades.errors import InvalidInput, Unavailable
 from hades.exchange import formats
+from hades.store.drafts import private_opener
 from hades.store.records import Progress
 
 PART_BYTES = 256 * 1024
@@ -50,7 +51,7 @@ def download_backup(connection: Connection, path: Path, on_progress: Progress | 
     call = HttpCall("GET", path_of("admin", "backup"), patient=True)
     with (
         formats.new_path(path.expanduser()) as draft,
-        open(draft, "xb", opener=_private) as file,
+        open(draft, "xb", opener=private_opener) as file,
         connection.opened(call) as response,
     ):
         total, done = int(response.headers.get("content-length", 0)), 0
@@ -146,8 +147,3 @@ def _events_of(lines: Iterator[str]) -> Iterator[dict[str, str]]:
         if "data" in fields:  # else it was a comment, such as a heartbeat
             yield fields
         fields = {}
-
-
-def _private(path: str, flags: int) -> int:
-    """Open a file that only its owner can read."""
-    return os.open(path, flags, 0o600)

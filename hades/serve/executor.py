@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
+from hades.domain.topics import Space
 from hades.errors import Refused, Unavailable
 from hades.ingest.turn import turn
 from hades.memory import Memory, View
@@ -168,6 +169,11 @@ class Executor:
         with suppress(Unavailable):  # if indexing takes too long, answer without it
             await self.pools["index"].finished(self._index(space or ""), INDEXING_S)
         return await pool.call(caller.name, lambda: run(False), timeout_s)
+
+    async def spaces(self, caller: Caller) -> list[Space]:
+        """Return the spaces that a caller may use."""
+        spaces = await self.read(caller, None, lambda view: view.spaces())
+        return [space for space in spaces if caller.sees(space.name)]
 
     async def write(
         self,

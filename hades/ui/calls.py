@@ -12,10 +12,10 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError, create_model
+from pydantic import ValidationError
 
 from hades.domain.topics import Space
 from hades.errors import Denied, HadesError, InvalidInput, Unavailable
@@ -28,8 +28,7 @@ from hades.serve.auth.keys import Key, Keys
 from hades.serve.executor import Executor
 from hades.serve.jobs import Job, Jobs
 from hades.serve.problems import status_of
-from hades.serve.rest.models import Body
-from hades.serve.rest.operations import field_of, run
+from hades.serve.rest.operations import arguments_model, run
 from hades.serve.sent_files import SentFile, begin_with_files, receive_dropped
 from hades.serve.telemetry.metrics import Measurements, Metrics
 from hades.serve.uploads import Uploads
@@ -127,12 +126,7 @@ class Visitor:
 
     async def spaces(self) -> list[Space]:
         """Return the spaces that the visitor may use."""
-
-        async def work(caller: Caller) -> list[Space]:
-            spaces = await self._calls.executor.read(caller, None, lambda view: view.spaces())
-            return [space for space in spaces if caller.sees(space.name)]
-
-        return await self._recorded("spaces", work)
+        return await self._recorded("spaces", self._calls.executor.spaces)
 
     async def create_space(self, name: str) -> None:
         """Create an empty space; needs the role admin."""
@@ -247,16 +241,10 @@ class Visitor:
         return result
 
 
-@cache
-def _model(operation: Operation) -> type[BaseModel]:
-    fields = {item.name: field_of(item) for item in operation.parameters if not item.about.local}
-    return create_model(f"{operation.name}OnPage", __base__=Body, **fields)
-
-
 def _checked(operation: Operation, given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments; raise InvalidInput if REST would refuse them."""
     try:
-        model = _model(operation)(**given)
+        model = arguments_model(operation)(**given)
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"]))

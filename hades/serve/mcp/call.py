@@ -76,8 +76,7 @@ class AgentCall:
 
     async def spaces(self) -> list[str]:
         """Return the names of the spaces that the caller may use, sorted."""
-        spaces = await self.executor.read(self.caller, None, lambda view: view.spaces())
-        return sorted(space.name for space in spaces if self.caller.sees(space.name))
+        return sorted(space.name for space in await self.executor.spaces(self.caller))
 
     async def read(
         self, do: Callable[[View], Result], *, fresh: bool = False, model: bool = False

@@ -103,6 +103,13 @@ def field_of(parameter: Parameter) -> Any:
     return wire_type(parameter), Field() if parameter.required else parameter.default
 
 
+@cache
+def arguments_model(operation: Operation) -> type[BaseModel]:
+    """Return a model of an operation's arguments, including those of its path."""
+    fields = {item.name: field_of(item) for item in operation.parameters if not item.about.local}
+    return create_model(f"{operation.name}_arguments", __base__=Body, **fields)
+
+
 def _endpoint(operation: Operation) -> Any:
     """Return the handler of an operation, with a signature for FastAPI."""
     model = body_model(operation)
