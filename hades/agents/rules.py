@@ -57,8 +57,8 @@ def missing_names(question: str, recalls: Sequence[Recall]) -> list[str]:
     passages = [passage for recall in recalls for passage in recall.passages]
     texts = [text_around(passage) for passage in passages]
     texts += [fact.text for recall in recalls for fact in recall.facts]
-    told, names = [said(text) for text in texts], terms_of(question).names
-    return [name.text for name in unsaid_names(names, told, passages)]
+    told = [said(text) for text in texts]
+    return [name.text for name in unsaid_names(terms_of(question).names, told, passages)]
 
 
 def parts_of(question: str) -> list[str]:

@@ -109,11 +109,11 @@ def plan_install(
 
 def plan_uninstall(name: str, *, here: Path | None = None) -> ConfigChange:
     """Return the change that removes our hooks, and nothing else."""
-    client, file = chosen(CLIENTS, name), _file(name, here)
+    file = _file(name, here)
     before, config = read_config(file)
     entries = _removed(config, file)
     after = encode_config(config, before) if entries else None
-    return ConfigChange(client.title, file, {"hooks": entries}, before, after)
+    return ConfigChange(CLIENTS[name].title, file, {"hooks": entries}, before, after)
 
 
 def installed(here: Path | None = None) -> Iterator[InstalledHooks]:

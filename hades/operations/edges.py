@@ -152,15 +152,14 @@ def relate(
     if kind == "concept":
         kinds = [implied or kind for implied in RELATION_KINDS.get(relation, (kind, kind))]
     weight = clean_share(weight, "weight")
-    starts, ends = memory._time(valid_from), memory._time(valid_to)
     store, space = memory._store, memory._space_id
     with memory._write("relate") as write:
         draft = EdgeDraft(
             source=store.entities.ensure(write, space, source, kinds[0]),
             relation=relation,
             target=store.entities.ensure(write, space, target, kinds[1]),
-            valid_from=starts,
-            valid_to=ends,
+            valid_from=memory._time(valid_from),
+            valid_to=memory._time(valid_to),
             weight=weight,
             evidence=clean_text(evidence or "", "evidence"),
             metadata=clean_metadata(metadata) or {},

@@ -246,7 +246,7 @@ class _Run:
         changed: list[Edge],
     ) -> str:
         """Propose a change, unless it waits or was rejected. Return `proposed` or `known`."""
-        memory, known = self.memory, self.memory._store.proposals
+        memory = self.memory
         surest = self.waiting.get(_edge_key(kind, fields), -1.0)
         if self._is_undecided(kind, fields) or surest >= fact.confidence:
             return "known"
@@ -257,7 +257,7 @@ class _Run:
             author = self._author(state)
             why += against(memory._store, memory._space_id, state, author, changed)
         with memory._write("propose") as write:
-            known.add(
+            memory._store.proposals.add(
                 *(write, memory._space_id, memory._actor, kind, fields),
                 confidence=fact.confidence,
                 threshold=1.0,
@@ -267,12 +267,13 @@ class _Run:
         return "proposed"
 
     def _author(self, state: State) -> str:
-        store, space = self.memory._store, self.memory._space_id
-        return store.topics.author(space, state.topic, state.version) or ""
+        memory = self.memory
+        author = memory._store.topics.author(memory._space_id, state.topic, state.version)
+        return author or ""
 
     def _may_change(self, state: State, edges: list[Edge]) -> bool:
-        store, space = self.memory._store, self.memory._space_id
-        return may_change(store, space, self._author(state), edges)
+        memory = self.memory
+        return may_change(memory._store, memory._space_id, self._author(state), edges)
 
     def _changed_by(self, fact: ExtractedFact) -> list[Edge]:
         """Return the edges that a fact would end or change."""

@@ -223,8 +223,10 @@ def _current(view: View) -> Hierarchy | None:
 
 
 def _indexes(memory: Memory, on_progress: Progress | None) -> Indexes:
-    finder, space = memory._finder, memory._space_id
-    with ExitStack() as moment, finder.caught_up(moment, space, on_progress) as indexes:
+    with (
+        ExitStack() as moment,
+        memory._finder.caught_up(moment, memory._space_id, on_progress) as indexes,
+    ):
         return indexes.snapshot()
 
 

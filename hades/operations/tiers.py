@@ -90,9 +90,9 @@ def archive(
     if restore:
         home = _bring_home(memory, dry_run, on_progress)
         return {**home} if home["states"] else {**home, "why": "No text of it is in the archive."}
-    topics, database = memory._store.topics, memory._store.database
+    topics = memory._store.topics
     before = _before(memory, older_than)
-    found = archiving.old_versions(database, memory._space_id, before, keep_versions)
+    found = archiving.old_versions(memory._store.database, memory._space_id, before, keep_versions)
     pending = memory.pending
     old = f"older than {older_than} and not among the last {keep_versions} of its topic"
     waits = f"; {counted(pending, 'state')} must be indexed first: run `hades index`"

@@ -219,11 +219,11 @@ class Executor:
         """Queue long work without waiting for it; raise Overloaded if the queue is full."""
         record_call(space, writes=True)
         caller.require(role, space)
-        writing, report = self._writable(), self._stopping(on_progress)
+        writing = self._writable()
 
         def run() -> Result:
             with writing._patient(WORK_WAITS_S):
-                return call(_memory(writing, space, caller), report)
+                return call(_memory(writing, space, caller), self._stopping(on_progress))
 
         return self.pools["work"].submit(caller.name, run)
 

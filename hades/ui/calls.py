@@ -73,8 +73,8 @@ class Visitor:
 
     def may(self, role: Role, space: str) -> bool:
         """Whether the visitor has a role in a space; pages show only what may be done."""
-        caller, writes = self.caller, role > Role.READER
-        refused = writes and self._calls.executor.read_only
+        caller = self.caller
+        refused = role > Role.READER and self._calls.executor.read_only
         return caller.role >= role and caller.sees(space) and not refused
 
     def require(self, role: Role, space: str) -> None:

@@ -82,9 +82,14 @@ class AgentCall:
         self, do: Callable[[View], Result], *, fresh: bool = False, model: bool = False
     ) -> Result:
         """Run a function that reads as of the call's time; with `fresh`, index new writes first."""
-        valid, known = self.as_of or None, self.known_at or None
         return await self.executor.read(
-            self.caller, self.space, do, valid=valid, known=known, fresh=fresh, model=model
+            self.caller,
+            self.space,
+            do,
+            valid=self.as_of or None,
+            known=self.known_at or None,
+            fresh=fresh,
+            model=model,
         )
 
     async def ask(self, find: Callable[[View], Found], *, model: bool = False) -> Found:
