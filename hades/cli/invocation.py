@@ -72,14 +72,12 @@ class Invocation:
     known: str | None = None
     read_only: bool = False
 
-    @contextmanager
-    def opened(self, *, create: bool = False, read_only: bool = False) -> Iterator[Memory]:
+    def opened(self, *, create: bool = False, read_only: bool = False) -> Memory:
         """Open the memory that the options name."""
         from hades.opening import open_with_settings
 
         space = {"space": self.space} if self.space else {}
-        with open_with_settings(self.memory, create=create, read_only=read_only, **space) as memory:
-            yield memory
+        return open_with_settings(self.memory, create=create, read_only=read_only, **space)
 
     def place(self) -> str | Path:
         """Return the memory file or database that the options name; refuse a server's address."""

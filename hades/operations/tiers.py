@@ -12,6 +12,7 @@ from hades.domain.times import TimeLike, to_micros
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import whole_number
+from hades.store import archiving
 from hades.store.owed import LOG, REWRITE, owe
 from hades.store.records import Progress
 
@@ -83,7 +84,6 @@ def archive(
     `restore` moves the texts of this space back into the store. If nothing moves, `why` says why.
     """
     from hades.settings import load_settings
-    from hades.store import archiving
 
     if memory._store.in_transaction:
         raise InvalidInput("Archive before or after a batch or snapshot, not inside it.")
@@ -131,8 +131,6 @@ def tiers(view: View) -> list[Tier]:
 
 def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[str, int]) -> None:
     """Move versions of a topic, given with their lengths, into objects; count them in `done`."""
-    from hades.store import archiving
-
     topics = memory._store.topics
     for run in archiving.runs(topics, memory._space_id, topic, versions):
         with memory._store.transaction():
@@ -148,8 +146,6 @@ def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[st
 
 
 def _bring_home(memory: Memory, dry_run: bool, on_progress: Progress | None) -> dict[str, int]:
-    from hades.store import archiving
-
     database, done = memory._store.database, {"states": 0, "objects": 0}
     objects = archiving.objects_of(database, memory._space_id)
     if dry_run:

@@ -12,7 +12,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
@@ -139,20 +139,18 @@ class AuthMiddleware:
         return replace(key.caller, role=role, local=kind.local and role == kind.most)
 
 
+@dataclass(frozen=True, slots=True)
 class CallLogMiddleware:
     """Middleware that gives each request an id, adds security headers, and writes the audit log."""
 
-    def __init__(
-        self, app: ASGIApp, audit: Audit | None = None, observe: Observe | None = None
-    ) -> None:
-        self._app = app
-        self._audit = audit
-        self._observe = observe
+    app: ASGIApp
+    audit: Audit | None = None
+    observe: Observe | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request; answer 500 if it raises."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         started = time.perf_counter()
         record = CallRecord(_request_id(scope))
@@ -173,7 +171,7 @@ class CallLogMiddleware:
             await send(message)
 
         try:
-            await self._app(scope, receive, sending)
+            await self.app(scope, receive, sending)
         except Exception:
             if not ended:
                 _log.exception("%s failed", _call(scope))
@@ -193,8 +191,8 @@ class CallLogMiddleware:
         call = record.call or _call(scope)
         if scope.get("hades.page") and record.call is None:
             return  # the parts of a page; its calls to the memory are recorded one by one
-        if self._audit is not None and scope["path"] not in HEALTH_PAGES:
-            self._audit.add(
+        if self.audit is not None and scope["path"] not in HEALTH_PAGES:
+            self.audit.add(
                 mode,
                 who="nobody" if caller is None else caller.name,
                 listener="" if kind is None else kind.name,
@@ -204,8 +202,8 @@ class CallLogMiddleware:
                 ms=round(seconds * 1000, 2),
                 request=record.request,
             )
-        if self._observe is not None:
-            self._observe(call, mode, status, seconds)
+        if self.observe is not None:
+            self.observe(call, mode, status, seconds)
 
 
 def protected(
