@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,32 @@ from hades.errors import Conflict, InvalidInput, Unavailable
 from hades.serve.auth.keys import write_private
 
 Client = TypeVar("Client")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program with a configuration file."""
+
+    title: str
+    file: str
+    """Its file below the home folder; `{data}` is the folder for applications' data."""
+    project_file: str | None = None
+    """Its file below a project's folder; None: it reads none there."""
+
+    def path(self, here: Path | None, moved: str = "") -> Path:
+        """Return its file for the project `here`, or for the user, who may have `moved` it.
+
+        For a symbolic link it is the target, so that writing keeps the link.
+        """
+        # `{data}` becomes an absolute path, which replaces the home folder.
+        file = Path.home() / self.file.format(data=application_folder())
+        if here is not None and self.project_file is None:
+            raise InvalidInput(f"{self.title} reads no file of a project: leave out --here.")
+        if here is not None and self.project_file is not None:
+            file = here / self.project_file
+        elif moved:
+            file = Path(moved) / file.name
+        return Path(os.path.realpath(file))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +96,11 @@ def chosen(clients: Mapping[str, Client], name: str) -> Client:
     return clients[name]
 
 
-def resolved(file: Path) -> Path:
-    """Return the target of a symbolic link, so that writing keeps the link."""
-    return Path(os.path.realpath(file))
+def application_folder() -> Path:
+    """Return the system's folder for the data of desktop applications."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
 def read_config(file: Path) -> tuple[bytes | None, dict[str, Any]]:
