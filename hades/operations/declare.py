@@ -121,7 +121,8 @@ class Operation:
     function: Callable[..., Any] = lambda: None
 
     def __call__(self, function: Function) -> Function:
-        name, inner = function.__name__, _mended(function) if self.asks else function
+        name = function.__name__
+        inner = _mended(function) if self.asks else function
 
         @wraps(function)
         def checked(view: Any, *args: Any, **named: Any) -> Any:
