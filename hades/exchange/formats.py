@@ -37,13 +37,6 @@ def check(format: str, *, embeddings: bool) -> None:
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[TextIO]:
-    """Yield a text file that appears at `path`, which must be free, only if the block succeeds."""
-    with new_path(path) as draft, draft.open("x", encoding="utf-8", newline="\n") as file:
-        yield file
-
-
-@contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """Yield a folder that is renamed to `path`, which must be free, only if the block succeeds."""
     with new_path(path) as draft:
@@ -53,9 +46,9 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def text_file(target: Path | TextIO) -> Iterator[TextIO]:
-    """Yield a new file at a path (see `new_file`), or the given open file, which is not closed."""
+    """Yield a new file at a path (see `new_path`), or the given open file, which is not closed."""
     if isinstance(target, Path):
-        with new_file(target) as file:
+        with new_path(target) as draft, draft.open("x", encoding="utf-8", newline="\n") as file:
             yield file
         return
     try:

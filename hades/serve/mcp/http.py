@@ -6,7 +6,6 @@ Each request is authenticated by its key. `/mcp` lists the core tools, `/mcp?too
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +26,7 @@ BODY_BYTES_AT_MOST = 4 * 1024 * 1024
 
 
 class McpApp:
-    """MCP over an executor, as an ASGI application; `run` must be open while it serves."""
+    """MCP over an executor, as an ASGI application; its sessions must run while it serves."""
 
     def __init__(self, executor: Executor) -> None:
         def identify(request: Any) -> AgentCall:
@@ -43,11 +42,8 @@ class McpApp:
             # Our own middleware checks the host name of every request.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-        self._sessions = server.session_manager
-
-    def run(self) -> AbstractAsyncContextManager[None]:
-        """Run the SDK's session manager; use it in the lifespan of the outer application."""
-        return self._sessions.run()
+        self.sessions = server.session_manager
+        """The SDK's manager, to `run` in the lifespan of the outer application."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller_of(scope)
@@ -58,4 +54,4 @@ class McpApp:
         name_call("MCP")
         # The whole body is read first, so that a disconnect is no error of the SDK.
         body = await Request(scope, receive).body()
-        await self._sessions.handle_request(scope, replayed(body, receive), send)
+        await self.sessions.handle_request(scope, replayed(body, receive), send)

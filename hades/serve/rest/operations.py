@@ -34,13 +34,9 @@ from hades.store.records import Progress
 _TIMES = {"as_of": AsOfTime, "known_at": KnownTime}
 
 
-def operation_router() -> APIRouter:
-    """Return a router with a route for every operation without a hand-written one."""
-    return _router_of(tuple(OPERATIONS))
-
-
 @cache
-def _router_of(names: tuple[str, ...]) -> APIRouter:
+def operation_router(names: tuple[str, ...]) -> APIRouter:
+    """Return a router with a route for each of these operations without a hand-written one."""
     router = routes("/v1/spaces/{space:name}", None)
     for operation in map(OPERATIONS.__getitem__, names):
         if operation.own_route:
