@@ -22,7 +22,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TextIO
@@ -207,32 +207,14 @@ class Client(RemoteView, Memory):
         other._require_space()
         return other
 
-    @contextmanager
-    def batch(self) -> Iterator[None]:
+    def batch(self) -> AbstractContextManager[None]:
         """Return a context that sends all writes inside it as one commit, all or nothing.
 
         They are sent when it ends: until then they return None and cannot be read.
         A nested batch becomes part of the outer one.
         """
         self._refuse_reading_only()
-        batch = self._connection.batch
-        if batch.writes is not None:
-            # A nested batch that fails drops its own writes and keeps those before it.
-            before = len(batch.writes)
-            try:
-                yield
-            except BaseException:
-                del batch.writes[before:]
-                raise
-            return
-        batch.space, batch.writes = self._space, []
-        try:
-            yield
-            writes = batch.writes
-        finally:
-            batch.writes = None
-        if writes:
-            self._write_there(HttpCall("POST", self._path("batch"), body={"operations": writes}))
+        return self._collected()
 
     def once(self, key: str, request: str, do: Callable[[], Any]) -> tuple[Any, bool]:
         """Raise Unavailable: a client already sends each write with an idempotency key."""
@@ -379,6 +361,27 @@ class Client(RemoteView, Memory):
         """Send a write at once and return the answer; raise inside a batch or if read-only."""
         self._refuse_now()
         return self._connection.write(call)
+
+    @contextmanager
+    def _collected(self) -> Iterator[None]:
+        batch = self._connection.batch
+        if batch.writes is not None:
+            # A nested batch that fails drops its own writes and keeps those before it.
+            before = len(batch.writes)
+            try:
+                yield
+            except BaseException:
+                del batch.writes[before:]
+                raise
+            return
+        batch.space, batch.writes = self._space, []
+        try:
+            yield
+            writes = batch.writes
+        finally:
+            batch.writes = None
+        if writes:
+            self._write_there(HttpCall("POST", self._path("batch"), body={"operations": writes}))
 
     def _collecting(self) -> list[dict[str, Any]] | None:
         """Return the writes of this thread's batch, or None; raise if it is of another space."""
