@@ -20,7 +20,7 @@ from hades.domain.answer import Answer
 from hades.evals import metrics
 from hades.evals.memories import open_set
 from hades.evals.replay import holds, read_events, replay, said
-from hades.evals.sets import LADDER_KINDS, EvalSet, EvalQuestion, load_set
+from hades.evals.sets import LADDER_KINDS, EvalQuestion, EvalSet, load_set
 from hades.memory import View
 from hades.settings import load_settings
 

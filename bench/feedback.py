@@ -24,7 +24,7 @@ from hades.domain.feedback import TEACHING_AT_MOST
 from hades.evals.ladder import UNHURRIED
 from hades.evals.memories import PREFIX, open_set
 from hades.evals.metrics import expected_calibration_error
-from hades.evals.sets import EvalSet, EvalQuestion, load_set, read_rows
+from hades.evals.sets import EvalQuestion, EvalSet, load_set, read_rows
 from hades.settings import load_settings
 
 

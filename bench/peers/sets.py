@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hades.evals.replay import SetEvent, read_events
-from hades.evals.sets import EvalSet, EvalQuestion, load_set, read_rows
+from hades.evals.sets import EvalQuestion, EvalSet, load_set, read_rows
 
 ROOT = Path(__file__).parents[2]
 WIKI_EVERY, WIKI_PASSAGES = 8, 800

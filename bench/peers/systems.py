@@ -22,7 +22,7 @@ from bench.peers.sets import Passage
 from hades.evals.ladder import UNHURRIED
 from hades.evals.memories import open_set
 from hades.evals.replay import write_event
-from hades.evals.sets import FILES, EvalSet, EvalQuestion
+from hades.evals.sets import FILES, EvalQuestion, EvalSet
 from hades.models.encoder import load_encoder
 
 

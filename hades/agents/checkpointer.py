@@ -258,7 +258,10 @@ class HadesCheckpointer(BaseCheckpointSaver[int]):
         of = "*" if namespace is None else _quoted(namespace)
         pattern = f"c/{'*' if thread is None else quote(thread, safe='')}/{of}/*"
         rows = (name.split("/")[1:] for name in self._names(pattern))
-        known = [(unquote(row[0]), _unquoted(row[1]), unquote(row[2])) for row in rows]
+        known = [
+            (unquote(row[0]), unquote(row[1].removeprefix(ROOT_NAMESPACE)), unquote(row[2]))
+            for row in rows
+        ]
         return sorted(known, key=lambda row: row[2])
 
     def _tuple(self, thread: str, namespace: str, id_: str) -> CheckpointTuple | None:
@@ -399,10 +402,6 @@ def _topic(kind: str, thread: str, namespace: str, *rest: str) -> str:
 
 def _quoted(namespace: str) -> str:
     return quote(namespace, safe="") or ROOT_NAMESPACE
-
-
-def _unquoted(name: str) -> str:
-    return "" if name == ROOT_NAMESPACE else unquote(name)
 
 
 def _config(thread: str, namespace: str, id_: str) -> RunnableConfig:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from hades.agents.results import AgentAnswer, AgentEdge
 from hades.domain.answer import Answer, Recall
 from hades.domain.graph import Edge
 from hades.domain.statement import window_words
 from hades.errors import NotFound
-
-if TYPE_CHECKING:
-    from hades.memory import View
+from hades.memory import View
 
 TOPICS_EXPLAINED = 3
 EDGES_READ, EDGES_SHOWN = 100, 10

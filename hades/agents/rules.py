@@ -59,7 +59,8 @@ def missing_names(question: str, recalls: Sequence[Recall]) -> list[str]:
     passages = [passage for recall in recalls for passage in recall.passages]
     texts = [text_around(passage) for passage in passages]
     texts += [fact.text for recall in recalls for fact in recall.facts]
-    told, names = [said(text) for text in texts], recalls[0].asked.terms.names
+    told = [said(text) for text in texts]
+    names = recalls[0].asked.terms.names
     return [name.text for name in unsaid_names(names, told, passages)]
 
 
@@ -86,7 +87,8 @@ def _bridges(question: str, recall: Recall) -> Iterator[FollowUp]:
     asked = said(question)
     for passage in recall.passages[:BRIDGED_PASSAGES]:
         for name in _new_names(passage, asked):
-            rest = _uncovered(question, passage)
+            told = said(text_around(passage))
+            rest = " ".join(word for word in words(question) if stem(word) not in told)
             yield FollowUp(f"{rest} {name}?", f"{passage.id} leads on to {name}")
             break
 
@@ -97,9 +99,3 @@ def _new_names(passage: Passage, asked: frozenset[str]) -> Iterator[str]:
     for name in passage.entities:
         if not said(name) <= asked and name.casefold() not in heading:
             yield name
-
-
-def _uncovered(question: str, passage: Passage) -> str:
-    """Return the words of a question that a passage does not contain."""
-    terms = said(text_around(passage))
-    return " ".join(word for word in words(question) if stem(word) not in terms)

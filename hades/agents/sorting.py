@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hades.agents.results import MemoryAction
 from hades.domain.graph import Edge
@@ -28,10 +28,8 @@ from hades.language.sentences import sentences
 from hades.language.words import words
 from hades.lifecycle.gate import refusal
 from hades.lifecycle.similar_notes import sentences_of, similar_notes
+from hades.memory import Memory
 from hades.store.records import Draft
-
-if TYPE_CHECKING:
-    from hades.memory import Memory
 
 TEXT_CHARACTERS_AT_MOST = 200_000
 PARTS_AT_MOST = 200

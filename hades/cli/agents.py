@@ -11,14 +11,13 @@ import typer
 
 from hades.cli import app
 from hades.cli.commands import call, extended, read_json
-from hades.cli.invocation import Invocation, command, console
+from hades.cli.invocation import Invocation, command
+from hades.context.text.layout import PlainText, TextBody, TextLine
 from hades.domain.plain import plain
 from hades.errors import Denied, HadesError, InvalidInput
 from hades.operations.declare import OPERATIONS
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from hades.agents.chat import Chat
     from hades.agents.results import AgentAnswer, PlanAnswer
     from hades.memory import View
@@ -45,7 +44,7 @@ def ask(
         else:
             result = _asked_by_agent(view, given)
     if agent:
-        invocation.show(result, lambda out: _show(out, result))
+        invocation.show_lines(result, _lines_of(result))
     else:
         invocation.show_result(result, _ASK.returns)
 
@@ -66,16 +65,14 @@ def _asked_by_agent(view: View, given: dict[str, Any]) -> AgentAnswer | PlanAnsw
     return QueryAgent(view, model=model, plan=plan, budget=budget, scope=scope).ask(question)
 
 
-def _show(out: Console, result: AgentAnswer | PlanAnswer) -> None:
+def _lines_of(result: AgentAnswer | PlanAnswer) -> PlainText:
     from hades.agents.results import PlanAnswer
-    from hades.cli import render
     from hades.context.text.answers import answer_lines
-    from hades.context.text.layout import TextBody
 
     if isinstance(result, PlanAnswer):
-        render.show_lines(out, [TextBody(result.text)])
+        yield TextBody(result.text)
     else:
-        render.show_lines(out, answer_lines(result.answer))
+        yield from answer_lines(result.answer)
         summarised = result.drill_down_target if result.answer.recall.level else ""
         for title, text in (
             ("Why", result.reasoning),
@@ -83,9 +80,9 @@ def _show(out: Console, result: AgentAnswer | PlanAnswer) -> None:
             ("From summaries. The original", summarised),
         ):
             if text:
-                render.show_lines(out, [TextBody(f"{title}: {text}")])
+                yield TextBody(f"{title}: {text}")
     for step in result.transcript:
-        out.print(f"[dim]{render.clean(str(step))}[/]")
+        yield TextLine(str(step), style="quiet")
 
 
 @command(app, "chat")
@@ -112,7 +109,8 @@ def chat(
         talk = Chat(memory, thread=thread, model=model)
         if show:
             messages = talk.messages
-            invocation.show(messages, lambda out: _show_messages(out, messages))
+            said = (f"{message['role']}: {message['content']}" for message in messages)
+            invocation.show_lines(messages, map(TextBody, said))
             return
         if sys.stdin.isatty():
             sys.stderr.write(f"{HINT} Ctrl-D ends.\n")
@@ -125,9 +123,6 @@ def _say(invocation: Invocation, talk: Chat, line: str) -> None:
 
     Only missing rights end it, because every line would be refused.
     """
-    from hades.cli import render
-    from hades.context.text.layout import TextBody
-
     try:
         if len(line) > LINE_CHARACTERS_AT_MOST:
             raise InvalidInput(f"A line has at most {LINE_CHARACTERS_AT_MOST:,} characters.")
@@ -141,7 +136,7 @@ def _say(invocation: Invocation, talk: Chat, line: str) -> None:
         answer = {"reply": reply.text, **plain(reply.result)}
         sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
     else:
-        render.show_lines(console(), [TextBody(reply.text)])
+        invocation.show_lines(reply, [TextBody(reply.text)])
     sys.stdout.flush()
 
 
@@ -165,11 +160,3 @@ def _lines() -> Iterator[str]:
             return
         if line.strip():
             yield line if len(line) > most else line.strip()
-
-
-def _show_messages(out: Console, messages: list[dict[str, str]]) -> None:
-    from hades.cli import render
-    from hades.context.text.layout import TextBody
-
-    for message in messages:
-        render.show_lines(out, [TextBody(f"{message['role']}: {message['content']}")])

@@ -12,7 +12,7 @@ import typer
 
 from hades.cli.invocation import Invocation, own_parameters, register
 from hades.errors import InvalidInput
-from hades.operations.declare import OPERATIONS, Operation, Parameter
+from hades.operations.declare import KEYWORD, OPERATIONS, Operation, Parameter
 from hades.store.records import Progress
 
 GROUPS = {
@@ -106,7 +106,7 @@ def options_of(operation: Operation, *optional: str) -> list[inspect.Parameter]:
 
 def is_offered(parameter: Parameter) -> bool:
     """Return whether the command line has a parameter: it is positional, or has a flag."""
-    is_positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+    is_positional = parameter.kind is not KEYWORD
     return is_positional or parameter.about.flag is not None
 
 
@@ -120,12 +120,11 @@ def as_option(parameter: Parameter, *, optional: bool = False) -> inspect.Parame
     if optional:
         default, kind = None, kind | None
     annotation: Any = Annotated[kind, option]
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(parameter.name, keyword, annotation=annotation, default=default)
+    return inspect.Parameter(parameter.name, KEYWORD, annotation=annotation, default=default)
 
 
 YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
-_YES = inspect.Parameter("yes", inspect.Parameter.KEYWORD_ONLY, annotation=YES, default=False)
+_YES = inspect.Parameter("yes", KEYWORD, annotation=YES, default=False)
 
 
 def _cli_type(parameter: Parameter) -> Any:

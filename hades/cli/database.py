@@ -54,17 +54,18 @@ def status(invocation: Invocation) -> None:
         found = find_status(database)
 
     def render(out: Any) -> None:
-        from hades.cli.render import clean, table
+        from hades.cli.render import show_table
 
-        facts, sizes = table("", ""), table("table", "rows (about)", "bytes")
-        for name, value in found.items():
-            if name != "tables":
-                if isinstance(value, dict):
-                    value = ", ".join(f"{key}: {part}" for key, part in value.items())
-                facts.add_row(name, "–" if value in (None, "") else clean(str(value)))
-        for name, size in found["tables"].items():
-            sizes.add_row(clean(name), f"{size['rows']:,}", f"{size['bytes']:,}")
-        out.print(facts, "", sizes, sep="\n")
+        facts = {name: value for name, value in found.items() if name != "tables"}
+        for name, value in facts.items():
+            if isinstance(value, dict):
+                facts[name] = ", ".join(f"{key}: {part}" for key, part in value.items())
+        shown = ((name, "–" if value in (None, "") else value) for name, value in facts.items())
+        show_table(out, ("", ""), shown)
+        tables = found["tables"].items()
+        sizes = ((name, f"{size['rows']:,}", f"{size['bytes']:,}") for name, size in tables)
+        out.print()
+        show_table(out, ("table", "rows (about)", "bytes"), sizes)
 
     invocation.show(found, render)
 

@@ -118,9 +118,9 @@ def _ask(memory: Memory, out: Console, what: str, question: str, at: str | None)
     from hades.operations.declare import OPERATIONS
 
     answer = (memory if at is None else memory.at(at)).ask(question)
-    found, then = answer.recall, "" if at is None else f" --at {at}"
+    found = answer.recall
     out.print(f"\n{what}", style="bold")
-    out.print(f'$ hades ask "{question}"{then}')
+    out.print(f'$ hades ask "{question}"' + ("" if at is None else f" --at {at}"))
     if not out.quiet:  # long texts are written past the console
         render(out, answer, OPERATIONS["ask"].returns)
     for line in (*(f"path: {path}" for path in found.paths[:PATHS_SHOWN]), *found.reasons):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +11,7 @@ import typer
 
 from hades.cli import app
 from hades.cli.invocation import Invocation, command, console
+from hades.errors import InvalidInput
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -86,7 +87,6 @@ def evaluate(
 
     The memory of a corpus or of conversations is built once and cached (HADES_CACHE).
     """
-    from hades.errors import InvalidInput
     from hades.evals import load_set, measure_everyday, measure_sessions
     from hades.evals.measure import chosen_systems
     from hades.evals.sets import LADDER_KINDS
@@ -149,7 +149,8 @@ def _climb(
             return
         if kind == "answers":
             numbers = measure_answers(eval_set, opened, progress)
-            invocation.show(numbers, lambda out: show_answers(numbers, out))
+            rows = _answer_rows(numbers)
+            invocation.show_table(numbers, ("measure", numbers["dataset"]), rows)
             return
         rankers = (Ranker.load(held_out[0]), Ranker.load(held_out[1])) if held_out else None
         measured = measure(eval_set, opened, systems, progress, rankers)
@@ -158,8 +159,6 @@ def _climb(
 
 
 def _sizes(notes: str | None) -> list[int | None]:
-    from hades.errors import InvalidInput
-
     words = [word.strip() for word in (notes or "all").split(",")]
     if wrong := next((word for word in words if not re.fullmatch("all|[0-9]{1,9}", word)), None):
         raise InvalidInput(f"--notes takes numbers and `all`, such as 10,30,all, not {wrong!r}.")
@@ -182,7 +181,8 @@ def show_measured(measured: Measured, out: Console) -> None:
     out.print(f"[bold]{render.clean(measured.dataset)}[/]: {first}")
     for sentence in wrong:
         out.print(f"[red]{render.clean(sentence)}[/]")
-    _show_table(ladder_table(measured), out)
+    titles, *rows = ladder_table(measured)
+    render.show_table(out, titles, rows)
 
 
 def show_ladder(climbed: Ladder, out: Console) -> None:
@@ -193,7 +193,8 @@ def show_ladder(climbed: Ladder, out: Console) -> None:
     out.print(f"[bold]{render.clean(climbed.dataset)}[/]: {first}")
     for sentence in more:
         out.print(render.clean(sentence), markup=False)
-    _show_table(climbed.table(), out)
+    titles, *rows = climbed.table()
+    render.show_table(out, titles, rows)
 
 
 def show_by_type(measured: ByType, misses: Sequence[Outcome], out: Console) -> None:
@@ -203,31 +204,20 @@ def show_by_type(measured: ByType, misses: Sequence[Outcome], out: Console) -> N
 
     for outcome in misses:
         out.print(render.printable(str(outcome)), markup=False)
-    for name, table in type_tables(measured).items():
+    for name, (titles, *rows) in type_tables(measured).items():
         out.print(f"[bold]{render.clean(measured.dataset)}[/]: {name}")
-        _show_table(table, out)
+        render.show_table(out, titles, rows)
 
 
-def show_answers(numbers: Mapping[str, Any], out: Console) -> None:
-    """Print the measures of `ask`, one in a line, with shares in per cent."""
+def _answer_rows(numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the measures of `ask` in words, with shares in per cent."""
     from hades.evals.answers import SHARES
 
-    table = [["measure", numbers["dataset"]]]
     for name, value in numbers.items():
         if name in SHARES:
             value = "–" if value is None else f"{100 * value:.1f} %"
         if name != "dataset":
-            table.append([name.replace("_", " "), str(value)])
-    _show_table(table, out)
-
-
-def _show_table(table: Sequence[Sequence[str]], out: Console) -> None:
-    from hades.cli import render
-
-    shown = render.table(*map(render.clean, table[0]))
-    for row in table[1:]:
-        shown.add_row(*map(render.clean, row))
-    out.print(shown)
+            yield name.replace("_", " "), str(value)
 
 
 @command(app, "train-ranker", of_memory=False)

@@ -17,7 +17,6 @@ from hades.errors import Conflict
 
 if TYPE_CHECKING:
     from hades.serve.auth.browsers import StartLinks
-    from hades.serve.running import Options
 
 PROBE_S = 2.0
 
@@ -40,8 +39,9 @@ def ui(
     require_extra("fastapi", "uvicorn", "uvloop", "prometheus_client")
     require_extra("nicegui", extra="web")
     from hades.serve.auth.browsers import StartLinks
-    from hades.serve.running import run
+    from hades.serve.running import Options, run
     from hades.serve.telemetry.logs import logging_to
+    from hades.settings import load_settings
     from hades.store.opening import files_of
 
     links = StartLinks(files_of(invocation.place()))
@@ -49,7 +49,9 @@ def ui(
     if running is not None:
         _start(invocation, links, running, browser)
         return
-    options = _options(invocation, port)
+    settings = load_settings()
+    executor = {"encoder": settings.own_encoder, "busy_timeout_s": settings.busy_timeout_s}
+    options = Options(invocation.place(), executor, port=port)
     with logging_to(level="warning", shape="auto"):
         try:
             run(options, lambda started: _start(invocation, links, started.pages, browser))
@@ -79,12 +81,3 @@ def _start(invocation: Invocation, links: StartLinks, url: str, browser: bool) -
     sys.stdout.flush()
     if browser:
         webbrowser.open(links.hand_over(link))
-
-
-def _options(invocation: Invocation, port: int | None) -> Options:
-    from hades.serve.running import Options
-    from hades.settings import load_settings
-
-    settings = load_settings()
-    executor = {"encoder": settings.own_encoder, "busy_timeout_s": settings.busy_timeout_s}
-    return Options(invocation.place(), executor, port=port)

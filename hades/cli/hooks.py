@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -124,7 +125,7 @@ def _here(here: bool) -> Path | None:
 
 
 def _show(out: Console, state: HooksStatus) -> None:
-    from hades.cli import render as show
+    from hades.cli.render import show_table
 
     for hooks in state.installed:
         out.print(f"{hooks.client}: {hooks.file}: {', '.join(hooks.events)}", markup=False)
@@ -136,10 +137,7 @@ def _show(out: Console, state: HooksStatus) -> None:
         out.print(f"`hades hooks adopt {memory}` takes over one from its old place", markup=False)
     out.print("the resident runs" if state.resident else "the resident does not run")
     if state.events:
-        rows = show.table("client", "event", "last", "ms", "added", "runs", "failures", "says")
-        for run in state.events:
-            counts = (run.ms, run.characters, run.runs, run.failures)
-            cells = (run.client, run.event, run.last, *counts, run.message)
-            rows.add_row(*("" if cell is None else show.clean(str(cell)) for cell in cells))
-        out.print(rows)
+        titles = ("client", "event", "last", "ms", "added", "runs", "failures", "says")
+        shown = attrgetter(*titles[:4], "characters", "runs", "failures", "message")
+        show_table(out, titles, map(shown, state.events))
     out.print(f"log: {state.log}", markup=False)

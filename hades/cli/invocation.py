@@ -11,7 +11,7 @@ import importlib.util
 import inspect
 import json as jsonlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from hades.errors import HadesError, InvalidInput, Unavailable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hades.context.text.layout import PlainText
     from hades.memory import Memory, View
     from hades.operations.declare import Operation
     from hades.store.records import Progress
@@ -71,14 +72,12 @@ class Invocation:
     known: str | None = None
     read_only: bool = False
 
-    @contextmanager
-    def opened(self, *, create: bool = False, read_only: bool = False) -> Iterator[Memory]:
+    def opened(self, *, create: bool = False, read_only: bool = False) -> Memory:
         """Open the memory that the options name."""
         from hades.opening import open_with_settings
 
         space = {"space": self.space} if self.space else {}
-        with open_with_settings(self.memory, create=create, read_only=read_only, **space) as memory:
-            yield memory
+        return open_with_settings(self.memory, create=create, read_only=read_only, **space)
 
     def place(self) -> str | Path:
         """Return the memory file or database that the options name; refuse a server's address."""
@@ -147,6 +146,20 @@ class Invocation:
             sys.stdout.write(jsonlib.dumps(plain(value), ensure_ascii=False, indent=2) + "\n")
         else:
             render(console())
+
+    def show_lines(self, value: Any, lines: PlainText) -> None:
+        """Print a result: with `--json` as JSON, else these lines in colour."""
+        from hades.cli.render import show_lines
+
+        self.show(value, lambda out: show_lines(out, lines))
+
+    def show_table(
+        self, value: Any, titles: Sequence[str], rows: Iterable[Iterable[object]], empty: str = ""
+    ) -> None:
+        """Print a result: with `--json` as JSON, else as a table, or `empty` without rows."""
+        from hades.cli.render import show_table
+
+        self.show(value, lambda out: show_table(out, titles, rows, empty))
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:

@@ -164,7 +164,6 @@ def models(invocation: Invocation, given: dict[str, Any]) -> None:
 @command(app, "settings")
 def settings(invocation: Invocation) -> None:
     """Show the settings in force and their variables."""
-    from hades.cli.render import clean, table
     from hades.settings import PREFIX, load_settings
 
     loaded = load_settings()
@@ -174,13 +173,8 @@ def settings(invocation: Invocation) -> None:
     values = loaded.model_dump(mode="json") | {"path": shown}
     values["key"] = None if loaded.key is None else "(set)"
 
-    def render(out: object) -> None:
-        rows = table("setting", "value", "environment")
-        for name, value in values.items():
-            rows.add_row(name, clean(str(value)), PREFIX + name.upper())
-        out.print(rows)  # type: ignore[attr-defined]
-
-    invocation.show(values, render)
+    rows = ((name, str(value), PREFIX + name.upper()) for name, value in values.items())
+    invocation.show_table(values, ("setting", "value", "environment"), rows)
 
 
 @command(app, "warm")

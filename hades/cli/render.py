@@ -6,7 +6,7 @@ The words come from `hades.context.text`. A table is a list of columns.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
 from pathlib import PurePosixPath
@@ -82,6 +82,16 @@ def table(*columns: str) -> Table:
     return made
 
 
+def show_table(
+    console: Console, titles: Sequence[str], rows: Iterable[Iterable[object]], empty: str = ""
+) -> None:
+    """Print rows as a table, or the text `empty`, if there is one, for no rows."""
+    shown = table(*map(clean, titles))
+    for row in rows:
+        shown.add_row(*map(_cell, row))
+    console.print(shown if shown.row_count or not empty else empty)
+
+
 def _listed(empty: str, *columns: str | tuple[str, Callable[[Any], object]]) -> Show:
     """Return a function that prints a list as a table, or the text `empty` for an empty list.
 
@@ -95,10 +105,8 @@ def _listed(empty: str, *columns: str | tuple[str, Callable[[Any], object]]) -> 
         read |= [column]
 
     def show(console: Console, items: Sequence[Any]) -> None:
-        rows = table(*read)
-        for item in items:
-            rows.add_row(*(_cell(value(item)) for value in read.values()))
-        console.print(rows if items or not empty else empty)
+        rows = ([value(item) for value in read.values()] for item in items)
+        show_table(console, [*read], rows, empty)
 
     return show
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -145,7 +145,16 @@ def list_keys(invocation: Invocation) -> None:
     The keys themselves are never shown.
     """
     keys = [key.shown() for key in _keys(invocation).listed()]
-    invocation.show(keys, lambda out: _show_keys(out, keys))
+    rows = [
+        (
+            *(key["name"], key["id"], key["role"]),
+            "all" if key["spaces"] is None else ", ".join(key["spaces"]),
+            *((key[at] or "never")[:19].replace("T", " ") for at in ("made_at", "used_at")),
+        )
+        for key in keys
+    ]
+    titles = ("name", "id", "role", "spaces", "made", "last used")
+    invocation.show_table(keys, titles, rows, "no keys")
 
 
 @command(keys_app, "revoke", spaced=False)
@@ -165,17 +174,6 @@ def _keys(invocation: Invocation) -> Keys:
     from hades.store.opening import files_of
 
     return Keys(keys_beside(files_of(invocation.place())))
-
-
-def _show_keys(out: Console, keys: list[dict[str, Any]]) -> None:
-    from hades.cli import render as show
-
-    rows = show.table("name", "id", "role", "spaces", "made", "last used")
-    for key in keys:
-        spaces = "all" if key["spaces"] is None else ", ".join(key["spaces"])
-        times = [(key[field] or "never")[:19].replace("T", " ") for field in ("made_at", "used_at")]
-        rows.add_row(show.clean(key["name"]), key["id"], key["role"], show.clean(spaces), *times)
-    out.print(rows if keys else "no keys")
 
 
 def _say(invocation: Invocation, started: Started) -> None:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import replace
-from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -82,7 +81,7 @@ def ingest(
 
     The exit code is 1 if a file you named, or a line in it, was skipped.
     """
-    from hades.cli.render import show_lines, summary_lines
+    from hades.cli.render import summary_lines
 
     phases = tuple(phase) if phase else PHASES
     if not edges:
@@ -114,8 +113,7 @@ def ingest(
                 )
             news = summary.added + summary.changed + summary.renamed + summary.removed
             if known is None or news or summary.skipped != known:
-                lines = summary_lines(summary, verbose=verbose)
-                invocation.show(summary, partial(show_lines, lines=lines))
+                invocation.show_lines(summary, summary_lines(summary, verbose=verbose))
                 sys.stdout.flush()
             known = summary.skipped
             if not watch:

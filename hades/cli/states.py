@@ -11,6 +11,7 @@ import typer
 from hades.cli import app
 from hades.cli.commands import call, extended
 from hades.cli.invocation import Invocation
+from hades.context.text.layout import TextBody
 from hades.domain.plain import plain
 from hades.errors import InvalidInput
 from hades.operations.declare import OPERATIONS
@@ -83,14 +84,12 @@ def recall(
     """Collect facts, passages and paths about a question."""
     with invocation.asked() as (view, progress):
         found = call(_RECALL, view, given, progress)
-    from hades.cli import render
     from hades.context.text.answers import recall_lines
 
-    if context and not invocation.json:
-        sys.stdout.write(render.printable(found.context) + "\n")
+    if context:
+        invocation.show_lines(found, [TextBody(found.context)])
     else:
-        lines = recall_lines(found, explain=explain)
-        invocation.show(found, lambda out: render.show_lines(out, lines))
+        invocation.show_lines(found, recall_lines(found, explain=explain))
 
 
 def _content(content: str | None, file: Path | None) -> str:

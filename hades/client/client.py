@@ -37,6 +37,7 @@ from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import NOW, AsOf, TimeLike, iso
 from hades.domain.topics import Chunk, Space
 from hades.errors import Denied, InvalidInput, Unavailable
+from hades.ingest.summary import Summary
 from hades.language.english.moments import parse_time
 from hades.memory import Memory, View
 from hades.operations.declare import OPERATIONS, Operation
@@ -45,7 +46,6 @@ from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
     from hades.domain.mirror import MirrorSummary
-    from hades.ingest.summary import Summary
     from hades.lifecycle.focus import Focus
 
 DEFAULT_TIMEOUT_S = 60.0
@@ -291,8 +291,6 @@ class Client(RemoteView, Memory):
 
     def import_triples(self, path: str | Path, on_progress: Progress | None = None) -> Summary:
         """Send a file of facts and wait until it is imported; see `Memory.import_triples`."""
-        from hades.ingest.summary import Summary
-
         self._refuse_now()
         source = _file(path)
         call = HttpCall("POST", self._path("jobs"), {"kind": "triples", "name": source.name})

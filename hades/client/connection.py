@@ -163,7 +163,8 @@ class Connection:
 
         for tried in count():
             tries_left = max(0, self.retries - tried)
-            pause = self._pause(tried)
+            # Pauses grow, and differ between clients, so that retries are spread.
+            pause = min(FIRST_PAUSE_S * 2**tried, LONGEST_PAUSE_S) * self._random.uniform(0.5, 1)
             try:
                 response = self._http.send(self._request(call), stream=not whole)
                 if response.status_code >= 400:
@@ -171,7 +172,10 @@ class Connection:
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 # If no call ever succeeded the address may be wrong: raise without retries.
                 if not tries_left or not self._reached:
-                    raise self._unreachable(error) from error
+                    raise errors.Unavailable(
+                        f"No server answers at {self.address.text} ({error}): start it with "
+                        "`hades serve`, or check the address."
+                    ) from error
             except httpx.TimeoutException as error:
                 raise errors.Unavailable(
                     f"The server at {self.address.text} did not answer within "
@@ -214,12 +218,6 @@ class Connection:
             headers=headers,
         )
 
-    def _pause(self, earlier: int) -> float:
-        """Return a pause in seconds that grows with `earlier` tries; random, to spread retries."""
-        return float(
-            min(FIRST_PAUSE_S * 2**earlier, LONGEST_PAUSE_S) * self._random.uniform(0.5, 1)
-        )
-
     def _refusal(self, call: HttpCall, response: httpx.Response) -> errors.HadesError:
         try:
             problem = json.loads(response.content)
@@ -236,12 +234,6 @@ class Connection:
         return kind(
             f"{self.address.text} answered {response.status_code}, but not as HADES does: "
             "check the address."
-        )
-
-    def _unreachable(self, error: Exception) -> errors.HadesError:
-        return errors.Unavailable(
-            f"No server answers at {self.address.text} ({error}): start it with `hades serve`, "
-            "or check the address."
         )
 
 

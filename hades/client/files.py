@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -13,7 +12,7 @@ from typing import IO, Any, TextIO
 from hades.client.connection import ADMIN, BrokenOff, Connection, HttpCall, path_of, refusal
 from hades.errors import InvalidInput, Unavailable
 from hades.exchange import formats
-from hades.store.drafts import draft_of
+from hades.store.drafts import private_opener
 from hades.store.records import Progress
 
 PART_BYTES = 256 * 1024
@@ -49,11 +48,12 @@ def download_export(
 
 def download_backup(connection: Connection, path: Path, on_progress: Progress | None) -> None:
     """Download a backup of the server's memory to a new file; raise InvalidInput if it exists."""
-    path = path.expanduser()
-    if path.exists():
-        raise InvalidInput(f"{path} exists already: choose another name for the backup.")
     call = HttpCall("GET", path_of("admin", "backup"), patient=True)
-    with _new_private_file(path) as file, connection.opened(call) as response:
+    with (
+        formats.new_path(path.expanduser()) as draft,
+        open(draft, "xb", opener=private_opener) as file,
+        connection.opened(call) as response,
+    ):
         total, done = int(response.headers.get("content-length", 0)), 0
         for part in response.iter_bytes():
             file.write(part)
@@ -147,16 +147,3 @@ def _events_of(lines: Iterator[str]) -> Iterator[dict[str, str]]:
         if "data" in fields:  # else it was a comment, such as a heartbeat
             yield fields
         fields = {}
-
-
-@contextmanager
-def _new_private_file(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a file to write, readable only by its owner; rename it to `path` when complete."""
-    try:
-        with draft_of(path) as draft:
-            number = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-            with os.fdopen(number, "wb") as file:
-                yield file
-            os.rename(draft, path)
-    except OSError as error:
-        raise Unavailable(f"{path} cannot be written: {error.strerror or error}.") from error

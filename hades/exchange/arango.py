@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TextIO
@@ -95,28 +96,28 @@ def _edge_collection(exported: ExportedEdge) -> str:
     return "mentions" if kinds[0] == "chunk" else "relations"
 
 
+@dataclass(frozen=True, slots=True)
 class _Keys:
     """The `_key` and `_id` of documents. They stay the same from one export to the next."""
 
-    def __init__(self, graph: GraphSnapshot) -> None:
-        self._graph = graph
+    graph: GraphSnapshot
 
     def is_paper(self, node: Node) -> bool:
         """Return whether a topic is a paper whose title is an entity: both are one document."""
-        row = self._graph.topics.get(node.name) if node.kind == "topic" else None
-        return bool(row and row.kind == PAPER and self._graph.subject_of(node.name))
+        row = self.graph.topics.get(node.name) if node.kind == "topic" else None
+        return bool(row and row.kind == PAPER and self.graph.subject_of(node.name))
 
     def key(self, node: Node) -> str:
         """Return the key of a node: `e_12`, `t_3`, or `c_3_0` for the first chunk of `t_3`."""
         if node.kind == "chunk":
             topic, _, ordinal = node.name.rpartition("#")
-            row = self._graph.topics.get(topic.rpartition("@")[0])
+            row = self.graph.topics.get(topic.rpartition("@")[0])
             return f"c_{row.id}_{ordinal}" if row else _hashed(node)
         if node.kind == "cluster":
             return node.name
         if self.is_paper(node):
-            node = self._graph.subject_of(node.name) or node
-        number = self._graph.number_of(node)
+            node = self.graph.subject_of(node.name) or node
+        number = self.graph.number_of(node)
         return _hashed(node) if number is None else f"{node.kind[0]}_{number}"
 
     def edge(self, edge: Edge) -> str:
@@ -131,7 +132,7 @@ class _Keys:
 
     def raw(self, topic: str) -> str | None:
         """Return the id of the raw record of a topic, or None."""
-        row = self._graph.topics.get(topic)
+        row = self.graph.topics.get(topic)
         return f"papers_raw/t_{row.id}" if row else None
 
 

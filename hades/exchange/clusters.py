@@ -92,14 +92,11 @@ class Clusters:
         return {number: parent for number, _, parent, _ in self._rows}
 
     @cached_property
-    def _homes(self) -> dict[int, int]:
+    def homes(self) -> dict[int, int]:
+        """The first chunk that mentions each entity; {} without a hierarchy."""
         if self.hierarchy is None:
             return {}
         return self._store.graph_rows.first_mentions(self._space, self._as_of, titles=False)
-
-    def home_of(self, entity: int) -> int | None:
-        """Return the first chunk that mentions an entity, or None."""
-        return self._homes.get(entity)
 
     def placement(self, chunk: int | None) -> Placement:
         """Return where a chunk is in the hierarchy."""

@@ -37,25 +37,18 @@ def check(format: str, *, embeddings: bool) -> None:
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[TextIO]:
-    """Yield a text file that appears at `path`, which must be free, only if the block succeeds."""
-    with _new(path) as draft, draft.open("x", encoding="utf-8", newline="\n") as file:
-        yield file
-
-
-@contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """Yield a folder that is renamed to `path`, which must be free, only if the block succeeds."""
-    with _new(path) as draft:
+    with new_path(path) as draft:
         draft.mkdir()
         yield draft
 
 
 @contextmanager
 def text_file(target: Path | TextIO) -> Iterator[TextIO]:
-    """Yield a new file at a path (see `new_file`), or the given open file, which is not closed."""
+    """Yield a new file at a path (see `new_path`), or the given open file, which is not closed."""
     if isinstance(target, Path):
-        with new_file(target) as file:
+        with new_path(target) as draft, draft.open("x", encoding="utf-8", newline="\n") as file:
             yield file
         return
     try:
@@ -68,7 +61,7 @@ def text_file(target: Path | TextIO) -> Iterator[TextIO]:
 
 
 @contextmanager
-def _new(path: Path) -> Iterator[Path]:
+def new_path(path: Path) -> Iterator[Path]:
     """Yield a hidden path beside `path`, which is renamed to `path` if the block succeeds."""
     if path.exists():
         raise InvalidInput(f"{path} exists already: choose another name.")

@@ -66,8 +66,10 @@ class NoteFile:
         if self.valid_from not in (None, iso(state.valid_from)):
             return False
         mine = self.content, self.tags, self.confidence, self.importance, self.metadata
-        content, metadata = _trimmed(state.content), _kept(state)
-        return mine == (content, state.tags, state.confidence, state.importance, metadata)
+        return mine == (
+            *(_trimmed(state.content), state.tags, state.confidence, state.importance),
+            _kept(state),
+        )
 
 
 def note_text(state: State) -> str:

@@ -121,8 +121,10 @@ class GraphSnapshot:
         to entity), `related_to` (entities that chunks mention together), and the edges of the
         hierarchy: `member_of`, `subtopic_of` and `sibling`.
         """
-        after, wanted = FIRST, EdgeFilter()
-        while page := edges_after(self._store, self._space, wanted, self._as_of, after, EDGES_PAGE):
+        after = FIRST
+        while page := edges_after(
+            self._store, self._space, EdgeFilter(), self._as_of, after, EDGES_PAGE
+        ):
             yield from self._with_similarity(page)
             after = edge_place(page[-1])
         together = CoOccurrence()
@@ -232,17 +234,16 @@ class GraphSnapshot:
 
     def _names(self) -> Iterator[list[str]]:
         """Yield the names of topics at the moment, without summaries, which can be made again."""
-        list_topics, after = self._store.topics.list, ""
-        while page := list_topics(
+        after = ""
+        while page := self._store.topics.list(
             self._space, TopicFilter(after=after or None, limit=PAGE), self._as_of
         ):
             yield [topic.name for topic in page if not self.topics[topic.name].is_summary]
             after = page[-1].name
 
     def _states(self) -> Iterator[list[State]]:
-        read = self._store.topics.state
         for names in self._names():
-            yield [read(self._space, name, self._as_of) for name in names]
+            yield [self._store.topics.state(self._space, name, self._as_of) for name in names]
 
     def _chunks(self, states: Iterable[State]) -> Iterator[tuple[int, Chunk]]:
         for state in states:
@@ -263,8 +264,9 @@ class GraphSnapshot:
     def _entities(self) -> Iterator[ExportedNode]:
         papers = {row.title for row in self.topics.values() if row.kind == PAPER}
         after: tuple[str, int] | None = None
-        list_entities = self._store.entities.list
-        while page := list_entities(self._space, None, self._as_of, after, ENTITIES_PAGE):
+        while page := self._store.entities.list(
+            self._space, None, self._as_of, after, ENTITIES_PAGE
+        ):
             numbers = [NodeKind.ENTITY.node(entity.id) for entity in page]
             vectors = self._vectors.rounded(numbers)
             for entity, number in zip(page, numbers, strict=True):

@@ -81,7 +81,7 @@ class NodeVectors:
             return None
         chunk = self._passage_of(node)
         if chunk is None and NodeKind.ENTITY.has(node):
-            return self._clusters.home_of(row_of(node))
+            return self._clusters.homes.get(row_of(node))
         return None if chunk is None else row_of(chunk)
 
     def rounded(self, nodes: Iterable[int]) -> dict[int, list[float]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hades.context.text.layout import indented
 from hades.errors import HadesError, NotFound, Unavailable
@@ -14,10 +14,14 @@ from hades.hooks import transcripts
 from hades.hooks.events import HookEvent, takes_context
 from hades.hooks.lines import as_context, lines_for
 from hades.hooks.redact import redact
-from hades.hooks.sessions import ANSWERED_CHARACTERS, HookSession, Sessions, cut
-
-if TYPE_CHECKING:
-    from hades.memory import Memory
+from hades.hooks.sessions import (
+    ANSWERED_CHARACTERS,
+    ASKED_CHARACTERS,
+    HookSession,
+    Sessions,
+    cut,
+)
+from hades.memory import Memory
 
 SESSIONS_SPACE = "sessions"
 """The space of the checkpoints, so that they do not answer questions."""
@@ -62,7 +66,9 @@ class Handlers:
             return "; ".join([*reports, "warmed up"])
 
         if event.source == "compact":
-            text = self._checkpoint(memory, event.session)
+            text = ""
+            with suppress(NotFound):
+                text = memory.in_space(SESSIONS_SPACE).get(event.session).content
             report = "checkpoint" if text else "no checkpoint"
             return HookResult(f"{CHECKPOINT}\n{indented(text)}" if text else "", report)
         brief = memory.brief(budget=BRIEF_TOKENS)
@@ -86,7 +92,7 @@ class Handlers:
         def keep() -> str:
             with self._sessions.change(event.client, event.session) as state:
                 state.memory = place
-                state.note_prompt(event.prompt)
+                state.asked = cut(redact(event.prompt), ASKED_CHARACTERS)
                 state.shown += [line.id for line in lines]
             return ""
 
@@ -128,12 +134,6 @@ class Handlers:
         with self._sessions.change(state.client, state.session) as now:
             now.pending = "" if now.pending == state.pending else now.pending
         return report
-
-    def _checkpoint(self, memory: Memory, session: str) -> str:
-        try:
-            return memory.in_space(SESSIONS_SPACE).get(session).content or ""
-        except NotFound:
-            return ""
 
 
 def _sessions_space(memory: Memory) -> Memory:

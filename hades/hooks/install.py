@@ -10,13 +10,13 @@ import shlex
 import sys
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hades.errors import InvalidInput
 from hades.hooks import client as hook_client
-from hades.serve.config_files import ConfigChange, chosen, encode_config, read_config, resolved
+from hades.serve.config_files import ConfigChange, Program, chosen, encode_config, read_config
 
 SCRIPT = Path(hook_client.__file__).resolve()
 _OWN = ("hades", "hooks", "client.py")
@@ -25,15 +25,10 @@ _SLACK_S = 2
 
 
 @dataclass(frozen=True, slots=True)
-class HookClient:
+class HookClient(Program):
     """A coding agent's program, its files and its names of our events."""
 
-    title: str
-    file: str
-    """Its file below the home folder."""
-    project_file: str
-    """Its file below a project's folder."""
-    events: dict[str, tuple[str, ...]]
+    events: dict[str, tuple[str, ...]] = field(default_factory=dict)
     grouped: bool = True
     """Whether entries are in groups `{"hooks": […]}`."""
 
@@ -109,11 +104,11 @@ def plan_install(
 
 def plan_uninstall(name: str, *, here: Path | None = None) -> ConfigChange:
     """Return the change that removes our hooks, and nothing else."""
-    client, file = chosen(CLIENTS, name), _file(name, here)
+    file = _file(name, here)
     before, config = read_config(file)
     entries = _removed(config, file)
     after = encode_config(config, before) if entries else None
-    return ConfigChange(client.title, file, {"hooks": entries}, before, after)
+    return ConfigChange(CLIENTS[name].title, file, {"hooks": entries}, before, after)
 
 
 def installed(here: Path | None = None) -> Iterator[InstalledHooks]:
@@ -126,15 +121,8 @@ def installed(here: Path | None = None) -> Iterator[InstalledHooks]:
 
 
 def _file(name: str, here: Path | None) -> Path:
-    client = chosen(CLIENTS, name)
     moved = os.environ.get(hook_client.CONFIG_VARIABLES.get(name, ""), "")
-    if here is not None:
-        file = here / client.project_file
-    elif moved:
-        file = Path(moved) / Path(client.file).name
-    else:
-        file = Path.home() / client.file
-    return resolved(file)
+    return chosen(CLIENTS, name).path(here, moved)
 
 
 def _entry(client: HookClient, name: str, event: str, original: str, memory: str) -> dict[str, Any]:

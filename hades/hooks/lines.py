@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hades.context.text.layout import shown_cite
+from hades.domain.answer import Recall
 from hades.hooks.sessions import cut
 from hades.language.english.small_talk import is_talk
 from hades.language.sentences import sentences
 from hades.language.words import words
-
-if TYPE_CHECKING:
-    from hades.domain.answer import Recall
-    from hades.memory import View
+from hades.memory import View
 
 LINES_AT_MOST = 3
 LINE_CHARACTERS = 220

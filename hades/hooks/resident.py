@@ -93,6 +93,8 @@ class Resident:
                 memory.close()
 
     def _call(self, connection: socket.socket) -> None:
+        from hades.hooks.events import encode_answer
+
         began = time.perf_counter()
         client = name = "-"
         try:
@@ -107,7 +109,8 @@ class Resident:
                     with suppress(OSError):  # the client did not wait
                         connection.sendall(hook_client.ANSWERED)
                     raise
-                self._send(connection, event, result)
+                with suppress(BrokenPipeError, ConnectionResetError):  # the client did not wait
+                    connection.sendall(hook_client.ANSWERED + encode_answer(event, result.context))
             added = f"added {len(result.context)} characters"
             self._log(client, name, f"{_ms(began)} ms, {added}, {result.report}")
             if result.later is not None and (report := result.later()):
@@ -147,12 +150,6 @@ class Resident:
             context = f"HADES remembers nothing here. Tell the user, and do nothing else: {error}"
             return event, HookResult(context, f"refused: {error}")
         return event, self._handlers.handle(event, memory, place)
-
-    def _send(self, connection: socket.socket, event: HookEvent, result: HookResult) -> None:
-        from hades.hooks.events import encode_answer
-
-        with suppress(BrokenPipeError, ConnectionResetError):  # the client did not wait
-            connection.sendall(hook_client.ANSWERED + encode_answer(event, result.context))
 
     def _opened(self, event: HookEvent) -> tuple[str, Memory]:
         """Return the place of the memory for an event, and the memory.

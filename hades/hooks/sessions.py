@@ -54,9 +54,6 @@ class HookSession:
         failed = [cut(redact(command), COMMAND_CHARACTERS) for command in event.failed]
         self.failed = list(dict.fromkeys([*self.failed, *failed]))[-FAILED_AT_MOST:]
 
-    def note_prompt(self, prompt: str) -> None:
-        self.asked = cut(redact(prompt), ASKED_CHARACTERS)
-
     def checkpoint(self) -> str:
         """Return the text of a checkpoint; "" if there is nothing to say."""
         parts = {

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hades.domain.plain import counted
 from hades.errors import Denied, InvalidInput
@@ -23,9 +22,7 @@ from hades.hooks.sessions import HookSession
 from hades.ingest.readers.chat_exports import ChatSession, ChatTurn
 from hades.ingest.readers.chats import read_sessions
 from hades.lifecycle.gate import nothing_new
-
-if TYPE_CHECKING:
-    from hades.memory import Memory
+from hades.memory import Memory
 
 FOLDERS = {
     "claude-code": (".claude", "projects"),

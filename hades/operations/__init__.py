@@ -5,20 +5,42 @@ how it is called from outside; REST route, client method and command are made fr
 `declare.py`). `hades/memory.py` lists all operations in two classes.
 """
 
-from hades.operations import briefs as briefs
-from hades.operations import context as context
-from hades.operations import edges as edges
-from hades.operations import entities as entities
-from hades.operations import extraction as extraction
-from hades.operations import feedback as feedback
-from hades.operations import graph as graph
-from hades.operations import hierarchy as hierarchy
-from hades.operations import maintenance as maintenance
-from hades.operations import models as models
-from hades.operations import promotion as promotion
-from hades.operations import proposals as proposals
-from hades.operations import questions as questions
-from hades.operations import sources as sources
-from hades.operations import states as states
-from hades.operations import summaries as summaries
-from hades.operations import tiers as tiers
+from hades.operations import (
+    briefs,
+    context,
+    edges,
+    entities,
+    extraction,
+    feedback,
+    graph,
+    hierarchy,
+    maintenance,
+    models,
+    promotion,
+    proposals,
+    questions,
+    sources,
+    states,
+    summaries,
+    tiers,
+)
+
+__all__ = [
+    "briefs",
+    "context",
+    "edges",
+    "entities",
+    "extraction",
+    "feedback",
+    "graph",
+    "hierarchy",
+    "maintenance",
+    "models",
+    "promotion",
+    "proposals",
+    "questions",
+    "sources",
+    "states",
+    "summaries",
+    "tiers",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.brief import Brief
-from hades.domain.rules import clean_name, clean_number
+from hades.domain.rules import clean_name
 from hades.errors import NotFound
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import token_budget
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 BUDGET_TOKENS, BUDGET_TOKENS_AT_LEAST = 2_000, 100
 
 
-@operation("GET", "/brief", command="brief", timed=True)
+@operation("GET", "/brief", command="brief", timed=True, needs_space=True)
 def brief(
     view: View,
     topic: Annotated[
-        str | None, Param("Only this topic and those below it.", example="infra")
+        str | None,
+        Param("Only this topic and those below it.", example="infra", rule=clean_name),
     ] = None,
     *,
     budget: Annotated[int, token_budget(BUDGET_TOKENS_AT_LEAST)] = BUDGET_TOKENS,
@@ -32,12 +33,8 @@ def brief(
     `blocked` …) and names of topics (`adr/…`, `next-steps`) mark decisions and open threads; in
     notes, words such as “we decided” and “blocked by” do too.
     """
-    clean_number(budget, "budget", least=BUDGET_TOKENS_AT_LEAST)
-    view._require_space()
     from hades.lifecycle.brief import BriefReader, make_brief
 
-    if topic is not None:
-        clean_name(topic)
     with view._store.snapshot():
         reader = BriefReader(view._store, view._space_id, view.as_of, topic)
         if topic is not None and not reader.is_known():

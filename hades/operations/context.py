@@ -21,12 +21,17 @@ from hades.domain.answer import Diagnostic, Recall, unlabelled
 from hades.domain.context import CORE_PREFIX, BudgetedContext, ContextItem, CoreBlock
 from hades.domain.graph import Reason
 from hades.domain.question import Intent
-from hades.domain.rules import clean_content, clean_name, clean_number
+from hades.domain.rules import clean_content, clean_name
 from hades.domain.summaries import PREFIX
 from hades.domain.topics import State
 from hades.errors import InvalidInput, NotFound
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import TEXT_CHARACTERS_AT_MOST, TOKENS_AT_MOST, Question
+from hades.operations.parameters import (
+    TEXT_CHARACTERS_AT_MOST,
+    TOKENS_AT_MOST,
+    Question,
+    whole_number,
+)
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
@@ -51,13 +56,22 @@ CONTEXT_TOKENS, CONTEXT_TOKENS_AT_LEAST = 8_000, 200
 
 BlockName = Annotated[str, Param("The block, such as human.", example="human")]
 AddedText = Annotated[
-    str, Param("The text to add.", example="Likes tea.", characters=TEXT_CHARACTERS_AT_MOST)
+    str,
+    Param(
+        "The text to add.",
+        example="Likes tea.",
+        characters=TEXT_CHARACTERS_AT_MOST,
+        rule=clean_content,
+    ),
 ]
 OldText = Annotated[
     str, Param("The exact text to replace.", example="tea", characters=TEXT_CHARACTERS_AT_MOST)
 ]
 NewText = Annotated[
-    str, Param("The new text.", example="coffee", characters=TEXT_CHARACTERS_AT_MOST)
+    str,
+    Param(
+        "The new text.", example="coffee", characters=TEXT_CHARACTERS_AT_MOST, rule=clean_content
+    ),
 ]
 Tokens = Annotated[
     str,
@@ -72,11 +86,12 @@ def retrieve_within_budget(
     *,
     max_tokens: Annotated[
         int,
-        Param(
+        whole_number(
             "How many tokens at most, including the reserve.",
-            flag="--max-tokens/-b",
+            "budget",
             least=CONTEXT_TOKENS_AT_LEAST,
             most=TOKENS_AT_MOST,
+            flag="--max-tokens/-b",
         ),
     ] = CONTEXT_TOKENS,
     tokens: Tokens = "minilm",
@@ -94,7 +109,6 @@ def retrieve_within_budget(
     `sections` sets their shares of `max_tokens`; those not given shrink to fit. `tokens` says whose
     tokens count: a family (minilm, cl100k, o200k, claude, llama3, qwen) or the name of a model.
     """
-    clean_number(max_tokens, "budget", least=CONTEXT_TOKENS_AT_LEAST)
     family = token_family(tokens)
     shares = _shares(sections)
     reserve = int(max_tokens * shares["reserve"])
@@ -226,7 +240,6 @@ def core_append(memory: Memory, name: BlockName, content: AddedText) -> CoreBloc
     Raise InvalidInput if the block would exceed its limit. The limit, `pinned` and
     `description` are metadata of the topic `core/NAME`; `remember` sets them.
     """
-    clean_content(content)
     with memory.batch():  # so that no other writer edits the block in between
         with suppress(NotFound):
             before = memory.get(_topic(name)).content
@@ -240,7 +253,6 @@ def core_replace(memory: Memory, name: BlockName, old: OldText, new: NewText) ->
 
     Raise InvalidInput if the text is not there, or if the block would exceed its limit.
     """
-    clean_content(new)
     with memory.batch():
         before = memory.get(_topic(name)).content
         if not old or old not in before:

@@ -10,6 +10,7 @@ the client and the command line are made from `OPERATIONS`.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -27,10 +28,11 @@ from typing import (
     get_type_hints,
 )
 
-from hades.errors import HadesError
+from hades.errors import HadesError, InvalidInput
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Verb = Literal["GET", "POST", "PUT", "DELETE"]
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 class Role(IntEnum):
@@ -60,6 +62,8 @@ class Param:
     """Whether a value for it calls a language model, which takes long and may cost money."""
     local: bool = False
     """Whether a server refuses the value, because it names a path of the server's machine."""
+    rule: Callable[[Any], object] | None = None
+    """Raises InvalidInput for a value that the memory refuses; it is called for every caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +114,40 @@ class Operation:
     """The question that its command asks before it continues."""
     long: bool = False
     """Whether it may take minutes, so that it has no time limit."""
+    needs_space: bool = False
+    """Whether it raises NotFound before anything else if its space was dropped."""
     job: bool = False
     """Whether a server runs it as a job, which the client follows. Implies `long`."""
     function: Callable[..., Any] = lambda: None
 
     def __call__(self, function: Function) -> Function:
-        if self.asks:
-            function = _mended(function)
-        OPERATIONS[function.__name__] = replace(
+        name = function.__name__
+        inner = _mended(function) if self.asks else function
+
+        @wraps(function)
+        def checked(view: Any, *args: Any, **named: Any) -> Any:
+            OPERATIONS[name].check(view, args, named)
+            return inner(view, *args, **named)
+
+        OPERATIONS[name] = replace(
             self,
-            function=function,
+            function=checked,
             timed=self.timed or self.asks,
             long=self.long or self.job,
         )
-        return function
+        return cast(Function, checked)
+
+    def check(self, view: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        """Raise InvalidInput if an argument breaks its rule, or if a job is inside a batch."""
+        for place, name, default, rule in self._rules:
+            value = args[place] if place < len(args) else named.get(name, default)
+            if value is not default:
+                rule(value)
+        if self.job and view._store.in_transaction:
+            does = self.name.capitalize()
+            raise InvalidInput(f"{does} before or after a batch or snapshot, not inside it.")
+        if self.needs_space:
+            view._require_space()
 
     @property
     def name(self) -> str:
@@ -184,6 +208,20 @@ class Operation:
     @property
     def tells_progress(self) -> bool:
         return "on_progress" in self.signature.parameters
+
+    @cached_property
+    def _rules(self) -> list[tuple[int, str, Any, Callable[[Any], object]]]:
+        """Place, name, default and rule of parameters; no call reaches the place of a named one."""
+        return [
+            (
+                sys.maxsize if item.kind is KEYWORD else place,
+                item.name,
+                item.default,
+                item.about.rule,
+            )
+            for place, item in enumerate(self.parameters)
+            if item.about.rule is not None
+        ]
 
     @cached_property
     def _hints(self) -> dict[str, Any]:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.graph import RELATION_KINDS, Edge, FactChange, RelationChange
 from hades.domain.rules import (
-    clean_content,
-    clean_direction,
     clean_metadata,
     clean_name,
     clean_number,
@@ -21,6 +19,7 @@ from hades.errors import Conflict, InvalidInput, NotFound
 from hades.lifecycle import fact_changes
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
+    RELATION,
     Evidence,
     Exclusive,
     Metadata,
@@ -34,6 +33,7 @@ from hades.operations.parameters import (
     Weight,
     When,
     WhichWay,
+    whole_number,
 )
 from hades.store.database import NO_LIMIT
 from hades.store.edge_pages import FIRST, Place, edge_place, edges_after
@@ -42,9 +42,16 @@ from hades.store.records import EdgeDraft, EdgeFilter
 if TYPE_CHECKING:
     from hades.memory import Memory, View
 
-Target = Annotated[str, Param("The topic or entity it leads to.", example="bugs/bug_y")]
-Source = Annotated[str, Param("The topic or entity it starts from.", example="design/approach_x")]
-EdgeNumber = Annotated[int, Param("The number of the edge.", example=1, least=0, most=10**18 - 1)]
+Target = Annotated[
+    str, Param("The topic or entity it leads to.", example="bugs/bug_y", rule=clean_name)
+]
+Source = Annotated[
+    str,
+    Param("The topic or entity it starts from.", example="design/approach_x", rule=clean_name),
+]
+EdgeNumber = Annotated[
+    int, whole_number("The number of the edge.", "edge", most=10**18 - 1, example=1)
+]
 
 
 @operation("GET", "/edges", command="edges", timed=True, cursor=edge_place)
@@ -54,7 +61,9 @@ def edges(
         str | None, Param("Only facts about this topic or entity.", example="design/approach_x")
     ] = None,
     *,
-    relation: Annotated[str | None, Param("Only this relation.", flag="--relation/-r")] = None,
+    relation: Annotated[
+        str | None, Param("Only this relation.", flag="--relation/-r", rule=RELATION)
+    ] = None,
     direction: WhichWay = "both",
     all: Annotated[
         bool, Param("Include facts that have ended or have not begun.", flag="--all")
@@ -70,10 +79,6 @@ def edges(
     name or of a file's path is enough if unambiguous. `all=True` includes facts that have ended or
     have not begun. `limit` and `after` (`edge_place` of the last edge) page through a long list.
     """
-    clean_direction(direction)
-    if relation is not None:
-        clean_name(relation, "relation")
-    clean_number(limit, "limit")
     store, space = view._store, view._space_id
     with store.snapshot():
         view._require_space()
@@ -89,7 +94,6 @@ def edges(
 @operation("GET", "/edges/{edge}", command="edge", timed=True)
 def edge(view: View, edge: EdgeNumber) -> list[Edge]:
     """List all recorded versions of one edge, oldest first."""
-    clean_number(edge, "edge")
     return view._store.edges.beliefs(view._space_id, edge, view.as_of)
 
 
@@ -97,16 +101,15 @@ def edge(view: View, edge: EdgeNumber) -> list[Edge]:
 def when_changed(
     view: View,
     name: Name,
-    before: Annotated[str, Param("The relation that ended.", example="rejected_because")],
-    after: Annotated[str | None, Param("The relation that began.")] = None,
+    before: Annotated[
+        str, Param("The relation that ended.", example="rejected_because", rule=RELATION)
+    ],
+    after: Annotated[str | None, Param("The relation that began.", rule=RELATION)] = None,
 ) -> RelationChange:
     """Show when a relation last ended, and what replaced it.
 
     With `after`, only a change to that relation counts. Raise NotFound if there is none.
     """
-    for relation in (before, after):
-        if relation is not None:
-            clean_name(relation, "relation")
     with view._store.snapshot():
         node = view._named_node(name)
         return fact_changes.when_changed(
@@ -145,22 +148,18 @@ def relate(
     unless given. Storing it again updates weight and evidence and extends its time. An `exclusive`
     relation has one target at a time: the new fact ends the old one.
     """
-    for name, what in ((source, "topic"), (relation, "relation"), (target, "topic")):
-        clean_name(name, what)
-    clean_name(kind, "kind")
     kinds = [kind, kind]
     if kind == "concept":
         kinds = [implied or kind for implied in RELATION_KINDS.get(relation, (kind, kind))]
     weight = clean_share(weight, "weight")
-    starts, ends = memory._time(valid_from), memory._time(valid_to)
     store, space = memory._store, memory._space_id
     with memory._write("relate") as write:
         draft = EdgeDraft(
             source=store.entities.ensure(write, space, source, kinds[0]),
             relation=relation,
             target=store.entities.ensure(write, space, target, kinds[1]),
-            valid_from=starts,
-            valid_to=ends,
+            valid_from=memory._time(valid_from),
+            valid_to=memory._time(valid_to),
             weight=weight,
             evidence=clean_text(evidence or "", "evidence"),
             metadata=clean_metadata(metadata) or {},
@@ -217,10 +216,12 @@ def change_fact(
     target: Annotated[str | None, Param("Only the edge to this target.")] = None,
     *,
     to: Annotated[
-        str | None, Param("Where the new edge leads.", flag="--to", example="refactoring/q1")
+        str | None,
+        Param("Where the new edge leads.", flag="--to", example="refactoring/q1", rule=clean_name),
     ] = None,
     new_relation: Annotated[
-        str | None, Param("The new relation (default: the inverse).", flag="--new-relation")
+        str | None,
+        Param("The new relation (default: the inverse).", flag="--new-relation", rule=RELATION),
     ] = None,
     content: OptionalContent = None,
     evidence: Evidence = "",
@@ -237,12 +238,6 @@ def change_fact(
     from hades.lifecycle import review
 
     moment = memory._time(at)
-    clean_name(subject)
-    if content is not None:
-        clean_content(content)
-    for name, what in ((relation, "relation"), (new_relation, "relation"), (to, "topic")):
-        if name is not None:
-            clean_name(name, what)
     store, space = memory._store, memory._space_id
     with memory._write("change_fact") as write:
         when = moment or from_micros(write.at)
@@ -279,14 +274,14 @@ def change_fact(
 def set_inverse(
     memory: Memory,
     relation: Relation,
-    inverse: Annotated[str, Param("The relation that takes over.", example="viable_after_fix")],
+    inverse: Annotated[
+        str, Param("The relation that takes over.", example="viable_after_fix", rule=RELATION)
+    ],
 ) -> dict[str, str]:
     """Set the relation that replaces another when a fact changes.
 
     It applies to all spaces.
     """
-    clean_name(relation, "relation")
-    clean_name(inverse, "relation")
     with memory._write("set_inverse"):
         memory._store.edges.set_inverse(relation, inverse)
     return {relation: inverse}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.graph import Entity, Mentioned, NodeKind, Related, Resolution, row_of
-from hades.domain.rules import clean_name, clean_number
+from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
 from hades.language.words import characters_at
 from hades.operations.declare import Param, Role, operation
@@ -34,9 +35,6 @@ def entities(
 
     `limit` and `after` (name and id of the last one seen) page through a long list.
     """
-    clean_number(limit, "limit")
-    if glob is not None:
-        clean_name(glob, "pattern")
     with view._store.snapshot():
         view._require_space()
         return view._store.entities.list(view._space_id, glob, view.as_of, after, limit)
@@ -45,7 +43,6 @@ def entities(
 @operation("GET", "/entity/{name}", command="entity", timed=True)
 def entity(view: View, name: EntityName) -> Entity:
     """Show one entity, by any of its names."""
-    clean_name(name, "entity")
     with view._store.snapshot():
         view._require_space()
         return view._store.entities.get(view._space_id, name, view.as_of)
@@ -54,7 +51,6 @@ def entity(view: View, name: EntityName) -> Entity:
 @operation("GET", "/related/{name}", command="related", asks=True)
 def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
     """List names mentioned together with a name, most often first."""
-    clean_number(limit, "limit")
     view._bring_up_to_date(None)
     with view._store.snapshot():
         own, valid, known = _own_entities(view, name)
@@ -65,7 +61,6 @@ def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
 @operation("GET", "/mentions/{name}", command="mentions", asks=True)
 def mentions(view: View, name: Name, limit: Most = 100) -> list[Mentioned]:
     """List the passages that mention an entity, and where."""
-    clean_number(limit, "limit")
     view._bring_up_to_date(None)
     store = view._store
     with store.snapshot():
@@ -87,11 +82,16 @@ def mentions(view: View, name: Name, limit: Most = 100) -> list[Mentioned]:
 def add_alias(
     memory: Memory,
     name: EntityName,
-    alias: Annotated[str, Param("Another name for it.", example="Timothy Walter Burton")],
+    alias: Annotated[
+        str,
+        Param(
+            "Another name for it.",
+            example="Timothy Walter Burton",
+            rule=partial(clean_name, what="alias"),
+        ),
+    ],
 ) -> Entity:
     """Add another name to an entity."""
-    clean_name(name, "entity")
-    clean_name(alias, "alias")
     with memory._write("add_alias") as write:
         memory._store.entities.add_alias(write, memory._space_id, name, alias)
         return memory.entity(name)
@@ -101,11 +101,12 @@ def add_alias(
 def set_kind(
     memory: Memory,
     name: EntityName,
-    kind: Annotated[str, Param("person, method, place …", example="person")],
+    kind: Annotated[
+        str,
+        Param("person, method, place …", example="person", rule=partial(clean_name, what="kind")),
+    ],
 ) -> Entity:
     """Set the kind of an entity: person, method, place …"""
-    clean_name(name, "entity")
-    clean_name(kind, "kind")
     with memory._write("set_kind") as write:
         memory._store.entities.set_kind(write, memory._space_id, name, kind)
         return memory.entity(name)
@@ -131,16 +132,22 @@ def merge(
 @operation("POST", "/entities/split", role=Role.WRITER, command="split")
 def split(
     memory: Memory,
-    name: Annotated[str, Param("A merged entity or an alias.", example="T. Burton")],
+    name: Annotated[
+        str,
+        Param(
+            "A merged entity or an alias.",
+            example="T. Burton",
+            rule=partial(clean_name, what="entity"),
+        ),
+    ],
 ) -> Entity:
     """Undo a merge, or turn an alias into an entity."""
-    clean_name(name, "entity")
     with memory._write("split") as write:
         memory._store.entities.split(write, memory._space_id, name)
         return memory.entity(name)
 
 
-@operation("POST", "/resolve", role=Role.WRITER, command="resolve", job=True)
+@operation("POST", "/resolve", role=Role.WRITER, command="resolve", job=True, needs_space=True)
 def resolve(
     memory: Memory,
     *,
@@ -156,9 +163,6 @@ def resolve(
     """
     from hades.lifecycle.resolve import EntityResolver
 
-    memory._require_space()
-    if memory._store.in_transaction:
-        raise InvalidInput("Resolve before or after a batch or snapshot, not inside it.")
     if not dry_run:
         memory._index_pending(on_progress)
     finder = memory._finder

@@ -18,7 +18,7 @@ from hades.domain.extraction import (
     extraction_metadata,
 )
 from hades.domain.graph import Edge
-from hades.domain.rules import clean_name, clean_share
+from hades.domain.rules import clean_share
 from hades.domain.times import NOW, iso
 from hades.domain.topics import State
 from hades.errors import Conflict, InvalidInput, NotFound
@@ -68,10 +68,6 @@ def extract(
     then only estimates its cost.
     """
     needed = clean_share(threshold, "threshold")
-    if memory._store.in_transaction:
-        raise InvalidInput("Extract before or after a batch or snapshot, not inside it.")
-    if glob is not None:
-        clean_name(glob, "pattern")
     if topic is not None:
         memory.get(topic)
     run = _Run(memory, 0.9 if needed is None else needed, dry_run, model)
@@ -250,7 +246,7 @@ class _Run:
         changed: list[Edge],
     ) -> str:
         """Propose a change, unless it waits or was rejected. Return `proposed` or `known`."""
-        memory, known = self.memory, self.memory._store.proposals
+        memory = self.memory
         surest = self.waiting.get(_edge_key(kind, fields), -1.0)
         if self._is_undecided(kind, fields) or surest >= fact.confidence:
             return "known"
@@ -261,7 +257,7 @@ class _Run:
             author = self._author(state)
             why += against(memory._store, memory._space_id, state, author, changed)
         with memory._write("propose") as write:
-            known.add(
+            memory._store.proposals.add(
                 *(write, memory._space_id, memory._actor, kind, fields),
                 confidence=fact.confidence,
                 threshold=1.0,
@@ -271,12 +267,13 @@ class _Run:
         return "proposed"
 
     def _author(self, state: State) -> str:
-        store, space = self.memory._store, self.memory._space_id
-        return store.topics.author(space, state.topic, state.version) or ""
+        memory = self.memory
+        author = memory._store.topics.author(memory._space_id, state.topic, state.version)
+        return author or ""
 
     def _may_change(self, state: State, edges: list[Edge]) -> bool:
-        store, space = self.memory._store, self.memory._space_id
-        return may_change(store, space, self._author(state), edges)
+        memory = self.memory
+        return may_change(memory._store, memory._space_id, self._author(state), edges)
 
     def _changed_by(self, fact: ExtractedFact) -> list[Edge]:
         """Return the edges that a fact would end or change."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.feedback import (
@@ -28,7 +29,10 @@ VERDICTS_AT_MOST = 100
 Snapshot = Annotated[
     int,
     Param(
-        "The number of a weight snapshot; 0: the shipped weights.", example=1, most=NUMBER_AT_MOST
+        "The number of a weight snapshot; 0: the shipped weights.",
+        example=1,
+        most=NUMBER_AT_MOST,
+        rule=partial(clean_number, what="snapshot"),
     ),
 ]
 
@@ -110,33 +114,29 @@ def _targets(kind: str, given: Iterable[str] | None, name: str) -> list[Target]:
     return [] if given is None else read_targets(kind, clean_list(given, name))
 
 
-@operation("GET", "/query-log", command="query-log")
+@operation("GET", "/query-log", command="query-log", needs_space=True)
 def query_log(view: View, limit: Limit = 20) -> list[LoggedQuery]:
     """List the last questions and what they were shown.
 
     The newest comes first. The questions of another process may appear some time later, because
     they are written together.
     """
-    clean_number(limit, "limit", least=1)
-    view._require_space()
     return view._store.query_log.last(view._space_id, limit)
 
 
-@operation("GET", "/weights", command="weights show", timed=True)
+@operation("GET", "/weights", command="weights show", timed=True, needs_space=True)
 def weights(view: View) -> dict[str, float]:
     """Show the weights in force: every parameter with its value."""
-    view._require_space()
     return view._store.weights.in_force(view._space_id, view.as_of).parameters()
 
 
-@operation("GET", "/weights/snapshots", command="weights snapshots")
+@operation("GET", "/weights/snapshots", command="weights snapshots", needs_space=True)
 def weight_snapshots(view: View) -> list[WeightSnapshot]:
     """List the weight snapshots of the space, oldest first."""
-    view._require_space()
     return view._store.weights.find(view._space_id)
 
 
-@operation("GET", "/weights/diff", command="weights diff")
+@operation("GET", "/weights/diff", command="weights diff", needs_space=True)
 def weights_diff(
     view: View,
     before: Snapshot = 0,
@@ -145,7 +145,6 @@ def weights_diff(
     ] = None,
 ) -> list[ParameterChange]:
     """Show the parameters in which two weight snapshots differ."""
-    view._require_space()
     table, space = view._store.weights, view._space_id
     current = table.in_force(space, view.as_of).snapshot
     old = table.get(space, before).parameters()
@@ -163,7 +162,6 @@ def weights_rollback(memory: Memory, snapshot: Snapshot) -> WeightSnapshot:
 
     They become a new snapshot, so that the past stays as it was. Learning starts again from it.
     """
-    clean_number(snapshot, "snapshot")
     with memory._write("rollback_weights") as write:
         table, space = memory._store.weights, memory._space_id
         chosen = table.get(space, snapshot)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.answer import Neighbour, Path, Subgraph, WorkingMemory
-from hades.domain.rules import clean_direction, clean_name, clean_number, clean_share
+from hades.domain.rules import clean_name, clean_number, clean_share
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import (
@@ -19,6 +19,7 @@ from hades.operations.parameters import (
     TopicName,
     WhichWay,
     token_budget,
+    whole_number,
 )
 from hades.store.records import Direction
 
@@ -61,8 +62,6 @@ def paths(
     `PathScoring` explains the score, from 0 to 1. A relation that a person or a text states
     counts more than being mentioned together.
     """
-    clean_number(limit, "limit", least=1)
-    clean_number(hops, "hops", least=1)
     from hades.domain.weights import PathScoring
     from hades.recall.paths import neighbourhood
 
@@ -96,8 +95,6 @@ def neighbours(
     By default all edges and mentions in texts are followed. With `relation` (one or several),
     `direction` (of each edge) or `least_weight`, only edges that match are, and no mentions.
     """
-    clean_number(limit, "limit", least=1)
-    clean_number(hops, "hops", least=1)
     chosen = _choice(relation, direction, least_weight)
     from hades.recall.paths import edge_walk, neighbourhood
 
@@ -114,7 +111,7 @@ def subgraph(
     view: View,
     *names: Annotated[str, Param("The topics or entities.", example=["design/approach_x"])],
     hops: Annotated[
-        int, Param("How many edges away at most.", flag="--hops", least=0, most=HOPS_AT_MOST)
+        int, whole_number("How many edges away at most.", "hops", most=HOPS_AT_MOST, flag="--hops")
     ] = 1,
     limit: Limit = 100,
     relation: Relations = None,
@@ -126,8 +123,6 @@ def subgraph(
     At most `limit` nodes, nearest first, with the strongest edges among them, about 4 per node.
     `relation`, `direction` and `least_weight` choose edges as for `neighbours`; then all are drawn.
     """
-    clean_number(limit, "limit", least=1)
-    clean_number(hops, "hops")
     if not names:
         raise InvalidInput("Name at least one topic or entity to draw around.")
     chosen = _choice(relation, direction, least_weight)
@@ -153,8 +148,6 @@ def working_memory(
     The result holds its latest state, earlier and important states, and linked topics, within a
     budget of tokens. `reasons` says what was left out.
     """
-    clean_name(topic)
-    clean_number(budget, "budget", least=BUDGET_TOKENS_AT_LEAST)
     from hades.context.working_memory import gather
 
     near = _near(view, topic)
@@ -207,7 +200,6 @@ def _choice(
     """Return the filter for the edges to follow; None for all edges and mentions."""
     from hades.recall.paths.edge_walk import EdgeChoice
 
-    clean_direction(direction)
     least = clean_share(least_weight, "least weight") or 0.0
     several = [relation] if isinstance(relation, str) else relation or ()
     if not isinstance(several, Iterable):

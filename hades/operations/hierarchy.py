@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.hierarchy import (
@@ -24,22 +25,28 @@ from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import NOW, from_micros, from_micros_or_none
 from hades.errors import Denied, InvalidInput, NotFound
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import NUMBER_AT_MOST, DryRun, Limit, ModelName
+from hades.operations.parameters import DryRun, Limit, ModelName, whole_number
 from hades.store.records import Progress
 
 if TYPE_CHECKING:
-    from hades.hierarchy.organise import Organiser
     from hades.index.indexes import Indexes
     from hades.memory import Memory, View
-    from hades.models.chat import ChatModel
 
 SIBLINGS = 5
 SEED = 7
 SEED_AT_MOST = 2**31 - 1
-ClusterName = Annotated[str, Param("The cluster, such as c_42.", example="c_42", characters=100)]
+ClusterName = Annotated[
+    str,
+    Param(
+        "The cluster, such as c_42.",
+        example="c_42",
+        characters=100,
+        rule=partial(clean_name, what="cluster"),
+    ),
+]
 
 
-@operation("POST", "/organise", role=Role.WRITER, command="organise", job=True)
+@operation("POST", "/organise", role=Role.WRITER, command="organise", job=True, needs_space=True)
 def organise(
     memory: Memory,
     *,
@@ -49,7 +56,7 @@ def organise(
     ] = False,
     restore: Annotated[
         int | None,
-        Param("Bring this earlier hierarchy back.", "--restore", least=1, most=NUMBER_AT_MOST),
+        whole_number("Bring this earlier hierarchy back.", "hierarchy", least=1, flag="--restore"),
     ] = None,
     seed: Annotated[
         int, Param("The seed of random choices.", "--seed", least=0, most=SEED_AT_MOST)
@@ -66,6 +73,8 @@ def organise(
     texts do not support are dropped. The previous hierarchy stays readable as of its time, and
     `restore` brings it back. The same passages and seed give the same clusters.
     """
+    from hades.hierarchy import organise as making
+    from hades.hierarchy.clustering import load_libraries
     from hades.models.chat import open_chat_model
 
     begun = time.monotonic()
@@ -82,8 +91,13 @@ def organise(
     if if_due and not indexes.visible(memory._space_id, NOW).any():
         return Organisation(current, False, "the space has no passages")
     if restore is not None:
-        return _restored(memory, indexes, restore)
-    run = _organiser(memory, indexes, seed, on_progress, chat)
+        making.restore(memory._store, memory._space_id, memory._actor, indexes, restore)
+        return Organisation(_current(memory), True, f"hierarchy {restore} was restored")
+    load_libraries()
+    report = on_progress or (lambda _what, _done, _total: None)
+    run = making.Organiser(
+        memory._store, memory._space_id, memory._actor, indexes, seed, report, chat
+    )
     planned = run.run(dry_run=dry_run)
     return Organisation(
         planned if dry_run else _current(memory),
@@ -98,41 +112,20 @@ def organise(
 
 def _check_request(memory: Memory, restore: int | None, seed: int, *, alone: bool) -> None:
     """Refuse what cannot be organised; `alone` says that `restore` has no other argument."""
-    clean_number(restore, "hierarchy", least=1)
     if clean_number(seed, "seed") is None or seed > SEED_AT_MOST:
         raise InvalidInput(f"A seed is a whole number from 0 to {SEED_AT_MOST}.")
     if restore is not None and not alone:
         raise InvalidInput("An earlier hierarchy is brought back as it was: give `restore` alone.")
-    memory._require_space()
-    if memory._store.in_transaction:
-        raise InvalidInput("Organise before or after a batch or snapshot, not inside it.")
     if memory._store.read_only:
         raise Denied("The memory is open for reading only: it cannot be organised.")
-    with memory._store.snapshot():
-        _check_restore(memory, restore)
-
-
-def _organiser(
-    memory: Memory,
-    indexes: Indexes,
-    seed: int,
-    on_progress: Progress | None,
-    model: ChatModel | None,
-) -> Organiser:
-    from hades.hierarchy.clustering import load_libraries
-    from hades.hierarchy.organise import Organiser
-
-    load_libraries()
-    report = on_progress or (lambda _what, _done, _total: None)
-    of_space = memory._store, memory._space_id, memory._actor
-    return Organiser(*of_space, indexes, seed, report, model)
-
-
-def _restored(memory: Memory, indexes: Indexes, number: int) -> Organisation:
-    from hades.hierarchy.organise import restore
-
-    restore(memory._store, memory._space_id, memory._actor, indexes, number)
-    return Organisation(_current(memory), True, f"hierarchy {number} was restored")
+    if restore is not None:
+        known = memory._store.hierarchies.history(memory._space_id, NOW)
+        ends = {hierarchy.id: hierarchy.until for hierarchy in known}
+        if restore not in ends:
+            lists = "`hades hierarchy --history` lists them"
+            raise NotFound(f"There is no hierarchy {restore} in this space: {lists}.")
+        if ends[restore] is None:
+            raise InvalidInput(f"The hierarchy {restore} is the current one.")
 
 
 @operation("GET", "/hierarchy", command="hierarchy", timed=True)
@@ -170,8 +163,7 @@ def clusters(
     `limit` is the number of members shown. With `journal`, former members are listed too, each with
     the cluster that it came from.
     """
-    clean_number(limit, "limit", least=1)
-    number = cluster_number(clean_name(cluster, "cluster"))
+    number = cluster_number(cluster)
     with view._store.snapshot():
         view._require_space()
         store = view._store.hierarchies
@@ -230,22 +222,11 @@ def _current(view: View) -> Hierarchy | None:
     return replace(current, drift=store.drift(current, view._finder.encoder.model, view.as_of))
 
 
-def _check_restore(memory: Memory, restore: int | None) -> None:
-    if restore is None:
-        return
-    for known in memory._store.hierarchies.history(memory._space_id, NOW):
-        if known.id == restore:
-            if known.until is None:
-                raise InvalidInput(f"The hierarchy {restore} is the current one.")
-            return
-    raise NotFound(
-        f"There is no hierarchy {restore} in this space: `hades hierarchy --history` lists them."
-    )
-
-
 def _indexes(memory: Memory, on_progress: Progress | None) -> Indexes:
-    finder, space = memory._finder, memory._space_id
-    with ExitStack() as moment, finder.caught_up(moment, space, on_progress) as indexes:
+    with (
+        ExitStack() as moment,
+        memory._finder.caught_up(moment, memory._space_id, on_progress) as indexes,
+    ):
         return indexes.snapshot()
 
 

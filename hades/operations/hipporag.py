@@ -37,15 +37,13 @@ class HippoRAG:
 
     def retrieve(self, query: str, top_k: int = 10, alpha: float = ALPHA) -> list[dict[str, Any]]:
         """Return the `top_k` best passages by a walk that follows an edge with chance `alpha`."""
-        results: list[dict[str, Any]] = hipporag(self.view, query, top_k, alpha=alpha)["results"]
-        return results
+        return list(hipporag(self.view, query, top_k, alpha=alpha)["results"])
 
     def retrieve_multi_hop(
         self, query: str, max_hops: int = 3, top_k: int = 10
     ) -> list[dict[str, Any]]:
         """Return the `top_k` best passages; each hop makes the walk two edges longer."""
-        results: list[dict[str, Any]] = hipporag(self.view, query, top_k, max_hops)["results"]
-        return results
+        return list(hipporag(self.view, query, top_k, max_hops)["results"])
 
     def personalized_pagerank(
         self,

@@ -21,7 +21,6 @@ from hades.domain.answer import Diagnostic, Path, unlabelled
 from hades.domain.graph import Reason, row_of
 from hades.domain.hierarchy import Cluster
 from hades.domain.rules import clean_list, clean_mapping
-from hades.domain.topics import Chunk
 from hades.domain.weights import TYPE_PRIORS, PathScoring
 from hades.errors import InvalidInput, NotFound
 from hades.graph.arrays import Floats32
@@ -122,10 +121,12 @@ class HiRAG:
         self.view._ready(query, None)
         candidates = self.get_hierarchy_candidates(self.view._finder.encoder.encode([query])[0])
         paths = self.get_best_paths(candidates) if with_paths else []
+        rows = [row_of(node) for node in candidates.entries]
+        placed = self.view._store.chunks.find(rows, self.view.as_of)
         return {
             "query": query,
             "candidates": candidates,
-            "chunks": self._entry_chunks(candidates),
+            "chunks": [placed[row].chunk for row in rows if row in placed],
             "paths": paths,
             "prompt": format_path_prompt(paths, self.hierarchy_summary(candidates)),
         }
@@ -193,11 +194,6 @@ class HiRAG:
         key = repr((self.view.space, self.view.as_of, config, candidate_graph))
         digest = blake2b(key.encode(), digest_size=16).hexdigest()
         return self.view._engine.bridges.paths(digest, search)
-
-    def _entry_chunks(self, candidates: CandidateGraph) -> list[Chunk]:
-        rows = [row_of(node) for node in candidates.entries]
-        placed = self.view._store.chunks.find(rows, self.view.as_of)
-        return [placed[row].chunk for row in rows if row in placed]
 
     def hierarchy_summary(self, candidates: CandidateGraph) -> str:
         """Return a line for each chosen cluster of level 1: topic ▸ subtopic: summary."""

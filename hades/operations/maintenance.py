@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from hades.domain.compare import in_one_line
 from hades.domain.graph import Edge
 from hades.domain.plain import one_line
-from hades.domain.rules import clean_name, clean_number
+from hades.domain.rules import clean_name
 from hades.domain.times import FOREVER
 from hades.domain.topics import Change, Growth, Lifetime, Space
 from hades.errors import InvalidInput
 from hades.exchange import jsonl, node_link
 from hades.ingest.document import unpack_document, unpack_introductions
 from hades.operations.declare import Param, operation
-from hades.operations.parameters import NUMBER_AT_MOST, Most
+from hades.operations.parameters import Most, whole_number
 from hades.store.records import Phase, Problem, Progress
 
 if TYPE_CHECKING:
@@ -68,20 +68,21 @@ def stats(view: View) -> dict[str, int]:
         return view._store.spaces.stats(view._space_id)
 
 
-@operation("GET", "/lifetime")
+@operation("GET", "/lifetime", needs_space=True)
 def lifetime(view: View) -> Lifetime:
     """Return the earliest times for which this space holds something and knew something."""
-    view._require_space()
     return view._store.spaces.lifetime(view._space_id)
 
 
 @operation("GET", "/growth", long=True)
 def growth(
     view: View,
-    steps: Annotated[int, Param("The number of times.", flag="--steps", least=1, most=500)] = 50,
+    steps: Annotated[
+        int,
+        whole_number("The number of times.", "number of steps", least=1, most=500, flag="--steps"),
+    ] = 50,
 ) -> list[Growth]:
     """Count the topics and versions that were recorded by each of some times until now."""
-    clean_number(steps, "number of steps", least=1)
     with view._store.snapshot():
         view._require_space()
         return list(view._store.spaces.growth(view._space_id, steps, view._store.now()))
@@ -93,8 +94,7 @@ def log(
     limit: Most = 20,
     *,
     after: Annotated[
-        int,
-        Param("Only changes before this number.", flag="--before", least=0, most=NUMBER_AT_MOST),
+        int, whole_number("Only changes before this number.", "number", flag="--before")
     ] = 0,
     upkeep: Annotated[bool, Param("Include what indexing wrote.", flag="--upkeep")] = False,
 ) -> list[Change]:
@@ -103,9 +103,8 @@ def log(
     The newest change comes first. `limit` and `after` (the number of the last change seen; 0:
     from the newest) page through the log. `upkeep` includes what indexing and archiving wrote.
     """
-    if clean_number(limit, "limit") is None:
+    if limit is None:
         raise InvalidInput("Say how many changes: the limit is a whole number.")
-    clean_number(after, "number")
     store, space = view._store, view._space_id
     with store.snapshot():
         view._require_space()
@@ -139,17 +138,15 @@ def change(view: View) -> int:
     return view._store.change()
 
 
-@operation("GET", "/pending")
+@operation("GET", "/pending", needs_space=True)
 def pending(view: View) -> int:
     """Return how many states of this space wait to be indexed."""
-    view._require_space()
     return view._store.chunks.pending_count(view._space_id)
 
 
-@operation("GET", "/unembedded")
+@operation("GET", "/unembedded", needs_space=True)
 def unembedded(view: View) -> int:
     """Return how many passages of this space have no vector yet: only words and names find them."""
-    view._require_space()
     return view._store.chunks.unembedded_count(view._finder.encoder.model, view._space_id)
 
 

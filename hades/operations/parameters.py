@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Annotated, Any
 
+from hades.domain.rules import (
+    clean_content,
+    clean_direction,
+    clean_kind,
+    clean_name,
+    clean_number,
+)
 from hades.domain.times import TIMES_MEANT, TimeLike
 from hades.domain.topics import TOPIC_KINDS
 from hades.operations.declare import Param
@@ -19,20 +27,42 @@ LIST_AT_MOST = 10_000
 HOPS_AT_MOST = 5
 TOKENS_AT_MOST = 200_000
 
+
+def whole_number(
+    help: str, what: str, *, least: int = 0, most: int | None = NUMBER_AT_MOST, **more: Any
+) -> Param:
+    """Return the parameter of a whole number, which messages call `what`."""
+    rule = partial(clean_number, what=what, least=least)
+    return Param(help, least=least, most=most, rule=rule, **more)
+
+
+PATTERN = partial(clean_name, what="pattern")
+RELATION = partial(clean_name, what="relation")
+
 TopicName = Annotated[
-    str, Param("The topic, such as design/approach_x.", example="design/approach_x")
+    str,
+    Param("The topic, such as design/approach_x.", example="design/approach_x", rule=clean_name),
 ]
-Name = Annotated[str, Param("The topic or entity.", example="design/approach_x")]
-EntityName = Annotated[str, Param("The entity.", example="Tim Burton")]
+Name = Annotated[str, Param("The topic or entity.", example="design/approach_x", rule=clean_name)]
+EntityName = Annotated[
+    str, Param("The entity.", example="Tim Burton", rule=partial(clean_name, what="entity"))
+]
 Relation = Annotated[
-    str, Param("The relation, such as rejected_because.", example="rejected_because")
+    str,
+    Param("The relation, such as rejected_because.", example="rejected_because", rule=RELATION),
 ]
 Relations = Annotated[
     Iterable[str] | None,
     Param("Follow only this relation; may be repeated.", flag="--relation/-r", characters=200),
 ]
 WhichWay = Annotated[
-    Direction, Param("out, in or both.", flag="--direction", choices=("out", "in", "both"))
+    Direction,
+    Param(
+        "out, in or both.",
+        flag="--direction",
+        choices=("out", "in", "both"),
+        rule=clean_direction,
+    ),
 ]
 LeastWeight = Annotated[
     float,
@@ -66,11 +96,16 @@ Evidence = Annotated[
     Param("Why it is true, or who says so.", flag="--evidence", characters=TEXT_CHARACTERS_AT_MOST),
 ]
 Version = Annotated[
-    int | None, Param("The version number.", flag="--version/-v", least=1, most=NUMBER_AT_MOST)
+    int | None, whole_number("The version number.", "version", least=1, flag="--version/-v")
 ]
 OptionalContent = Annotated[
     str | None,
-    Param("The new text of the topic.", flag="--content", characters=CONTENT_CHARACTERS_AT_MOST),
+    Param(
+        "The new text of the topic.",
+        flag="--content",
+        characters=CONTENT_CHARACTERS_AT_MOST,
+        rule=clean_content,
+    ),
 ]
 Tags = Annotated[
     Iterable[str] | None, Param("A tag; may be repeated.", flag="--tag/-t", example=["decision"])
@@ -92,44 +127,68 @@ ValidTo = Annotated[
 ]
 ExpectVersion = Annotated[
     int | None,
-    Param(
-        "Fail unless the topic is at this version (0: it is new).", flag="--expect-version", least=0
+    whole_number(
+        "Fail unless the topic is at this version (0: it is new).",
+        "expected version",
+        most=None,
+        flag="--expect-version",
     ),
 ]
 Exclusive = Annotated[
     bool, Param("Allow one target at a time: the new fact ends the old one.", flag="--exclusive")
 ]
-NewKind = Annotated[str, Param("The kind of a new entity: person, method …", flag="--kind")]
-Glob = Annotated[str | None, Param("A name pattern, such as 'design/*'.", example="design/*")]
-TopicGlob = Annotated[
-    str | None, Param("Only topics whose name matches, such as 'docs/*'.", flag="--glob")
+NewKind = Annotated[
+    str,
+    Param(
+        "The kind of a new entity: person, method …",
+        flag="--kind",
+        rule=partial(clean_name, what="kind"),
+    ),
 ]
-Tag = Annotated[str | None, Param("Only topics with this tag.", flag="--tag/-t")]
+Glob = Annotated[
+    str | None,
+    Param("A name pattern, such as 'design/*'.", example="design/*", rule=PATTERN),
+]
+TopicGlob = Annotated[
+    str | None,
+    Param("Only topics whose name matches, such as 'docs/*'.", flag="--glob", rule=PATTERN),
+]
+Tag = Annotated[str | None, Param("Only topics with this tag.", flag="--tag/-t", rule=PATTERN)]
 TopicKind = Annotated[
     str | None,
     Param(
         "Only topics of this kind: " + ", ".join(TOPIC_KINDS) + ".",
         flag="--kind",
         choices=TOPIC_KINDS,
+        rule=clean_kind,
     ),
 ]
 Limit = Annotated[
-    int, Param("How many to show at most.", flag="--limit/-n", least=1, most=PAGE_AT_MOST)
+    int,
+    whole_number(
+        "How many to show at most.", "limit", least=1, most=PAGE_AT_MOST, flag="--limit/-n"
+    ),
 ]
 Most = Annotated[
-    int, Param("How many to show at most.", flag="--limit/-n", least=0, most=LIST_AT_MOST)
+    int, whole_number("How many to show at most.", "limit", most=LIST_AT_MOST, flag="--limit/-n")
 ]
 PageLimit = Annotated[
-    int | None, Param("How many to show at most.", flag="--limit/-n", least=0, most=PAGE_AT_MOST)
+    int | None,
+    whole_number("How many to show at most.", "limit", most=PAGE_AT_MOST, flag="--limit/-n"),
 ]
 Hops = Annotated[
-    int, Param("How many edges away at most.", flag="--hops", least=1, most=HOPS_AT_MOST)
+    int,
+    whole_number("How many edges away at most.", "hops", least=1, most=HOPS_AT_MOST, flag="--hops"),
 ]
 DryRun = Annotated[bool, Param("Only show what would be done.", flag="--dry-run")]
 Budget = Annotated[
     int | None,
-    Param(
-        "How many tokens the context may have.", flag="--budget/-b", least=50, most=TOKENS_AT_MOST
+    whole_number(
+        "How many tokens the context may have.",
+        "budget",
+        least=50,
+        most=TOKENS_AT_MOST,
+        flag="--budget/-b",
     ),
 ]
 Since = Annotated[
@@ -164,4 +223,6 @@ ModelName = Annotated[
 
 def token_budget(least: int) -> Param:
     """Return the parameter of a budget of at least `least` tokens."""
-    return Param("How many tokens at most.", flag="--budget/-b", least=least, most=TOKENS_AT_MOST)
+    return whole_number(
+        "How many tokens at most.", "budget", least=least, most=TOKENS_AT_MOST, flag="--budget/-b"
+    )

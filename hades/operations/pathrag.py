@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hades.domain.answer import Path, Recall, path_order
+from hades.domain.answer import Path, path_order
 from hades.domain.graph import Node
 from hades.domain.plain import one_line
 from hades.domain.rules import clean_list, clean_mapping, clean_number
@@ -54,7 +54,9 @@ class PathRAG:
         then = _as_of(self.view, as_of_version)
         found = then.recall(query, plan=plan, **_narrowed(domain_filter))
         paths = [_path(path) for path in sorted(found.paths, key=path_order)[:max_paths]]
-        counts = {"count": len(paths), "pruned_from": _weighed(found)}
+        stages = (stage for stage in found.telemetry if stage.stage == "paths")
+        before = max([len(found.paths), *(stage.found + stage.cut for stage in stages)])
+        counts = {"count": len(paths), "pruned_from": before}
         return {"success": True, "query": query, "paths": paths, **counts}
 
     def retrieve_and_format(
@@ -143,12 +145,6 @@ def _as_of(view: View, version: int | TimeLike | None) -> View:
     for change in view.log(1, after=version + 1, upkeep=True):
         return view.at(known=change.at)
     raise InvalidInput(f"There was nothing here yet at version {version}.")
-
-
-def _weighed(found: Recall) -> int:
-    """Return the number of paths found before the best were chosen."""
-    stages = (stage for stage in found.telemetry if stage.stage == "paths")
-    return max([len(found.paths), *(stage.found + stage.cut for stage in stages)])
 
 
 def _path(path: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.promotion import Promotion, QualityReport, Suggestion
-from hades.domain.rules import clean_name, clean_number, clean_text
+from hades.domain.rules import clean_name, clean_text
 from hades.errors import Conflict, InvalidInput
 from hades.language.words import words
 from hades.operations.declare import Param, Role, operation
@@ -46,13 +46,11 @@ def promote(
     sources; with a model, only sentences that the sources support are kept. The metadata of the
     state name its sources. Promoting again without news changes nothing.
     """
-    clean_name(topic)
     if not words(clean_text(reason, "reason")):
         raise InvalidInput("Say why: a promotion needs a reason.")
     if len(reason) > REASON_CHARACTERS_AT_MOST:
         most = f"at most {REASON_CHARACTERS_AT_MOST:,} characters"
         raise InvalidInput(f"A reason has {most}: say it shorter, or remember it as a note.")
-    clean_number(expect_version, "expected version")
     from hades.lifecycle.promote import Promoter, ask_model, gather
     from hades.models.checked import CheckedReply
 
@@ -90,7 +88,8 @@ def promote(
 def suggest(
     view: View,
     topic: Annotated[
-        str | None, Param("Only suggestions for this topic.", example="design/approach_x")
+        str | None,
+        Param("Only suggestions for this topic.", example="design/approach_x", rule=clean_name),
     ] = None,
     limit: Limit = 20,
     on_progress: Progress | None = None,
@@ -101,9 +100,6 @@ def suggest(
     third topic is linked to both. `evidence` says which, and `command` would link them. The
     10,000 topics written last are compared.
     """
-    clean_number(limit, "limit", least=1)
-    if topic is not None:
-        clean_name(topic)
     view._bring_up_to_date(on_progress, degrades=True)
     with view._store.snapshot():
         number = None if topic is None else view._store.topics.id(view._space_id, topic)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,6 +42,7 @@ from hades.operations.parameters import (
     ValidFrom,
     ValidTo,
     Weight,
+    whole_number,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +51,8 @@ if TYPE_CHECKING:
 ANSWERS_KEPT_DAYS = 7
 
 ProposalNumber = Annotated[
-    int, Param("The number of the proposal.", example=1, least=1, most=10**18 - 1)
+    int,
+    whole_number("The number of the proposal.", "proposal", least=1, most=10**18 - 1, example=1),
 ]
 STATUSES = (*PROPOSAL_STATUSES, "all")
 _METHODS = {
@@ -74,7 +77,13 @@ def undone(memory: Memory) -> Iterator[None]:
         raise _Undone
 
 
-@operation("GET", "/proposals", command="review list", cursor=lambda proposal: [proposal.id])
+@operation(
+    "GET",
+    "/proposals",
+    command="review list",
+    cursor=lambda proposal: [proposal.id],
+    needs_space=True,
+)
 def proposals(
     view: View,
     status: Annotated[
@@ -82,7 +91,13 @@ def proposals(
     ] = "waiting",
     *,
     after: Annotated[
-        int, Param("Only proposals with a higher number.", flag="--after", most=NUMBER_AT_MOST)
+        int,
+        Param(
+            "Only proposals with a higher number.",
+            flag="--after",
+            most=NUMBER_AT_MOST,
+            rule=partial(clean_number, what="number"),
+        ),
     ] = 0,
     limit: PageLimit = None,
     since: Annotated[
@@ -97,9 +112,6 @@ def proposals(
     """
     if status not in STATUSES:
         raise InvalidInput(f"There is no status {status!r}: {', '.join(STATUSES)}.")
-    clean_number(after, "number")
-    clean_number(limit, "limit")
-    view._require_space()
     wanted = None if status == "all" else status
     begin = view._time(since)
     first = 0 if begin is None else to_micros(begin)
@@ -227,11 +239,11 @@ def reject(
             flag="--why",
             example="Not what we decided.",
             characters=TEXT_CHARACTERS_AT_MOST,
+            rule=partial(clean_text, what="reason"),
         ),
     ] = "",
 ) -> Proposal:
     """Reject a change that waits; raise Conflict if it does not."""
-    clean_text(why, "reason")
     with memory.batch():
         _waiting(memory, proposal)
         return _decided(memory, proposal, "reject", "rejected", why)
@@ -283,7 +295,6 @@ def list_refused(memory: Memory, error: Refused) -> None:
 
 
 def _waiting(memory: Memory, proposal: int, *statuses: str) -> Proposal:
-    clean_number(proposal, "proposal", least=1)
     memory._require_space()
     known = memory._store.proposals.get(memory._space_id, proposal)
     if known.status not in (statuses or ("waiting",)):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hades.domain.answer import Answer, Recall
 from hades.domain.graph import Reason
 from hades.domain.question import Mode
-from hades.domain.rules import clean_number
 from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
@@ -85,7 +84,6 @@ def search(
     from hades.recall.find.turns import clean_turns
     from hades.recall.question.in_context import in_context
 
-    clean_number(limit, "limit", least=1)
     retrievers, before = chosen_retrievers(retriever), clean_turns(turns)
     scope = view._scope(tag, kind, glob, since, until, by)
     view._ready(question, on_progress)
@@ -126,7 +124,6 @@ def recall(
     """
     from hades.recall.find.turns import clean_turns
 
-    clean_number(budget, "budget", least=50)
     scope, before = view._scope(tag, kind, glob, since, until, by), clean_turns(turns)
     engine, change = view._engine, view._store.change()
     how: dict[str, Any] = {"budget": budget, "mode": mode, "plan": plan, "turns": before}
@@ -223,7 +220,6 @@ def rank(
 
     The systems are `dense`, `words`, `hybrid`, `ppr`, `fusion` and `full`.
     """
-    clean_number(limit, "limit", least=1)
     scope = view._scope(tag, kind, glob, since, until)
     view._ready(question, on_progress)
     return view._engine.rank(scope, question, system, limit, on_progress)
@@ -235,7 +231,7 @@ def examine(view: View, question: str) -> tuple[list[Chunk], Any]:
     return view._engine.examine(view._scope(), question)
 
 
-@operation("POST", "/warm", asks=True, long=True)
+@operation("POST", "/warm", asks=True, long=True, needs_space=True)
 def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
     """Load kernels, encoder and indexes; return the seconds of each.
 
@@ -244,7 +240,6 @@ def warm(view: View, on_progress: Progress | None = None) -> dict[str, float]:
     """
     from hades.recall.warming import load_kernels, timed
 
-    view._require_space()
     view._index_pending(on_progress)
 
     def indexes() -> None:

@@ -8,10 +8,8 @@ from hades.domain.compare import compare
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.rules import (
     clean_content,
-    clean_kind,
     clean_metadata,
     clean_name,
-    clean_number,
     clean_share,
     clean_tags,
 )
@@ -22,6 +20,7 @@ from hades.lifecycle import fact_changes
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     NUMBER_AT_MOST,
+    PATTERN,
     Confidence,
     Content,
     ExpectVersion,
@@ -38,6 +37,7 @@ from hades.operations.parameters import (
     Until,
     ValidFrom,
     Version,
+    whole_number,
 )
 from hades.operations.proposals import list_refused
 from hades.store.records import Draft, TopicFilter
@@ -46,19 +46,21 @@ if TYPE_CHECKING:
     from hades.lifecycle.similar_notes import CurrentNote
     from hades.memory import Memory, View
 
+FoundTopic = Annotated[
+    str, Param("The topic, such as design/approach_x.", example="design/approach_x")
+]
+"""A topic to read. A name that no topic can have is not found, as any other."""
 AfterVersion = Annotated[
-    int, Param("Only versions after this one.", flag="--after", least=0, most=NUMBER_AT_MOST)
+    int, whole_number("Only versions after this one.", "version", flag="--after")
 ]
 
 
 @operation("GET", "/states/{topic}", timed=True, own_route=True)
-def get(view: View, topic: TopicName, version: Version = None) -> State:
+def get(view: View, topic: FoundTopic, version: Version = None) -> State:
     """Return the state of a topic: now, as of a time, or one version.
 
     The end of a file's path, or a symbol of code, is enough if unambiguous.
     """
-    if version is not None:
-        clean_number(version, "version", least=1)
     if not isinstance(topic, str):
         clean_name(topic)
     topics, space = view._store.topics, view._space_id
@@ -91,9 +93,6 @@ def history(
     The topic is found as by `get`. `limit` and `after` (the version of the last one seen) page
     through a long history.
     """
-    clean_name(topic)
-    clean_number(after, "version")
-    clean_number(limit, "limit")
     with view._store.snapshot():
         topic = view._meant_topic(topic)
         states = list(view._store.topics.history(view._space_id, topic, view.as_of))
@@ -106,7 +105,7 @@ def history(
 @operation("GET", "/diff/{topic}", command="diff", timed=True)
 def diff(
     view: View,
-    topic: TopicName,
+    topic: FoundTopic,
     before: Annotated[
         int | None, Param("The earlier version.", least=1, most=NUMBER_AT_MOST)
     ] = None,
@@ -121,7 +120,14 @@ def diff(
     return compare(get(view, topic, before), get(view, topic, after))
 
 
-@operation("GET", "/topics", command="topics", timed=True, cursor=lambda topic: [topic.name])
+@operation(
+    "GET",
+    "/topics",
+    command="topics",
+    timed=True,
+    cursor=lambda topic: [topic.name],
+    needs_space=True,
+)
 def topics(
     view: View,
     glob: Glob = None,
@@ -130,7 +136,9 @@ def topics(
     kind: TopicKind = None,
     since: Since = None,
     until: Until = None,
-    after: Annotated[str | None, Param("Only names after this one.", flag="--after")] = None,
+    after: Annotated[
+        str | None, Param("Only names after this one.", flag="--after", rule=PATTERN)
+    ] = None,
     limit: PageLimit = None,
 ) -> list[Topic]:
     """List topics, sorted by name.
@@ -138,12 +146,6 @@ def topics(
     `glob` (such as `design/*`), `tag` and `kind` choose topics; `since` and `until` bound the time
     from which the state is true; `after` and `limit` page through a long list.
     """
-    clean_number(limit, "limit")
-    for pattern in (glob, tag, after):
-        if pattern is not None:
-            clean_name(pattern, "pattern")
-    clean_kind(kind)
-    view._require_space()
     wanted = TopicFilter(
         glob=glob,
         tag=tag,
@@ -157,7 +159,7 @@ def topics(
 
 
 @operation("GET", "/chunks/{topic}", command="chunks", timed=True)
-def chunks(view: View, topic: TopicName, version: Version = None) -> list[Chunk]:
+def chunks(view: View, topic: FoundTopic, version: Version = None) -> list[Chunk]:
     """List the passages of a topic; none until it is indexed."""
     state = get(view, topic, version)
     return view._store.chunks.chunks(view._space_id, state.topic, state.version)
@@ -215,9 +217,8 @@ def remember(
         confidence=clean_share(confidence, "confidence"),
         importance=clean_share(importance, "importance"),
         valid_from=memory._time(valid_from),
-        expect_version=clean_number(expect_version, "expected version"),
+        expect_version=expect_version,
     )
-    clean_name(topic)
     if kind is not None and kind not in REMEMBERED_KINDS:
         raise InvalidInput(f"The kind must be {' or '.join(REMEMBERED_KINDS)}, not {kind!r}.")
     sure = clean_share(apply_from, "apply_from")
@@ -273,7 +274,6 @@ def _require_news(memory: Memory, topic: str, draft: Draft, similar: list[Curren
 @operation("DELETE", "/states/{topic}", role=Role.WRITER, command="forget", own_route=True)
 def forget(memory: Memory, topic: TopicName) -> State:
     """Mark a topic and its edges as gone; history is kept."""
-    clean_name(topic)
     store, space = memory._store, memory._space_id
     with memory._write("forget") as write:
         from hades.lifecycle.gate import reconsider
@@ -290,7 +290,7 @@ def withdraw(
     memory: Memory,
     topic: TopicName,
     version: Annotated[
-        int, Param("The version to take back.", example=2, least=1, most=NUMBER_AT_MOST)
+        int, whole_number("The version to take back.", "version", least=1, example=2)
     ],
 ) -> State:
     """Take back the last version of a topic, as if it had not been written.
@@ -299,12 +299,11 @@ def withdraw(
     the version began, or the topic is forgotten from then on. Views of a known time still show the
     version. Edges stay as they are. Raise Conflict if there is a later version.
     """
-    clean_name(topic)
     store, space = memory._store, memory._space_id
     with memory._write("withdraw") as write:
         from hades.lifecycle.gate import reconsider
 
-        state = get(memory, topic, clean_number(version, "version", least=1))
+        state = get(memory, topic, version)
         earlier = (
             before
             for before in store.topics.history(space, topic, NOW)
@@ -337,7 +336,6 @@ def purge(memory: Memory, name: Name) -> dict[str, int]:
     and the next opening for writing, the next purge or `repair` does it. Names merged with this
     one stay.
     """
-    clean_name(name)
     gone: dict[str, int] = {}
     try:
         with memory._write("purge") as write:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.rules import clean_name, clean_number
 from hades.domain.summaries import LEVELS, Consolidation
 from hades.domain.times import TimeLike
 from hades.domain.topics import State
@@ -17,6 +16,7 @@ from hades.operations.parameters import (
     PageLimit,
     TopicName,
     Version,
+    whole_number,
 )
 from hades.store.records import Progress
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from hades.memory import Memory, View
 
 
-@operation("POST", "/consolidate", role=Role.WRITER, command="consolidate", job=True)
+@operation(
+    "POST", "/consolidate", role=Role.WRITER, command="consolidate", job=True, needs_space=True
+)
 def consolidate(
     memory: Memory,
     *,
@@ -40,8 +42,12 @@ def consolidate(
     ] = None,
     at_least: Annotated[
         int,
-        Param(
-            "How many states a day or month must have.", "--at-least", least=1, most=PAGE_AT_MOST
+        whole_number(
+            "How many states a day or month must have.",
+            "at_least",
+            least=1,
+            most=PAGE_AT_MOST,
+            flag="--at-least",
         ),
     ] = 10,
     model: ModelName = None,
@@ -60,13 +66,9 @@ def consolidate(
 
     if level is not None and level not in LEVELS:
         raise InvalidInput(f"There is no level {level!r}: {', '.join(LEVELS)}.")
-    clean_number(at_least, "at_least", least=1)
     first, last = memory._time(since), memory._time(until)
     if first is not None and last is not None and first > last:
         raise InvalidInput(f"{since} is after {until}: give `since` and `until` in their order.")
-    memory._require_space()
-    if memory._store.in_transaction:
-        raise InvalidInput("Consolidate before or after a batch or snapshot, not inside it.")
     from hades.models.chat import open_chat_model
 
     report = on_progress or (lambda _what, _done, _total: None)
@@ -92,7 +94,6 @@ def originals(
     `every` goes down to the original states instead of one level. They come in the order of
     time; `after` and `limit` page through a long list.
     """
-    clean_number(limit, "limit")
     with view._store.snapshot():
         state = view.get(summary, version)
         if not state.level:
@@ -113,7 +114,6 @@ def summaries(view: View, topic: TopicName, version: Version = None) -> list[Sta
     Daily summaries come first; each is listed in all its versions, and `history` shows how they
     differ. With `version`, list only the summaries that cover this version of the topic.
     """
-    clean_name(topic)
     with view._store.snapshot():
         view.get(topic, version)
         ids = view._store.summaries.holding(view._space_id, topic, version)

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.plain import counted
-from hades.domain.rules import clean_number
 from hades.domain.tiers import Tier
 from hades.domain.times import TimeLike, to_micros
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import NUMBER_AT_MOST
+from hades.operations.parameters import whole_number
+from hades.store import archiving
 from hades.store.owed import LOG, REWRITE, owe
 from hades.store.records import Progress
 
@@ -34,7 +34,15 @@ NOT_THERE = {
 """The tiers in their order, and why one may be missing."""
 
 
-@operation("POST", "/archive", role=Role.ADMIN, command="archive", whole_memory=True, long=True)
+@operation(
+    "POST",
+    "/archive",
+    role=Role.ADMIN,
+    command="archive",
+    whole_memory=True,
+    long=True,
+    needs_space=True,
+)
 def archive(
     memory: Memory,
     *,
@@ -48,11 +56,11 @@ def archive(
     ] = "180d",
     keep_versions: Annotated[
         int,
-        Param(
+        whole_number(
             "How many of the latest versions of a topic stay.",
-            flag="--keep-versions",
+            "keep_versions",
             least=1,
-            most=NUMBER_AT_MOST,
+            flag="--keep-versions",
         ),
     ] = 10,
     to: Annotated[
@@ -76,18 +84,15 @@ def archive(
     `restore` moves the texts of this space back into the store. If nothing moves, `why` says why.
     """
     from hades.settings import load_settings
-    from hades.store import archiving
 
-    clean_number(keep_versions, "keep_versions", least=1)
-    memory._require_space()
     if memory._store.in_transaction:
         raise InvalidInput("Archive before or after a batch or snapshot, not inside it.")
     if restore:
         home = _bring_home(memory, dry_run, on_progress)
         return {**home} if home["states"] else {**home, "why": "No text of it is in the archive."}
-    topics, database = memory._store.topics, memory._store.database
+    topics = memory._store.topics
     before = _before(memory, older_than)
-    found = archiving.old_versions(database, memory._space_id, before, keep_versions)
+    found = archiving.old_versions(memory._store.database, memory._space_id, before, keep_versions)
     pending = memory.pending
     old = f"older than {older_than} and not among the last {keep_versions} of its topic"
     waits = f"; {counted(pending, 'state')} must be indexed first: run `hades index`"
@@ -126,8 +131,6 @@ def tiers(view: View) -> list[Tier]:
 
 def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[str, int]) -> None:
     """Move versions of a topic, given with their lengths, into objects; count them in `done`."""
-    from hades.store import archiving
-
     topics = memory._store.topics
     for run in archiving.runs(topics, memory._space_id, topic, versions):
         with memory._store.transaction():
@@ -143,8 +146,6 @@ def _move(memory: Memory, topic: str, versions: Mapping[int, int], done: dict[st
 
 
 def _bring_home(memory: Memory, dry_run: bool, on_progress: Progress | None) -> dict[str, int]:
-    from hades.store import archiving
-
     database, done = memory._store.database, {"states": 0, "objects": 0}
     objects = archiving.objects_of(database, memory._space_id)
     if dry_run:

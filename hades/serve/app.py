@@ -46,7 +46,7 @@ def build(
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as running:
-            await running.enter_async_context(agents.run())
+            await running.enter_async_context(agents.sessions.run())
             if pages is not None:
                 await running.enter_async_context(pages.router.lifespan_context(pages))
             yield

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,32 @@ from hades.errors import Conflict, InvalidInput, Unavailable
 from hades.serve.auth.keys import write_private
 
 Client = TypeVar("Client")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program with a configuration file."""
+
+    title: str
+    file: str
+    """Its file below the home folder; `{data}` is the folder for applications' data."""
+    project_file: str | None = None
+    """Its file below a project's folder; None: it reads none there."""
+
+    def path(self, here: Path | None, moved: str = "") -> Path:
+        """Return its file for the project `here`, or for the user, who may have `moved` it.
+
+        For a symbolic link it is the target, so that writing keeps the link.
+        """
+        # `{data}` becomes an absolute path, which replaces the home folder.
+        file = Path.home() / self.file.format(data=application_folder())
+        if here is not None and self.project_file is None:
+            raise InvalidInput(f"{self.title} reads no file of a project: leave out --here.")
+        if here is not None and self.project_file is not None:
+            file = here / self.project_file
+        elif moved:
+            file = Path(moved) / file.name
+        return Path(os.path.realpath(file))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +96,27 @@ def chosen(clients: Mapping[str, Client], name: str) -> Client:
     return clients[name]
 
 
-def resolved(file: Path) -> Path:
-    """Return the target of a symbolic link, so that writing keeps the link."""
-    return Path(os.path.realpath(file))
+def application_folder() -> Path:
+    """Return the system's folder for the data of desktop applications."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
 def read_config(file: Path) -> tuple[bytes | None, dict[str, Any]]:
     """Return the bytes of a file (None: it is missing) and the object in it."""
     before = _read(file)
-    return before, _parsed(before, file)
+    if before is None or not before.strip():
+        return before, {}
+    try:
+        config = json.loads(before.decode("utf-8-sig"), object_pairs_hook=_without_doubles)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"{file} is not plain JSON ({error}): repair it, or add the entry by hand."
+        ) from error
+    if not isinstance(config, dict):
+        raise InvalidInput(f"{file} is JSON but not an object: repair it first.")
+    return before, config
 
 
 def encode_config(config: dict[str, Any], before: bytes | None) -> bytes:
@@ -99,20 +138,6 @@ def _read(file: Path) -> bytes | None:
         return None
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from error
-
-
-def _parsed(content: bytes | None, file: Path) -> dict[str, Any]:
-    if content is None or not content.strip():
-        return {}
-    try:
-        config = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_without_doubles)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(
-            f"{file} is not plain JSON ({error}): repair it, or add the entry by hand."
-        ) from error
-    if not isinstance(config, dict):
-        raise InvalidInput(f"{file} is JSON but not an object: repair it first.")
-    return config
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
+from hades.domain.topics import Space
 from hades.errors import Refused, Unavailable
 from hades.ingest.turn import turn
 from hades.memory import Memory, View
@@ -169,6 +170,11 @@ class Executor:
             await self.pools["index"].finished(self._index(space or ""), INDEXING_S)
         return await pool.call(caller.name, lambda: run(False), timeout_s)
 
+    async def spaces(self, caller: Caller) -> list[Space]:
+        """Return the spaces that a caller may use."""
+        spaces = await self.read(caller, None, lambda view: view.spaces())
+        return [space for space in spaces if caller.sees(space.name)]
+
     async def write(
         self,
         caller: Caller,
@@ -213,11 +219,11 @@ class Executor:
         """Queue long work without waiting for it; raise Overloaded if the queue is full."""
         record_call(space, writes=True)
         caller.require(role, space)
-        writing, report = self._writable(), self._stopping(on_progress)
+        writing = self._writable()
 
         def run() -> Result:
             with writing._patient(WORK_WAITS_S):
-                return call(_memory(writing, space, caller), report)
+                return call(_memory(writing, space, caller), self._stopping(on_progress))
 
         return self.pools["work"].submit(caller.name, run)
 

@@ -121,8 +121,8 @@ class Job(JobStatus):
     def event(self) -> bytes:
         """Return the last event: `progress`, or after the end `done`, `failed`, `cancelled`."""
         ends = {"done": {"result": self.result}, "failed": self.problem, "cancelled": {}}
-        name, data = (self.status if self.ended else "progress"), ends.get(self.status)
-        shown = to_json(plain(data if self.ended else self.progress))
+        name = self.status if self.ended else "progress"
+        shown = to_json(plain(ends.get(self.status, self.progress)))
         return f"id: {self.last_event}\nevent: {name}\ndata: ".encode() + shown + b"\n\n"
 
     def progressed(self, what: str, done: int, total: int) -> None:

@@ -25,9 +25,7 @@ FULL = "Too many calls are waiting: try again in a second."
 
 
 class Overloaded(Unavailable):
-    """Too many calls are waiting: nothing was done; try again after `retry_after_s`."""
-
-    retry_after_s = 1
+    """Too many calls are waiting: nothing was done; try again."""
 
 
 class TimedOut(Unavailable):

@@ -147,7 +147,7 @@ async def _ours(_request: Request, error: HadesError) -> Response:
     status = status_of(error)
     headers = {}
     if status in (503, 504):
-        headers["Retry-After"] = str(getattr(error, "retry_after_s", RETRY_AFTER_S))
+        headers["Retry-After"] = str(RETRY_AFTER_S)
     return problem(status, str(error), code_of(error), headers=headers)
 
 

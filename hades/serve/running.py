@@ -217,7 +217,7 @@ def _server(
         from hades.ui.app import Explorer  # it loads NiceGUI
 
         calls = Calls(
-            executor, BrowserSessions(keys), audit, observe, jobs, uploads, telemetry.metrics, keys
+            executor, BrowserSessions(keys), audit, jobs, uploads, telemetry.metrics, keys
         )
         explorer = Explorer(calls, keys, links)
     app = build(
@@ -254,7 +254,8 @@ def _server(
         in_background = partial(_in_background, opened, options.grace_s)
         in_background(lambda: _warm(executor, readiness), "hades-warm")
         if options.consolidate_every_hours and not executor.read_only:
-            pause_s, left = options.consolidate_every_hours * 3600, threading.Event()
+            pause_s = options.consolidate_every_hours * 3600
+            left = threading.Event()
             in_background(lambda: _consolidate(executor, pause_s, left), "hades-consolidate")
             opened.callback(left.set)
 

@@ -32,6 +32,11 @@ def draft_of(path: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def private_opener(path: str, flags: int) -> int:
+    """Open a file for `open`, so that only its owner may read it, whatever the umask."""
+    return os.open(path, flags, 0o600)
+
+
 def place(source: Path, target: Path) -> bool:
     """Give a file the name `target`; return False if another file has it, which is left alone."""
     try:

@@ -12,10 +12,10 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError, create_model
+from pydantic import ValidationError
 
 from hades.domain.topics import Space
 from hades.errors import Denied, HadesError, InvalidInput, Unavailable
@@ -25,12 +25,10 @@ from hades.serve.auth.audit import Audit, Mode
 from hades.serve.auth.browsers import BrowserSession, BrowserSessions
 from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord, Role, record_call
 from hades.serve.auth.keys import Key, Keys
-from hades.serve.auth.middleware import Observe
 from hades.serve.executor import Executor
 from hades.serve.jobs import Job, Jobs
 from hades.serve.problems import status_of
-from hades.serve.rest.models import Body
-from hades.serve.rest.operations import field_of, run
+from hades.serve.rest.operations import arguments_model, run
 from hades.serve.sent_files import SentFile, begin_with_files, receive_dropped
 from hades.serve.telemetry.metrics import Measurements, Metrics
 from hades.serve.uploads import Uploads
@@ -45,12 +43,11 @@ class Calls:
 
     executor: Executor
     sessions: BrowserSessions
-    audit: Audit | None = None
-    observe: Observe | None = None
-    jobs: Jobs | None = None
-    uploads: Uploads | None = None
-    metrics: Metrics | None = None
-    keys: Keys | None = None
+    audit: Audit
+    jobs: Jobs
+    uploads: Uploads
+    metrics: Metrics
+    keys: Keys
 
 
 class Visitor:
@@ -76,8 +73,8 @@ class Visitor:
 
     def may(self, role: Role, space: str) -> bool:
         """Whether the visitor has a role in a space; pages show only what may be done."""
-        caller, writes = self.caller, role > Role.READER
-        refused = writes and self._calls.executor.read_only
+        caller = self.caller
+        refused = role > Role.READER and self._calls.executor.read_only
         return caller.role >= role and caller.sees(space) and not refused
 
     def require(self, role: Role, space: str) -> None:
@@ -129,12 +126,7 @@ class Visitor:
 
     async def spaces(self) -> list[Space]:
         """Return the spaces that the visitor may use."""
-
-        async def work(caller: Caller) -> list[Space]:
-            spaces = await self._calls.executor.read(caller, None, lambda view: view.spaces())
-            return [space for space in spaces if caller.sees(space.name)]
-
-        return await self._recorded("spaces", work)
+        return await self._recorded("spaces", self._calls.executor.spaces)
 
     async def create_space(self, name: str) -> None:
         """Create an empty space; needs the role admin."""
@@ -143,8 +135,7 @@ class Visitor:
     async def drop_space(self, name: str) -> None:
         """Erase a space with everything in it; needs the role admin."""
         await self._change_spaces("drop space", name, lambda memory: memory.drop_space(name))
-        if self._calls.jobs is not None:
-            self._calls.jobs.forget(name)
+        self._calls.jobs.forget(name)
 
     async def _change_spaces(self, call: str, name: str, write: Callable[[Memory], Any]) -> None:
         async def work(caller: Caller) -> None:
@@ -168,14 +159,13 @@ class Visitor:
 
     async def _with_keys(self, name: str, use: Callable[[Keys], Result]) -> Result:
         """Use the keys in a thread. As for the API, an admin's key does not suffice."""
-        keys = self._calls.keys
 
         async def work(caller: Caller) -> Result:
             record_call(None, writes=name != "keys")
             caller.require(Role.ADMIN)
-            if not caller.local or keys is None:
+            if not caller.local:
                 raise Denied("Keys are managed on the server's own machine: run `hades ui` there.")
-            return await asyncio.to_thread(use, keys)
+            return await asyncio.to_thread(use, self._calls.keys)
 
         return await self._recorded(name, work)
 
@@ -184,7 +174,7 @@ class Visitor:
 
         They tell of every space, so a key for some spaces is not enough, as for `/metrics`.
         """
-        metrics = self._calls.metrics or Metrics()
+        metrics = self._calls.metrics
 
         async def work(caller: Caller) -> Measurements:
             caller.require_all_spaces()
@@ -194,21 +184,20 @@ class Visitor:
 
     def jobs(self, space: str) -> list[Job]:
         """Return the jobs of a space that the visitor may see, newest first."""
-        caller, jobs = self.caller, self._calls.jobs
+        caller = self.caller
         caller.require(Role.READER, space)
-        return [] if jobs is None else jobs.seen_by(caller, space)
+        return self._calls.jobs.seen_by(caller, space)
 
     async def add_files(self, space: str, files: Sequence[SentFile]) -> Job:
         """Start a job that ingests files, each as the source that REST would make of it."""
-        jobs, uploads = self._calls.jobs, self._calls.uploads
-        if jobs is None or uploads is None:
-            raise Unavailable("This server accepts no files.")
 
         async def work(caller: Caller) -> Job:
             record_call(space, writes=True)
             caller.require(Role.WRITER, space)
             receive = partial(receive_dropped, files, caller.name)
-            return await begin_with_files(jobs, uploads, caller, space, "ingest", receive)
+            return await begin_with_files(
+                self._calls.jobs, self._calls.uploads, caller, space, "ingest", receive
+            )
 
         return await self._recorded("add files", work)
 
@@ -218,8 +207,7 @@ class Visitor:
         async def work(caller: Caller) -> None:
             record_call(space, writes=True)
             caller.require(Role.WRITER, space)
-            if self._calls.jobs is not None:
-                self._calls.jobs.cancel(self._calls.jobs.get(caller, space, id))
+            self._calls.jobs.cancel(self._calls.jobs.get(caller, space, id))
 
         await self._recorded("cancel job", work)
 
@@ -239,32 +227,24 @@ class Visitor:
             seconds = time.perf_counter() - started
             mode: Mode = "RW" if record.writes else "RO"
             call = f"page {name}"
-            if self._calls.audit is not None:
-                self._calls.audit.add(
-                    mode,
-                    who=caller.name,
-                    listener="http",
-                    space=record.space,
-                    call=call,
-                    status=status,
-                    ms=round(seconds * 1000, 2),
-                    request=record.request,
-                )
-            if self._calls.observe is not None:
-                self._calls.observe(call, mode, status, seconds)
+            self._calls.audit.add(
+                mode,
+                who=caller.name,
+                listener="http",
+                space=record.space,
+                call=call,
+                status=status,
+                ms=round(seconds * 1000, 2),
+                request=record.request,
+            )
+            self._calls.metrics.observe_call(call, mode, status, seconds)
         return result
-
-
-@cache
-def _model(operation: Operation) -> type[BaseModel]:
-    fields = {item.name: field_of(item) for item in operation.parameters if not item.about.local}
-    return create_model(f"{operation.name}OnPage", __base__=Body, **fields)
 
 
 def _checked(operation: Operation, given: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments; raise InvalidInput if REST would refuse them."""
     try:
-        model = _model(operation)(**given)
+        model = arguments_model(operation)(**given)
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"]))

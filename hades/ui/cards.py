@@ -30,11 +30,7 @@ def passage_card(
     chunk = passage.chunk
     with box("card", "article", id=f"passage-{number}") as card:
         with box("line spread"):
-            with box("line"):
-                text(str(number), "number")
-                place = source_address(frame, chunk.topic, chunk.version, chunk.ordinal)
-                link(one_line(chunk.topic), place)
-                text(f"version {chunk.version}, {lines_of(passage)}", "muted small")
+            _place(frame, number, chunk, f", {lines_of(passage)}")
             if judge is not None:
                 _thumbs(f"passage:{number}", f"passage {number}", judge)
         _passage_text(chunk.text)
@@ -54,14 +50,18 @@ def passage_card(
 def chunk_card(frame: Frame, number: int, chunk: Chunk, why: str) -> Element:
     """Draw a passage that no question found, as `passage_card` does; `why` says why it is here."""
     with box("card", "article", id=f"passage-{number}") as card:
-        with box("line"):
-            text(str(number), "number")
-            place = source_address(frame, chunk.topic, chunk.version, chunk.ordinal)
-            link(one_line(chunk.topic), place)
-            text(f"version {chunk.version}", "muted small")
+        _place(frame, number, chunk)
         _passage_text(chunk.text)
         text(why, "chip")
     return card
+
+
+def _place(frame: Frame, number: int, chunk: Chunk, more: str = "") -> None:
+    with box("line"):
+        text(str(number), "number")
+        place = source_address(frame, chunk.topic, chunk.version, chunk.ordinal)
+        link(one_line(chunk.topic), place)
+        text(f"version {chunk.version}{more}", "muted small")
 
 
 def _passage_text(words: str) -> None:

@@ -65,8 +65,8 @@ def _waterfall(recall: Recall) -> None:
         for stage in sorted(recall.telemetry, key=lambda stage: stage.begun_ms):
             text(stage.stage.replace("_", " "), role="listitem")
             with box("track"):
-                left, width = 100 * stage.begun_ms / whole, 100 * stage.ms / whole
-                box("span").style(f"left: {min(left, 98.5):.2f}%; width: {width:.2f}%")
+                left = min(100 * stage.begun_ms / whole, 98.5)
+                box("span").style(f"left: {left:.2f}%; width: {100 * stage.ms / whole:.2f}%")
             text(f"{stage.ms:.1f} ms", "muted")
             text(_did(stage), "did")
 

@@ -13,9 +13,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from fastapi import Request
@@ -44,18 +43,11 @@ SHORT_LIFE_DAYS = 60
 _log = logging.getLogger(__name__)
 
 Draw = Callable[["Frame"], Awaitable[None]]
+Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
-class NavEntry:
-    """A page in the navigation."""
-
-    path: str
-    title: str
-    role: Role
-
-
-NAVIGATION: list[NavEntry] = []
+NAVIGATION: list[tuple[str, str, Role]] = []
+"""The path, the title and the least role of each page in the navigation."""
 
 
 def page(
@@ -65,7 +57,7 @@ def page(
 
     def decorate(draw: Draw) -> Draw:
         if in_navigation:
-            NAVIGATION.append(NavEntry(path, title, role))
+            NAVIGATION.append((path, title, role))
 
         @ui.page(path, title=f"{title} – HADES", language="en-US")
         async def shown(request: Request) -> None:
@@ -218,11 +210,11 @@ class Frame:
     def _draw_bar(self, spaces: list[Space]) -> None:
         link("HADES", self.address("/"), "brand")
         with box("nav", "nav", **{"aria-label": "Pages"}):
-            for entry in NAVIGATION:
-                if not self.visitor.may(entry.role, self.space):
+            for path, title, role in NAVIGATION:
+                if not self.visitor.may(role, self.space):
                     continue
-                here = {"aria-current": "page"} if entry.path == self.path else {}
-                shown = link(entry.title, self.address(entry.path), **here)
+                here = {"aria-current": "page"} if path == self.path else {}
+                shown = link(title, self.address(path), **here)
                 if here:
                     shown.run_method("scrollIntoView", {"block": "nearest", "inline": "center"})
         names = {space.name: space.name for space in spaces}
@@ -239,7 +231,10 @@ class Frame:
             self._moment = ui.label().classes("moment small").props("aria-live=polite")
             axes = {"valid": "valid time", "known": "known time"}
             axis = "known" if self.by_known else "valid"
-            select("axis", "Kind of time", axes, axis, self._set_axis)
+            select(
+                *("axis", "Kind of time", axes, axis),
+                lambda chosen: self._set_time(self.at, chosen == "known"),
+            )
             with button("", self._play_or_stop, title="Show the life of the memory in steps"):
                 self._play_label = ui.label("Play")
             self._now = button("Now", lambda: self._set_time(None, self.by_known), "main")
@@ -293,9 +288,6 @@ class Frame:
         self.at, self.by_known = at, by_known
         await self.show(**self.query)
 
-    async def _set_axis(self, axis: str) -> None:
-        await self._set_time(self.at, axis == "known")
-
     async def _set_space(self, space: str) -> None:
         self.space = space
         ui.navigate.to(self.address(self.path))
@@ -319,6 +311,16 @@ class Frame:
             text(self._said[:500], "note", "p", role="status")
             self._said = ""
         await self._draw(self)
+
+
+async def found(
+    call: Awaitable[Result], missing: Result, *, but: type[HadesError] = NotFound
+) -> Result:
+    """Wait for a call, and return its result; `missing` if it raises this error."""
+    try:
+        return await call
+    except but:
+        return missing
 
 
 def _has_chart(place: Element) -> bool:

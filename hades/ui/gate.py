@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import re
-from collections.abc import Awaitable
+from dataclasses import dataclass
 from html import escape
 from urllib.parse import parse_qs, quote, urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -54,14 +54,14 @@ SIGNED_OUT = "You are signed out."
 USED_LINK = "This link was used or has expired: run `hades ui` for a new one."
 
 
+@dataclass(frozen=True, slots=True)
 class Gate:
     """The pages with their sign-in, as one ASGI application."""
 
-    def __init__(self, pages: ASGIApp, calls: Calls, keys: Keys, links: StartLinks) -> None:
-        self._pages = pages
-        self._calls = calls
-        self._keys = keys
-        self._links = links
+    pages: ASGIApp
+    calls: Calls
+    keys: Keys
+    links: StartLinks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -79,27 +79,27 @@ class Gate:
         elif path.startswith("/start/"):
             answer = self._start(request)
         elif path == "/sign-out":
-            self._calls.sessions.end(token)
-            answer = _signed_out(SIGNED_OUT)
+            self.calls.sessions.end(token)
+            answer = RedirectResponse(f"/sign-in?why={quote(SIGNED_OUT)}", 303)
         else:
             try:
-                scope["hades.caller"] = self._calls.sessions.caller(token)
+                scope["hades.caller"] = self.calls.sessions.caller(token)
             except SignedOut as error:
                 # The refusal makes an open page load again, which leads to the sign-in page.
                 answer = refusal(request) or _elsewhere(request, str(error) if token else "")
             else:
-                scope["hades.visitor"] = Visitor(self._calls, token)
-                pages = self._poll if path.startswith(EVENTS) else self._pages
+                scope["hades.visitor"] = Visitor(self.calls, token)
+                pages = self._poll if path.startswith(EVENTS) else self.pages
                 await pages(scope, receive, _with_policy(send))
                 return
         await answer(scope, receive, send)
 
     async def _poll(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on a request that may wait for events; end it with the session or the server."""
-        waiting = asyncio.create_task(_as_coroutine(self._pages(scope, receive, send)))
+        waiting = asyncio.ensure_future(self.pages(scope, receive, send))
         try:
             while not (await asyncio.wait({waiting}, timeout=LOOK_EVERY_S))[0]:
-                if self._calls.executor.leaving:
+                if self.calls.executor.leaving:
                     await problem(503, STOPPING)(scope, receive, send)
                     return
                 scope["hades.caller"] = scope["hades.visitor"].caller
@@ -122,23 +122,23 @@ class Gate:
                 return _form("This is too long for a key.", "/", 413)
         fields = parse_qs(body.decode("utf-8", "replace"))
         try:
-            key = self._keys.find(fields.get("key", [""])[0].strip())
+            key = self.keys.find(fields.get("key", [""])[0].strip())
         except HadesError as error:
             return _form(str(error), _next(request), 503)
         if key is None:
             return _form("This key is not known: it may have been revoked.", _next(request), 401)
-        return self._enter(request, self._calls.sessions.begin(key), _next(request))
+        return self._enter(request, self.calls.sessions.begin(key), _next(request))
 
     def _start(self, request: Request) -> Response:
         name_call("GET /start")
         if not _is_here(request):
             return _form("A start link works on the server's own machine only.", "/", 403)
         try:
-            if not self._links.use(request.scope["path"].removeprefix("/start/")):
+            if not self.links.use(request.scope["path"].removeprefix("/start/")):
                 return _form(USED_LINK, "/", 401)
         except HadesError as error:
             return _form(str(error), "/", 503)
-        return self._enter(request, self._calls.sessions.begin(None), "/")
+        return self._enter(request, self.calls.sessions.begin(None), "/")
 
     def _enter(self, request: Request, token: str, place: str) -> Response:
         # A page, not a redirect: after a redirect from another site, browsers withhold the cookie.
@@ -152,10 +152,6 @@ class Gate:
             secure=request.headers.get("x-forwarded-proto") == "https",
         )
         return answer
-
-
-async def _as_coroutine(answer: Awaitable[None]) -> None:
-    await answer
 
 
 def _cookie(scope: Scope) -> str:
@@ -197,10 +193,6 @@ def _elsewhere(request: Request, why: str) -> Response:
     return RedirectResponse(f"/sign-in{query}", 303)
 
 
-def _signed_out(why: str) -> Response:
-    return RedirectResponse(f"/sign-in?why={quote(why)}", 303)
-
-
 def _form(why: str, place: str, status: int = 200) -> HTMLResponse:
     said = f'<p class="error" role="alert">{escape(why[:300])}</p>' if why else ""
     return _page(
@@ -231,7 +223,7 @@ def _with_policy(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            if Headers(raw=message["headers"]).get("content-type", "").startswith("text/html"):
+            if headers.get("content-type", "").startswith("text/html"):
                 headers["content-security-policy"] = POLICY
         await send(message)
 

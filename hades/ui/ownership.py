@@ -18,6 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hades.errors import Denied, HadesError, InvalidInput
+from hades.serve.auth.limits import replayed
 from hades.serve.problems import problem, status_of
 
 EVENTS = "/_nicegui_ws/"
@@ -121,14 +122,7 @@ async def _checked_body(request: Request, page: Client) -> Receive:
                 raise Denied(NOT_YOURS)
     except (ValueError, RecursionError) as error:
         raise InvalidInput("This is not a message of a page.") from error
-    unread = [body]
-
-    async def received() -> Message:
-        if unread:
-            return {"type": "http.request", "body": unread.pop(), "more_body": False}
-        return await request.receive()
-
-    return received
+    return replayed(body, request.receive)
 
 
 def _addressee(packet: str) -> str:

@@ -115,3 +115,20 @@ def test_it_is_a_route_and_a_method(
     assert {one["name"] for one in route["parameters"]} >= {"topic", "times", "as_of", "known_at"}
     assert "WhisperRequest" in schema["components"]["schemas"]
     assert route_path(declared["shout"]) == "/shout/{topic:topic}"
+
+
+def test_arguments_are_checked_by_the_rules_of_their_parameters(
+    declared: dict[str, Operation], path: Path
+) -> None:
+    call = declared["shout"].function
+    with hades.open(path) as memory:
+        memory.remember("a", "hello")
+        assert call(memory, "a", times=2, limit=1) == ["HELLO"]
+        for wrong in (0, "two", True):
+            with pytest.raises(hades.InvalidInput, match="The limit is a whole number"):
+                call(memory, "a", limit=wrong)
+        for name in (" ", None, "a\0"):
+            with pytest.raises(hades.InvalidInput, match="The topic's name"):
+                call(memory, name)
+        with pytest.raises(TypeError, match="topic"):
+            call(memory)

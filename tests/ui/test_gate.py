@@ -11,12 +11,16 @@ import httpx
 import pytest
 
 from hades.serve.auth import browsers
+from hades.serve.auth.audit import Audit
 from hades.serve.auth.browsers import BrowserSessions, StartLinks
 from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
 from hades.serve.auth.middleware import protected
 from hades.serve.auth.sockets import LISTENERS
 from hades.serve.executor import Executor
+from hades.serve.jobs import Jobs
+from hades.serve.telemetry.metrics import Metrics
+from hades.serve.uploads import Uploads
 from hades.ui.calls import Calls
 from hades.ui.gate import Gate
 
@@ -33,7 +37,17 @@ class Site:
         self.links = StartLinks(folder / "notes.hades", lambda: self.now)
         self.sessions = BrowserSessions(self.keys, lambda: self.now)
         self.executor = Executor.open(folder / "notes.hades")
-        gate = Gate(_page, Calls(self.executor, self.sessions), self.keys, self.links)
+        self.audit = Audit(folder / "audit")
+        calls = Calls(
+            self.executor,
+            self.sessions,
+            self.audit,
+            Jobs(self.executor),
+            Uploads(None),
+            Metrics(),
+            self.keys,
+        )
+        gate = Gate(_page, calls, self.keys, self.links)
         self._app = protected(_api, self.keys, pages=gate)
         self.cookies = httpx.Cookies()
 
@@ -80,6 +94,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     made = Site(tmp_path)
     yield made
     made.executor.close()
+    made.audit.close()
 
 
 def test_a_stranger_is_sent_to_the_sign_in_page(site: Site) -> None:

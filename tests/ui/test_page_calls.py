@@ -16,6 +16,7 @@ from hades.serve.auth.caller import Role
 from hades.serve.auth.keys import Keys
 from hades.serve.executor import Executor
 from hades.serve.jobs import Jobs
+from hades.serve.telemetry.metrics import Metrics
 from hades.serve.uploads import Uploads
 from hades.ui.calls import Calls, Visitor
 
@@ -33,9 +34,10 @@ class Site:
             self.executor,
             BrowserSessions(self.keys),
             self.audit,
-            jobs=Jobs(self.executor),
-            uploads=Uploads(self.executor.uploads),
-            keys=self.keys,
+            Jobs(self.executor),
+            Uploads(self.executor.uploads),
+            Metrics(),
+            self.keys,
         )
 
     def visitor(self, role: Role, spaces: list[str] | None = None) -> Visitor:

@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
@@ -130,9 +131,7 @@ def _last_entries(path: Path, limit: int) -> Iterator[dict[str, Any]]:
         file.seek(start)
         lines = file.read().splitlines()[1 if start else 0 :]
     for line in lines:
-        try:
+        with suppress(ValueError):
             entry = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(entry, dict) and "at" in entry:
-            yield entry
+            if isinstance(entry, dict) and "at" in entry:
+                yield entry

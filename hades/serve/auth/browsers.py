@@ -7,20 +7,26 @@ file beside the memory: who can write there owns the memory.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hades.errors import Corrupt, Denied
 from hades.serve.auth.caller import Caller, Role
-from hades.serve.auth.keys import Key, Keys, locked_folder, read_private, write_private
+from hades.serve.auth.keys import (
+    Key,
+    Keys,
+    digest_of,
+    locked_folder,
+    read_private,
+    write_private,
+)
 from hades.serve.jobs import Job
 
 IDLE_S = 12 * 3600.0
@@ -85,12 +91,12 @@ class BrowserSessions:
         if len(same_key) >= SESSIONS_PER_KEY_AT_MOST:
             del self._sessions[min(same_key, key=lambda at: self._sessions[at].used_at)]
         token = secrets.token_urlsafe(32)
-        self._sessions[_digest(token)] = new
+        self._sessions[digest_of(token)] = new
         return token
 
     def session(self, token: str) -> BrowserSession:
         """Return a session; raise SignedOut if it has ended."""
-        session = self._sessions.get(_digest(token))
+        session = self._sessions.get(digest_of(token))
         if session is None or self._clock() - session.used_at > IDLE_S:
             self.end(token)
             raise SignedOut(ENDED)
@@ -109,7 +115,7 @@ class BrowserSessions:
 
     def end(self, token: str) -> None:
         """End a session."""
-        self._sessions.pop(_digest(token), None)
+        self._sessions.pop(digest_of(token), None)
 
 
 class StartLinks:
@@ -123,10 +129,8 @@ class StartLinks:
     def create(self) -> str:
         """Return a new token, which `use` accepts once within `LINK_S` seconds."""
         token = secrets.token_urlsafe(32)
-        with locked_folder(self.path.parent):
-            content = self._read()
-            content["links"][_digest(token)] = self._clock() + LINK_S
-            self._write(content)
+        with self._changed() as content:
+            content["links"][digest_of(token)] = self._clock() + LINK_S
         return token
 
     def hand_over(self, link: str) -> str:
@@ -141,29 +145,22 @@ class StartLinks:
 
     def use(self, token: str) -> bool:
         """Whether a token is good; it is used up by this."""
-        with locked_folder(self.path.parent):
-            content = self._read()
-            if _digest(token) not in content["links"]:
-                return False
-            del content["links"][_digest(token)]
-            self._write(content)
-        with suppress(OSError):
-            self._page.unlink()
-        return True
+        with self._changed() as content:
+            is_good = content["links"].pop(digest_of(token), None) is not None
+        if is_good:
+            with suppress(OSError):
+                self._page.unlink()
+        return is_good
 
     def serve(self, url: str, pid: int) -> None:
         """Note that a process serves this memory's pages at a URL."""
-        with locked_folder(self.path.parent):
-            content = self._read()
+        with self._changed() as content:
             content["servers"][url] = pid
-            self._write(content)
 
     def leave(self, url: str) -> None:
         """Remove the note that `serve` made."""
-        with locked_folder(self.path.parent):
-            content = self._read()
+        with self._changed() as content:
             content["servers"].pop(url, None)
-            self._write(content)
 
     def servers(self) -> dict[str, int]:
         """Return the process ids of the servers by URL; some may have been killed."""
@@ -180,9 +177,12 @@ class StartLinks:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise Corrupt(f"{self.path} cannot be read: remove it.") from error
 
-    def _write(self, content: dict[str, Any]) -> None:
-        write_private(self.path, json.dumps(content).encode())
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+    @contextmanager
+    def _changed(self) -> Iterator[dict[str, dict[str, Any]]]:
+        """Yield the content of the file, and write it after the block, if that changed it."""
+        with locked_folder(self.path.parent):
+            content = self._read()
+            before = json.dumps(content)
+            yield content
+            if (after := json.dumps(content)) != before:
+                write_private(self.path, after.encode())

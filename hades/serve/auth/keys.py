@@ -15,10 +15,9 @@ import logging
 import os
 import secrets
 import stat
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -28,7 +27,7 @@ from typing import Any
 from hades.domain.rules import clean_name
 from hades.errors import Conflict, Corrupt, Denied, HadesError, InvalidInput, NotFound, Unavailable
 from hades.serve.auth.caller import Caller, Role
-from hades.store.drafts import sync_folder
+from hades.store.drafts import draft_of, private_opener, sync_folder
 
 PREFIX = "hades_"
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -96,7 +95,7 @@ class Keys:
         chosen = None if spaces is None else tuple(sorted({clean_name(s, "space") for s in spaces}))
         id = secrets.token_hex(4)
         token = f"{PREFIX}{id}_{secrets.token_hex(32)}"
-        key = Key(id, name, role, chosen, datetime.now(UTC), None, _digest(token))
+        key = Key(id, name, role, chosen, datetime.now(UTC), None, digest_of(token))
         with locked_folder(self.path.parent):
             keys = self._read()
             if any(other.name == name for other in keys):
@@ -122,7 +121,7 @@ class Keys:
         """Return the key with this token, or None. The key file is read again if it changed."""
         id = token.removeprefix(PREFIX).partition("_")[0] if token.startswith(PREFIX) else ""
         key = self._current().get(id)
-        digest = _digest(token)
+        digest = digest_of(token)
         # Compare even without such an id, so that both cases take the same time.
         if not hmac.compare_digest(digest, digest[::-1] if key is None else key.digest):
             return None
@@ -217,18 +216,12 @@ def read_private(path: Path) -> bytes | None:
 def write_private(path: Path, content: bytes) -> None:
     """Write a private file atomically: a crash leaves the old content or the new one."""
     try:
-        # mkstemp makes the file readable by its owner only, whatever the umask.
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
+        with draft_of(path) as draft:
+            with open(draft, "xb", opener=private_opener) as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(name, path)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(name)
-            raise
+            os.replace(draft, path)
         sync_folder(path.parent)
     except OSError as error:
         raise Unavailable(f"{path} cannot be written ({error.strerror}): check it.") from error
@@ -247,5 +240,6 @@ def _key(record: dict[str, Any]) -> Key:
     )
 
 
-def _digest(token: str) -> str:
+def digest_of(token: str) -> str:
+    """Return the hash under which a token is stored."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()

@@ -38,6 +38,18 @@ class Limits:
         return self.body_bytes
 
 
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives a body that was read already, then what comes after it."""
+    unread = [body]
+
+    async def again() -> Message:
+        if unread:
+            return {"type": "http.request", "body": unread.pop(), "more_body": False}
+        return await receive()
+
+    return again
+
+
 def limited_body(scope: Scope, receive: Receive, bytes_at_most: int) -> Receive:
     """Return a `receive` that raises HTTPException 413 beyond the limit; check the header now."""
     sentence = f"A request has at most {bytes_at_most:,} bytes: send it in parts."

@@ -12,7 +12,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hades.errors import HadesError
 from hades.serve.auth.audit import Audit, Mode
 from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord
-from hades.serve.auth.keys import Key, Keys
+from hades.serve.auth.keys import Keys
 from hades.serve.auth.limits import Limits, limited_body
 from hades.serve.auth.sockets import ListenerKind
 from hades.serve.problems import FAILED_INSIDE, problem
@@ -108,8 +108,11 @@ class AuthMiddleware:
         kind: ListenerKind | None = scope.get("hades.listener")
         if kind is None:
             raise HTTPException(403, "This request came by a socket that is not the server's.")
-        sent = Headers(scope=scope).get("authorization")
-        caller = _by_socket(scope, kind) if sent is None else self._by_key(kind, sent)
+        sent, uid = Headers(scope=scope).get("authorization"), scope.get("hades.peer_uid")
+        caller = None if sent is None else self._by_key(kind, sent)
+        if sent is None and not kind.by_key:
+            name = kind.name if uid is None else f"uid:{uid}"
+            caller = Caller(name, kind.most, local=kind.local)
         if caller is None:
             if sent is None and scope["path"] in HEALTH_PAGES:
                 return
@@ -118,14 +121,6 @@ class AuthMiddleware:
         scope["hades.caller"] = caller
 
     def _by_key(self, kind: ListenerKind, sent: str) -> Caller | None:
-        key = self._key(sent)
-        if key is None:
-            return None
-        # A key can only narrow what a unix socket allows.
-        role = min(key.role, kind.most)
-        return replace(key.caller, role=role, local=kind.local and role == kind.most)
-
-    def _key(self, sent: str) -> Key | None:
         scheme, _, token = sent.partition(" ")
         try:
             key = self._keys.find(token.strip()) if scheme.lower() == "bearer" else None
@@ -134,26 +129,28 @@ class AuthMiddleware:
             raise HTTPException(
                 503, "The key cannot be checked: the server's log says why."
             ) from error
-        if key is not None and time.monotonic() - self._flushed_at > FLUSH_EVERY_S:
+        if key is None:
+            return None
+        if time.monotonic() - self._flushed_at > FLUSH_EVERY_S:
             self._flushed_at = time.monotonic()
             asyncio.get_running_loop().run_in_executor(None, self._keys.flush)
-        return key
+        # A key can only narrow what a unix socket allows.
+        role = min(key.role, kind.most)
+        return replace(key.caller, role=role, local=kind.local and role == kind.most)
 
 
+@dataclass(frozen=True, slots=True)
 class CallLogMiddleware:
     """Middleware that gives each request an id, adds security headers, and writes the audit log."""
 
-    def __init__(
-        self, app: ASGIApp, audit: Audit | None = None, observe: Observe | None = None
-    ) -> None:
-        self._app = app
-        self._audit = audit
-        self._observe = observe
+    app: ASGIApp
+    audit: Audit | None = None
+    observe: Observe | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request; answer 500 if it raises."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         started = time.perf_counter()
         record = CallRecord(_request_id(scope))
@@ -174,7 +171,7 @@ class CallLogMiddleware:
             await send(message)
 
         try:
-            await self._app(scope, receive, sending)
+            await self.app(scope, receive, sending)
         except Exception:
             if not ended:
                 _log.exception("%s failed", _call(scope))
@@ -194,8 +191,8 @@ class CallLogMiddleware:
         call = record.call or _call(scope)
         if scope.get("hades.page") and record.call is None:
             return  # the parts of a page; its calls to the memory are recorded one by one
-        if self._audit is not None and scope["path"] not in HEALTH_PAGES:
-            self._audit.add(
+        if self.audit is not None and scope["path"] not in HEALTH_PAGES:
+            self.audit.add(
                 mode,
                 who="nobody" if caller is None else caller.name,
                 listener="" if kind is None else kind.name,
@@ -205,8 +202,8 @@ class CallLogMiddleware:
                 ms=round(seconds * 1000, 2),
                 request=record.request,
             )
-        if self._observe is not None:
-            self._observe(call, mode, status, seconds)
+        if self.observe is not None:
+            self.observe(call, mode, status, seconds)
 
 
 def protected(
@@ -223,13 +220,6 @@ def protected(
     `pages` answers requests that are neither for the API nor sent with a key.
     """
     return CallLogMiddleware(AuthMiddleware(app, keys, limits, pages), audit, observe)
-
-
-def _by_socket(scope: Scope, kind: ListenerKind) -> Caller | None:
-    if kind.by_key:
-        return None
-    uid = scope.get("hades.peer_uid")
-    return Caller(kind.name if uid is None else f"uid:{uid}", kind.most, local=kind.local)
 
 
 def _request_id(scope: Scope) -> str:

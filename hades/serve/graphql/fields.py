@@ -15,7 +15,7 @@ from strawberry.types import Info
 
 from hades.domain.answer import WorkingMemory
 from hades.errors import InvalidInput
-from hades.operations.declare import Operation, Parameter, types_of
+from hades.operations.declare import KEYWORD, Operation, Parameter, types_of
 from hades.serve.graphql.query import RunningQuery
 from hades.serve.graphql.types import ListPage, field_of, page_of
 from hades.serve.rest.paging import after_of, page
@@ -42,9 +42,8 @@ def add_field(
     def resolve(root: Any, info: Info[RunningQuery, None], **given: Any) -> Any:
         return _read(operation, [] if of is None else [of(root)], info, given)
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    root = inspect.Parameter("root", keyword)
-    info = inspect.Parameter("info", keyword, annotation=Info)
+    root = inspect.Parameter("root", KEYWORD)
+    info = inspect.Parameter("info", KEYWORD, annotation=Info)
     resolve.__signature__ = inspect.Signature([root, info, *arguments])  # type: ignore[attr-defined]
     returns = operation.returns
     if operation.cursor is not None:
@@ -107,7 +106,7 @@ def _argument(parameter: Parameter, operation: Operation) -> inspect.Parameter:
         name, kind, default = "first", int, FIRST if default is None else default
     if name == "after" and operation.cursor is not None:
         kind, default = str | None, None
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+    return inspect.Parameter(name, KEYWORD, default=default, annotation=kind)
 
 
 def _argument_type(hint: Any) -> Any:

@@ -16,24 +16,14 @@ from typing import Any, TypeVar
 
 from mcp_types import CallToolResult, TextContent
 
-from hades.context.text.answers import (
-    answer_lines,
-    context_text,
-    nothing_found,
-    sources,
-    working_memory_lines,
-)
-from hades.context.text.briefs import HEADINGS
-from hades.context.text.edges import edge_lines, fact_change_lines, relation_change_lines
+from hades.context.text.edges import edge_lines
 from hades.context.text.evidence import path_line
 from hades.context.text.layout import PlainText, excerpt, joined, shown_cite
-from hades.context.text.states import state_lines, topic_line
-from hades.domain.answer import Answer, Fact, Passage, Path, Recall, WorkingMemory
-from hades.domain.brief import Brief
-from hades.domain.context import BudgetedContext
-from hades.domain.graph import Edge, FactChange, RelationChange
+from hades.context.text.states import state_lines
+from hades.domain.answer import Fact, Passage, Path, Recall
+from hades.domain.graph import Edge
 from hades.domain.plain import one_line, plain
-from hades.domain.topics import State, Topic
+from hades.domain.topics import State
 from hades.language.names import own_heading
 
 Item = TypeVar("Item")
@@ -104,19 +94,8 @@ def _size(value: Any) -> int:
 # Questions
 
 
-def recalled(recall: Recall) -> CallToolResult:
-    """Return the packed context, its diagnostics, and the evidence to cite."""
-    return reply(
-        context_text(recall, ANSWER_CHARACTERS_AT_MOST),
-        **_about(recall),
-        facts=[_fact(number, fact) for number, fact in enumerate(recall.facts, 1)],
-        passages=[_passage(number, passage) for number, passage in enumerate(recall.passages, 1)],
-        paths=recalled_paths(recall),
-        tokens=recall.tokens,
-    )
-
-
-def _about(recall: Recall) -> dict[str, Any]:
+def about(recall: Recall) -> dict[str, Any]:
+    """Return the question as it was understood, how sure the answer is, and the diagnostics."""
     return {
         "sure": round(recall.belief.mean, DIGITS),
         "notes": [str(note) for note in recall.reasons],
@@ -124,23 +103,8 @@ def _about(recall: Recall) -> dict[str, Any]:
     }
 
 
-def answered(answer: Answer) -> CallToolResult:
-    """Return the sentences of an answer, each with its citation, and the diagnostics."""
-    recall = answer.recall
-    cites = sources(recall)
-    has_evidence = recall.passages or recall.facts
-    return reply(
-        joined(answer_lines(answer) if has_evidence else [nothing_found(recall)]),
-        **_about(recall),
-        sentences=[{"text": line.text, "cite": cites[line.label]} for line in answer.sentences],
-        shortfall=answer.shortfall or None,
-        kind=answer.kind,
-        usage=answer.usage,
-        fallback=answer.fallback or None,
-    )
-
-
-def _fact(number: int, fact: Fact) -> dict[str, Any]:
+def fact_values(number: int, fact: Fact) -> dict[str, Any]:
+    """Return a fact of a recall, to cite by its number."""
     return {
         "number": number,  # [Fn] in the text
         "cite": fact.edge.cite,
@@ -150,7 +114,8 @@ def _fact(number: int, fact: Fact) -> dict[str, Any]:
     }
 
 
-def _passage(number: int, passage: Passage) -> dict[str, Any]:
+def passage_values(number: int, passage: Passage) -> dict[str, Any]:
+    """Return a passage of a recall, to cite by its number."""
     chunk = passage.chunk
     return {
         "number": number,  # [n] in the text
@@ -215,51 +180,14 @@ def versions(shown: tuple[list[State], str | int | None], topic: str, space: str
     states, following = shown
     blocks = [joined(state_lines(state, excerpt(state.content))) + "\n" for state in states]
     values = {"topic": topic, "versions": [picked(state, VERSION) for state in states]}
-    return _listed(blocks or ["There is no earlier version."], following, space=space, **values)
+    return listed(blocks or ["There is no earlier version."], following, space=space, **values)
 
 
-def topics(
-    shown: tuple[list[Topic], str | None], space: str, spaces: list[str], none: str
-) -> CallToolResult:
-    """Return a page of topics, one per line; the text `none` if there is none."""
-    lines = [str(topic_line(topic)) for topic in shown[0]] or [none]
-    if len(spaces) > 1:
-        lines.append(f"Spaces: {one_line(', '.join(spaces))} (this is {one_line(space)}).")
-    values = {"spaces": spaces, "topics": [picked(topic, TOPIC) for topic in shown[0]]}
-    return _listed(lines, shown[1], space=space, **values)
-
-
-def _listed(lines: list[str], following: str | int | None, **values: Any) -> CallToolResult:
+def listed(lines: list[str], following: str | int | None, **values: Any) -> CallToolResult:
+    """Return the lines of a page; `following` is the `after` of the next page, or None."""
     if following is not None:
         lines = [*lines, f"More: pass after={following!r}."]
     return reply("\n".join(lines), next=following, **values)
-
-
-def working_memory(memory: WorkingMemory, space: str) -> CallToolResult:
-    """Return a working memory: its packed text, and its items as values."""
-    items = [
-        {"cite": item.state.id, **picked(item, ("why", "text", "path"))} for item in memory.items
-    ]
-    text = joined(working_memory_lines(memory))
-    return reply(text, space=space, topic=memory.topic, items=items, tokens=memory.tokens)
-
-
-def context(built: BudgetedContext, space: str) -> CallToolResult:
-    """Return the text of a context; its sections and cuts are values."""
-    return reply(
-        built.text,
-        space=space,
-        sections=built.sections,
-        tokens=built.tokens,
-        notes=[str(note) for note in built.reasons],
-    )
-
-
-def briefed(brief: Brief) -> CallToolResult:
-    """Return a brief: its text, and its lines by part as values."""
-    parts = {name: getattr(brief, name) for name in HEADINGS}
-    values = {"topic": brief.topic, "left_out_lines": brief.left_out or None}
-    return reply(brief.text, space=brief.space, **parts, **values, tokens=brief.tokens)
 
 
 def written(state: State, space: str, text: str, **values: Any) -> CallToolResult:
@@ -274,27 +202,16 @@ def written(state: State, space: str, text: str, **values: Any) -> CallToolResul
 def facts(shown: tuple[list[Edge], str | None], space: str, none: str) -> CallToolResult:
     """Return a page of facts, one per line; the text `none` if there is none."""
     lines = [str(line) for line in edge_lines(shown[0], none)]
-    return _listed(lines, shown[1], space=space, facts=[picked(edge, FACT) for edge in shown[0]])
+    return listed(lines, shown[1], space=space, facts=[picked(edge, FACT) for edge in shown[0]])
 
 
-def fact_changed(done: FactChange) -> CallToolResult:
-    """Return the edges that a change of fact ended and opened, and the state it wrote."""
-    cite = None if done.state is None else done.state.id
-    return _changed(fact_change_lines(done), done.at, done.closed, done.opened, cite)
-
-
-def relation_changed(turn: RelationChange) -> CallToolResult:
-    """Return when a relation ended, and what replaced it."""
-    after = [turn.after] if turn.after else []
-    return _changed(relation_change_lines(turn), turn.at, [turn.before], after)
-
-
-def _changed(
+def changed(
     lines: PlainText,
     at: datetime,
     closed: Iterable[Edge],
     opened: Iterable[Edge],
     cite: str | None = None,
 ) -> CallToolResult:
+    """Return the edges that ended and those that hold instead, and the state that was written."""
     ended, holds = ([picked(edge, FACT) for edge in edges] for edges in (closed, opened))
     return reply(joined(lines), at=at, closed=ended, opened=holds, cite=cite)

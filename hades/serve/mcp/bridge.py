@@ -7,11 +7,9 @@ server decides by the key what is listed and allowed.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 import anyio
 import httpx2
-import mcp_types as types
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.stdio import stdio_server
 
@@ -53,14 +51,11 @@ async def _serve(address: Address, key: str | None, wanted: dict[str, str]) -> N
             tasks.start_soon(forward)
             async for answer in answers:
                 if not isinstance(answer, Exception):
-                    _note_version(http, answer.message)
+                    # Later requests need the negotiated version of the protocol as a header.
+                    said = getattr(answer.message, "result", {})
+                    if "protocolVersion" in said:
+                        http.headers[VERSION_HEADER] = said["protocolVersion"]
                     await sent.send(answer)
-
-
-def _note_version(http: httpx2.AsyncClient, message: Any) -> None:
-    """Take the negotiated protocol version from a message, for a header of later requests."""
-    if isinstance(message, types.JSONRPCResponse) and "protocolVersion" in message.result:
-        http.headers[VERSION_HEADER] = message.result["protocolVersion"]
 
 
 async def _check(http: httpx2.AsyncClient, address: Address) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -25,7 +25,7 @@ from hades.store.records import Progress
 
 Result = TypeVar("Result")
 Found = TypeVar("Found", Recall, Answer)
-Report = Callable[[float, str], Awaitable[None]]
+Report = Callable[[float, str], Coroutine[Any, Any, None]]
 """Sends progress to a client: a growing number, and a text."""
 
 PAUSE_S = 0.1
@@ -76,16 +76,20 @@ class AgentCall:
 
     async def spaces(self) -> list[str]:
         """Return the names of the spaces that the caller may use, sorted."""
-        spaces = await self.executor.read(self.caller, None, lambda view: view.spaces())
-        return sorted(space.name for space in spaces if self.caller.sees(space.name))
+        return sorted(space.name for space in await self.executor.spaces(self.caller))
 
     async def read(
         self, do: Callable[[View], Result], *, fresh: bool = False, model: bool = False
     ) -> Result:
         """Run a function that reads as of the call's time; with `fresh`, index new writes first."""
-        valid, known = self.as_of or None, self.known_at or None
         return await self.executor.read(
-            self.caller, self.space, do, valid=valid, known=known, fresh=fresh, model=model
+            self.caller,
+            self.space,
+            do,
+            valid=self.as_of or None,
+            known=self.known_at or None,
+            fresh=fresh,
+            model=model,
         )
 
     async def ask(self, find: Callable[[View], Found], *, model: bool = False) -> Found:
@@ -100,11 +104,8 @@ class AgentCall:
 
     async def work(self, do: Callable[[Memory, Progress], Result], context: Ctx) -> Result:
         """Run long work that writes; the client gets its progress and can cancel it."""
-
-        async def report(progress: float, words: str) -> None:
-            await context.report_progress(progress, message=words)
-
-        async with following(report) as on_progress:
+        send = context.report_progress
+        async with following(lambda at, words: send(at, message=words)) as on_progress:
             return await self.executor.work(self.caller, self.space, do, on_progress)
 
 
@@ -125,9 +126,6 @@ async def following(report: Report) -> AsyncIterator[Progress]:
     numbers = count(1)  # MCP requires progress to grow, also from phase to phase
     last_phase, last_at = "", 0.0
 
-    async def send(words: str) -> None:
-        await report(next(numbers), words)
-
     def on_progress(what: str, done: int, total: int) -> None:
         nonlocal last_phase, last_at
         if stopped.is_set():
@@ -137,7 +135,7 @@ async def following(report: Report) -> AsyncIterator[Progress]:
             return
         last_phase, last_at = what, now
         words = f"{what}: {done:,} of {total:,}" if total > 0 else f"{what}: {done:,}"
-        asyncio.run_coroutine_threadsafe(send(words), loop)
+        asyncio.run_coroutine_threadsafe(report(next(numbers), words), loop)
 
     try:
         yield on_progress

@@ -6,17 +6,17 @@ Each request is authenticated by its key. `/mcp` lists the core tools, `/mcp?too
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from hades.memory import DEFAULT_SPACE
 from hades.serve.auth.caller import Role, caller_of, name_call, record_call
+from hades.serve.auth.limits import replayed
 from hades.serve.executor import Executor
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.server import AgentServer
@@ -26,7 +26,7 @@ BODY_BYTES_AT_MOST = 4 * 1024 * 1024
 
 
 class McpApp:
-    """MCP over an executor, as an ASGI application; `run` must be open while it serves."""
+    """MCP over an executor, as an ASGI application; its sessions must run while it serves."""
 
     def __init__(self, executor: Executor) -> None:
         def identify(request: Any) -> AgentCall:
@@ -42,11 +42,8 @@ class McpApp:
             # Our own middleware checks the host name of every request.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
-        self._sessions = server.session_manager
-
-    def run(self) -> AbstractAsyncContextManager[None]:
-        """Run the SDK's session manager; use it in the lifespan of the outer application."""
-        return self._sessions.run()
+        self.sessions = server.session_manager
+        """The SDK's manager, to `run` in the lifespan of the outer application."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller_of(scope)
@@ -55,20 +52,6 @@ class McpApp:
         # A request counts as a read; a tool that writes changes this.
         record_call(None, writes=False)
         name_call("MCP")
-        await self._sessions.handle_request(scope, await _received(scope, receive), send)
-
-
-async def _received(scope: Scope, receive: Receive) -> Receive:
-    """Read the whole body, so that a disconnect is no error of the SDK; return it as `receive`."""
-    first: Message | None = {
-        "type": "http.request",
-        "body": await Request(scope, receive).body(),
-        "more_body": False,
-    }
-
-    async def replay() -> Message:
-        nonlocal first
-        message, first = first, None
-        return await receive() if message is None else message
-
-    return replay
+        # The whole body is read first, so that a disconnect is no error of the SDK.
+        body = await Request(scope, receive).body()
+        await self.sessions.handle_request(scope, replayed(body, receive), send)

@@ -16,20 +16,15 @@ from typing import Any
 from hades.domain.address import PROJECT
 from hades.domain.rules import clean_name
 from hades.errors import InvalidInput
-from hades.serve.config_files import ConfigChange, chosen, encode_config, read_config, resolved
+from hades.serve.config_files import ConfigChange, Program, chosen, encode_config, read_config
 
 Entry = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class AgentProgram:
+class AgentProgram(Program):
     """An MCP client and its configuration files."""
 
-    title: str
-    file: str
-    """Its file below the home folder; `{data}` is the folder for applications' data."""
-    project_file: str | None = None
-    """Its file below a project's folder; None: it reads none there."""
     key: str = "mcpServers"
     """The key of the object with the servers."""
     typed: bool = False
@@ -64,7 +59,7 @@ def plan(client: str, name: str, arguments: list[str], *, here: Path | None = No
     """
     clean_name(name, "server")
     wanted = chosen(CLIENTS, client)
-    file = _file_of(wanted, here)
+    file = wanted.path(here)
     command, *first = own_command()
     if here is not None and "--memory" not in arguments:
         command = shared_command(command, wanted, here)
@@ -102,21 +97,3 @@ def own_command() -> list[str]:
     if script := str(beside) if beside.is_file() else shutil.which("hades"):
         return [os.path.abspath(script)]
     return [sys.executable, "-c", "from hades.cli import main; main()"]
-
-
-def application_folder() -> Path:
-    """Return the system's folder for the data of desktop applications."""
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-
-
-def _file_of(client: AgentProgram, here: Path | None) -> Path:
-    if here is None:
-        # `{data}` becomes an absolute path, which replaces the home folder.
-        file = Path.home() / client.file.format(data=application_folder())
-    elif client.project_file is None:
-        raise InvalidInput(f"{client.title} reads no file of a project: leave out --here.")
-    else:
-        file = here / client.project_file
-    return resolved(file)

@@ -16,6 +16,7 @@ from hades.context.text.states import core_block_lines
 from hades.domain.context import CoreBlock
 from hades.domain.plain import one_line
 from hades.domain.topics import Hit, State
+from hades.operations.declare import KEYWORD
 from hades.operations.memgpt import PAGE_ITEMS, MemGPT
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
@@ -44,9 +45,8 @@ def _declare(name: str) -> None:
 
     run.__name__, run.__doc__ = name, method.__doc__
     own = list(inspect.signature(method).parameters.values())[1:]
-    keyword = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [parameter.replace(kind=keyword, annotation=ARGUMENTS[parameter.name]) for parameter in own]
+        [parameter.replace(kind=KEYWORD, annotation=ARGUMENTS[parameter.name]) for parameter in own]
     )
     tool("space", memgpt=True, writes=writes)(run)
 

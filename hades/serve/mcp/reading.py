@@ -7,12 +7,22 @@ from typing import Annotated, Literal
 from mcp_types import CallToolResult
 from pydantic import Field
 
-from hades.context.text.answers import nothing_remembered
+from hades.context.text.answers import (
+    answer_lines,
+    context_text,
+    nothing_found,
+    nothing_remembered,
+    sources,
+    working_memory_lines,
+)
+from hades.context.text.briefs import HEADINGS
+from hades.context.text.edges import relation_change_lines
 from hades.context.text.layout import joined, read_cite
-from hades.context.text.states import diff_lines
+from hades.context.text.states import diff_lines, topic_line
 from hades.domain.answer import Answer, Recall, WorkingMemory
 from hades.domain.brief import Brief
 from hades.domain.context import BudgetedContext
+from hades.domain.plain import one_line
 from hades.domain.topics import Diff, State
 from hades.errors import InvalidInput, NotFound
 from hades.memory import View
@@ -48,7 +58,16 @@ def recall(call: AgentCall, result: Recall) -> CallToolResult:
     Use it first: before answering about earlier work, decisions, people or documents, and
     before remembering. It reads times in the question; as_of, since and until override them.
     """
-    return answers.recalled(with_tools(call, result))
+    found = with_tools(call, result)
+    passages = enumerate(found.passages, 1)
+    return answers.reply(
+        context_text(found, answers.ANSWER_CHARACTERS_AT_MOST),
+        **answers.about(found),
+        facts=[answers.fact_values(number, fact) for number, fact in enumerate(found.facts, 1)],
+        passages=[answers.passage_values(number, passage) for number, passage in passages],
+        paths=answers.recalled_paths(found),
+        tokens=found.tokens,
+    )
 
 
 @operation_tool(
@@ -61,7 +80,19 @@ def ask(call: AgentCall, answer: Answer) -> CallToolResult:
 
     Shorter than recall: use it for a single fact. It says so if nothing answers.
     """
-    return answers.answered(with_tools(call, answer))
+    answer = with_tools(call, answer)
+    recall = answer.recall
+    cites = sources(recall)
+    has_evidence = recall.passages or recall.facts
+    return answers.reply(
+        joined(answer_lines(answer) if has_evidence else [nothing_found(recall)]),
+        **answers.about(recall),
+        sentences=[{"text": line.text, "cite": cites[line.label]} for line in answer.sentences],
+        shortfall=answer.shortfall or None,
+        kind=answer.kind,
+        usage=answer.usage,
+        fallback=answer.fallback or None,
+    )
 
 
 @tool("as_of", "known_at", "space", core=True)
@@ -118,11 +149,16 @@ async def topics(
     """
     filters = given(glob=glob, tag=tag, since=since, until=until, after=after)
     listed = await call.read(lambda view: view.topics(**filters, limit=limit + 1))
-    page = answers.page(listed, limit, lambda topic: topic.name, answers.TOPIC)
+    shown, following = answers.page(listed, limit, lambda topic: topic.name, answers.TOPIC)
     nothing = str(nothing_remembered(past=bool(call.as_of or call.known_at)))
     if filters:
         nothing = "No topic fits: ask with fewer filters, or use `recall` to find by meaning."
-    return answers.topics(page, call.space, await call.spaces(), nothing)
+    lines = [str(topic_line(topic)) for topic in shown] or [nothing]
+    spaces = await call.spaces()
+    if len(spaces) > 1:
+        lines.append(f"Spaces: {one_line(', '.join(spaces))} (this is {one_line(call.space)}).")
+    values = [answers.picked(topic, answers.TOPIC) for topic in shown]
+    return answers.listed(lines, following, space=call.space, spaces=spaces, topics=values)
 
 
 @tool("as_of", "known_at", "space", core=True)
@@ -140,7 +176,9 @@ async def edges(
     facts = await call.read(
         lambda view: view.edges(name, direction=direction, all=ended, limit=limit + 1, **options)
     )
-    page = answers.page(facts, limit, lambda edge: _write_place(edge_place(edge)), answers.FACT)
+    page = answers.page(
+        facts, limit, lambda edge: ".".join(map(str, edge_place(edge))), answers.FACT
+    )
     return answers.facts(page, call.space, f"No fact about {name!r} is known here.")
 
 
@@ -153,7 +191,8 @@ async def when_changed(
 ) -> CallToolResult:
     """Return when a fact about a name last ended, and what replaced it."""
     turn = await call.read(lambda view: view.when_changed(name, relation, to or None))
-    return answers.relation_changed(turn)
+    after = [turn.after] if turn.after else []
+    return answers.changed(relation_change_lines(turn), turn.at, [turn.before], after)
 
 
 @operation_tool(
@@ -164,7 +203,9 @@ def brief(call: AgentCall, result: Brief) -> CallToolResult:
 
     Call it when a conversation starts, and to answer what to do next or what is new.
     """
-    return answers.briefed(result)
+    parts = {name: getattr(result, name) for name in HEADINGS}
+    values = {"topic": result.topic, "left_out_lines": result.left_out or None}
+    return answers.reply(result.text, space=result.space, **parts, **values, tokens=result.tokens)
 
 
 @operation_tool("topic", budget=(Tokens, 2_000))
@@ -173,7 +214,14 @@ def working_memory(call: AgentCall, result: WorkingMemory) -> CallToolResult:
 
     It has the latest state, earlier ones, and the topics related to it.
     """
-    return answers.working_memory(result, call.space)
+    items = [
+        {"cite": item.state.id, **answers.picked(item, ("why", "text", "path"))}
+        for item in result.items
+    ]
+    text = joined(working_memory_lines(result))
+    return answers.reply(
+        text, space=call.space, topic=result.topic, items=items, tokens=result.tokens
+    )
 
 
 @operation_tool(
@@ -184,7 +232,14 @@ def working_memory(call: AgentCall, result: WorkingMemory) -> CallToolResult:
 )
 def context(call: AgentCall, result: BudgetedContext) -> CallToolResult:
     """Return a context for a question in sections: latest states, summaries, details."""
-    return answers.context(with_tools(call, result), call.space)
+    built = with_tools(call, result)
+    return answers.reply(
+        built.text,
+        space=call.space,
+        sections=built.sections,
+        tokens=built.tokens,
+        notes=[str(note) for note in built.reasons],
+    )
 
 
 @tool("as_of", "known_at", "space")
@@ -211,10 +266,6 @@ def _state(view: View, topic: str, version: int | None) -> State:
         if its_version is None:
             raise
         return view.get(cited, version or its_version)
-
-
-def _write_place(place: Place) -> str:
-    return ".".join(str(part) for part in place)
 
 
 def _read_place(text: str) -> Place:

@@ -23,11 +23,13 @@ from hades import __version__
 from hades.context.text.tags import neutral_values
 from hades.errors import HadesError, NotFound
 from hades.serve.auth.caller import name_call
-from hades.serve.mcp import memgpt as _memgpt  # noqa: F401
-from hades.serve.mcp import reading as _reading  # noqa: F401  declares its tools
-from hades.serve.mcp import resources
-from hades.serve.mcp import source_tools as _source_tools  # noqa: F401
-from hades.serve.mcp import writing as _writing  # noqa: F401
+from hades.serve.mcp import (
+    memgpt,  # noqa: F401 - this and three others declare their tools
+    reading,  # noqa: F401
+    resources,
+    source_tools,  # noqa: F401
+    writing,  # noqa: F401
+)
 from hades.serve.mcp.call import AgentCall, Ctx, Identify
 from hades.serve.mcp.prompts import PROMPT
 from hades.serve.mcp.tool import TOOLS

@@ -38,8 +38,9 @@ async def pathrag_retrieve(
     """Return the most reliable paths for a query, as PathRAG does."""
 
     def read(view: View) -> dict[str, Any]:
-        domain, version = domain_filter or None, as_of_version or None
-        return PathRAG(view).retrieve_paths(query, max_paths, domain, version)
+        return PathRAG(view).retrieve_paths(
+            query, max_paths, domain_filter or None, as_of_version or None
+        )
 
     results = await call.read(read, fresh=True)
     text = format_paths_for_prompt(results["paths"], query)

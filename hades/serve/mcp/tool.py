@@ -16,7 +16,7 @@ from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
 from hades.errors import InvalidInput
-from hades.operations.declare import OPERATIONS, Operation, Parameter
+from hades.operations.declare import KEYWORD, OPERATIONS, Operation, Parameter
 from hades.serve.mcp.call import AgentCall, Ctx
 from hades.serve.wire import wire_type
 from hades.store.records import Progress
@@ -138,7 +138,7 @@ def operation_tool(
         run.__name__, run.__doc__ = answer.__name__, answer.__doc__
         own = [_argument(declared.parameter(name), about) for name, about in shown.items()]
         if declared.job:
-            own.append(inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Ctx))
+            own.append(inspect.Parameter("ctx", KEYWORD, annotation=Ctx))
         run.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
         shared = ("as_of", "known_at", "space") if declared.timed else ("space",)
         tool(*shared, core=core, writes=declared.writes, destroys=destroys)(run)
@@ -174,8 +174,7 @@ def _argument(parameter: Parameter, about: Any) -> inspect.Parameter:
         kind = Annotated[kind, Field(description=about)]
     elif about is not None:
         kind, default = about
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(parameter.name, keyword, default=default, annotation=kind)
+    return inspect.Parameter(parameter.name, KEYWORD, default=default, annotation=kind)
 
 
 def _with_context(
@@ -190,14 +189,13 @@ def _with_context(
             arguments["ctx"] = ctx
         return await function(call, **arguments)
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
     own = inspect.signature(function, eval_str=True).parameters
     takes_context = "ctx" in own
     parameters = [
-        inspect.Parameter("ctx", keyword, annotation=Ctx),
-        *(own[name].replace(kind=keyword) for name in own if name not in ("call", "ctx")),
+        inspect.Parameter("ctx", KEYWORD, annotation=Ctx),
+        *(own[name].replace(kind=KEYWORD) for name in own if name not in ("call", "ctx")),
         *(
-            inspect.Parameter(name, keyword, default="", annotation=SHARED_ARGUMENTS[name])
+            inspect.Parameter(name, KEYWORD, default="", annotation=SHARED_ARGUMENTS[name])
             for name in shared
         ),
     ]

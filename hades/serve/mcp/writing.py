@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from hades.context.text.edges import fact_change_lines
 from hades.context.text.layout import excerpt, flat, indented, joined, shown_name
 from hades.context.text.reports import consolidation_lines, extraction_lines
 from hades.domain.extraction import Extraction
@@ -146,7 +147,8 @@ def change_fact(call: AgentCall, done: FactChange) -> CallToolResult:
     Use it when something moved, was decided otherwise, fixed or replaced. If no fact held, `to`
     starts one.
     """
-    return answers.fact_changed(done)
+    cite = None if done.state is None else done.state.id
+    return answers.changed(fact_change_lines(done), done.at, done.closed, done.opened, cite)
 
 
 @operation_tool("source relation target at", core=True, mistake="The fact was never true.")

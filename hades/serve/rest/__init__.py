@@ -4,14 +4,12 @@ operations (`operations.py`); the other modules have those that need their own c
 
 from fastapi import APIRouter
 
+from hades.operations.declare import OPERATIONS
 from hades.serve.rest import admin, batch, exports, jobs, spaces, states
 from hades.serve.rest.operations import operation_router
-
-__all__ = ["routers"]
-
-_OWN = (states, spaces, batch, exports, jobs, admin)
 
 
 def routers() -> list[APIRouter]:
     """Return all routers."""
-    return [*(module.router for module in _OWN), operation_router()]
+    own = (states, spaces, batch, exports, jobs, admin)
+    return [*(module.router for module in own), operation_router(tuple(OPERATIONS))]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
 from typing import Annotated, Any
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic import Field, ValidationError
 from starlette.responses import Response
 
 from hades.errors import InvalidInput
@@ -17,7 +16,7 @@ from hades.operations.parameters import BATCH_WRITES_AT_MOST
 from hades.serve.problems import ERRORS_AT_MOST
 from hades.serve.rest.calls import Writes
 from hades.serve.rest.models import Body, Page, example, whole
-from hades.serve.rest.operations import field_of, require, run
+from hades.serve.rest.operations import arguments_model, require, run
 from hades.serve.rest.routes import routes
 from hades.serve.wire import Hint
 
@@ -74,17 +73,10 @@ def _read(writes: Writes, body: Batch) -> list[tuple[Operation, dict[str, Any]]]
 
 def _arguments(operation: Operation, given: dict[str, Any], number: int) -> dict[str, Any]:
     try:
-        read = _model(operation.name).model_validate(given)
+        read = arguments_model(operation).model_validate(given)
     except ValidationError as error:
         where = ("body", "operations", number, "arguments")
         faults = error.errors()[:ERRORS_AT_MOST]
         wrong = [{**fault, "loc": (*where, *fault["loc"])} for fault in faults]
         raise RequestValidationError(wrong) from error
     return {name: getattr(read, name) for name in read.model_fields_set}
-
-
-@cache
-def _model(name: str) -> type[BaseModel]:
-    """Return a model of an operation's arguments, including those of its path."""
-    fields = {parameter.name: field_of(parameter) for parameter in OPERATIONS[name].parameters}
-    return create_model(f"{name}_arguments", __base__=Body, **fields)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
@@ -57,22 +57,20 @@ class WriteAnswer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
 class RestCall:
     """One request, its space (`""`: the whole memory) and its caller."""
 
-    def __init__(self, request: Request, space: str) -> None:
-        self.request = request
-        self.space = space
+    request: Request
+    space: str
 
     @property
     def executor(self) -> Executor:
-        executor: Executor = self.request.app.state.executor
-        return executor
+        return cast(Executor, self.request.app.state.executor)
 
     @property
     def jobs(self) -> Jobs:
-        jobs: Jobs = self.request.app.state.jobs
-        return jobs
+        return cast(Jobs, self.request.app.state.jobs)
 
     @property
     def caller(self) -> Caller:
@@ -86,19 +84,16 @@ class RestCall:
         await self.executor.read(self.caller, self.space, lambda view: view.space, role=role)
 
 
+@dataclass(frozen=True, slots=True)
 class Reading(RestCall):
     """A request that reads one space as of a moment."""
 
-    def __init__(
-        self, request: Request, space: str, as_of: str | None = None, known_at: str | None = None
-    ) -> None:
-        super().__init__(request, space)
-        self._as_of = as_of
-        self._known_at = known_at
+    as_of: str | None = None
+    known_at: str | None = None
 
     async def __call__(self, call: Callable[[View], Result], **how: Any) -> Result:
         """Run a function of the memory; the options are those of `Executor.read`."""
-        how |= {"valid": self._as_of, "known": self._known_at}
+        how |= {"valid": self.as_of, "known": self.known_at}
         return await self.executor.read(self.caller, self.space, call, **how)
 
     async def answer(self, call: Callable[[View], Any], **how: bool) -> Response:
@@ -107,12 +102,12 @@ class Reading(RestCall):
         return json_response(body)
 
 
+@dataclass(frozen=True, slots=True)
 class Writing(RestCall):
     """A request that writes."""
 
-    def __init__(self, request: Request, space: str, key: str | None = None) -> None:
-        super().__init__(request, space)
-        self._key = key
+    key: str | None = None
+    """The idempotency key that the caller sent."""
 
     async def answer(
         self, call: Callable[[Memory], Any], *, status: int = 200, role: Role = Role.WRITER
@@ -121,13 +116,13 @@ class Writing(RestCall):
 
         If the idempotency key was used before, repeat the first answer instead.
         """
-        request = "" if self._key is None else await self._whole_request()
+        request = "" if self.key is None else await self._whole_request()
 
         def run(memory: Memory) -> tuple[Any, bool]:
-            if self._key is None:
+            if self.key is None:
                 return _answered(call(memory), status), False
             kept: tuple[Any, bool] = memory.once(
-                self._key, request, lambda: _answered(call(memory), status)
+                self.key, request, lambda: _answered(call(memory), status)
             )
             return kept
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.responses import Response
 
 from hades.memory import Memory
-from hades.operations.declare import OPERATIONS, Operation, Parameter
+from hades.operations.declare import KEYWORD, OPERATIONS, Operation, Parameter
 from hades.serve.jobs import JobKey, JobStatus, Kind
 from hades.serve.rest.calls import (
     AsOfTime,
@@ -34,13 +34,9 @@ from hades.store.records import Progress
 _TIMES = {"as_of": AsOfTime, "known_at": KnownTime}
 
 
-def operation_router() -> APIRouter:
-    """Return a router with a route for every operation without a hand-written one."""
-    return _router_of(tuple(OPERATIONS))
-
-
 @cache
-def _router_of(names: tuple[str, ...]) -> APIRouter:
+def operation_router(names: tuple[str, ...]) -> APIRouter:
+    """Return a router with a route for each of these operations without a hand-written one."""
     router = routes("/v1/spaces/{space:name}", None)
     for operation in map(OPERATIONS.__getitem__, names):
         if operation.own_route:
@@ -103,42 +99,48 @@ def field_of(parameter: Parameter) -> Any:
     return wire_type(parameter), Field() if parameter.required else parameter.default
 
 
+@cache
+def arguments_model(operation: Operation) -> type[BaseModel]:
+    """Return a model of an operation's arguments, including those of its path."""
+    fields = {item.name: field_of(item) for item in operation.parameters if not item.about.local}
+    return create_model(f"{operation.name}_arguments", __base__=Body, **fields)
+
+
 def _endpoint(operation: Operation) -> Any:
     """Return the handler of an operation, with a signature for FastAPI."""
     model = body_model(operation)
-    keyword = inspect.Parameter.KEYWORD_ONLY
     shown = [
-        inspect.Parameter("request", keyword, annotation=Request),
-        inspect.Parameter("space", keyword, annotation=SpaceName),
+        inspect.Parameter("request", KEYWORD, annotation=Request),
+        inspect.Parameter("space", KEYWORD, annotation=SpaceName),
     ]
     for parameter in operation.parameters:
         name, about = parameter.name, parameter.about
         if name in operation.in_path:
             place = Path(description=about.help, examples=[about.example])
             kind = cast(Any, Annotated)[wire_type(parameter), place]
-            shown.append(inspect.Parameter(name, keyword, annotation=kind))
+            shown.append(inspect.Parameter(name, KEYWORD, annotation=kind))
         elif model is None and not (operation.cursor and name in ("after", "limit")):
             examples = None if about.example is None else [about.example]
             kind = Annotated[wire_type(parameter), Query(examples=examples)]
             default = [] if parameter.is_list else parameter.default
-            shown.append(inspect.Parameter(name, keyword, annotation=kind, default=default))
+            shown.append(inspect.Parameter(name, KEYWORD, annotation=kind, default=default))
     if model is not None:
         may_lack = not any(field.is_required() for field in model.model_fields.values())
         kind = model | None if may_lack else model
         default = None if may_lack else inspect.Parameter.empty
-        shown.append(inspect.Parameter("body", keyword, annotation=kind, default=default))
+        shown.append(inspect.Parameter("body", KEYWORD, annotation=kind, default=default))
     elif operation.timed:
         shown += [
-            inspect.Parameter(name, keyword, annotation=kind, default=None)
+            inspect.Parameter(name, KEYWORD, annotation=kind, default=None)
             for name, kind in _TIMES.items()
         ]
     if operation.cursor:
         shown += [
-            inspect.Parameter("cursor", keyword, annotation=Cursor, default=None),
-            inspect.Parameter("limit", keyword, annotation=Limit, default=PAGE),
+            inspect.Parameter("cursor", KEYWORD, annotation=Cursor, default=None),
+            inspect.Parameter("limit", KEYWORD, annotation=Limit, default=PAGE),
         ]
     if operation.writes:
-        shown.append(inspect.Parameter("key", keyword, annotation=IdempotencyKey, default=None))
+        shown.append(inspect.Parameter("key", KEYWORD, annotation=IdempotencyKey, default=None))
     answer = _begin if operation.job else _write if operation.writes else _read
 
     async def endpoint(*, request: Request, space: str, **given: Any) -> Response:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
@@ -109,17 +110,17 @@ def _query_names(dependant: Any) -> Iterator[str]:
         yield from _query_names(inner)
 
 
+@dataclass(frozen=True, slots=True)
 class UndecodedPath:
     """Middleware that routes by the encoded path, so that %2F stays part of a name."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (raw := scope.get("raw_path")):
             # Change the scope itself, because the audit log reads the route from it.
             scope["path"] = raw.partition(b"?")[0].decode("ascii", "replace")
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
 
 class NameConvertor(StringConvertor):

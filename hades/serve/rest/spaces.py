@@ -49,12 +49,11 @@ class TimeRead(Body):
 @router.get("", summary="Show your rights", response_model=Welcome)
 async def welcome(call: InMemory) -> Response:
     """Return the version, the caller's rights, and links."""
-    visible = await _seen(call)
     shown = {
         "hades": hades.__version__,
         "caller": call.caller.name,
         "role": call.caller.title,
-        "spaces": [space.name for space in visible],
+        "spaces": [space.name for space in await call.executor.spaces(call.caller)],
         "read_only": call.executor.read_only,
         "links": {"spaces": "/v1/spaces", "openapi": "/openapi.json", "graphql": "/graphql"},
     }
@@ -64,12 +63,7 @@ async def welcome(call: InMemory) -> Response:
 @router.get("/spaces", summary="List spaces", response_model=Page[Space])
 async def spaces(call: InMemory) -> Response:
     """List the spaces that the caller may use."""
-    return json_response(to_json(whole(await _seen(call))))
-
-
-async def _seen(call: InMemory) -> list[Space]:
-    spaces = await call.executor.read(call.caller, None, lambda view: view.spaces())
-    return [space for space in spaces if call.caller.sees(space.name)]
+    return json_response(to_json(whole(await call.executor.spaces(call.caller))))
 
 
 @router.post("/spaces", summary="Create a space", response_model=Space, status_code=201)

@@ -193,12 +193,12 @@ class Metrics:
         return generate_latest(self.registry)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class ExecutorMetrics(Collector):
     """The load of an executor's pools and jobs, read at each scrape."""
 
-    def __init__(self, pools: Mapping[str, Pool], jobs: JobCounts) -> None:
-        self._pools = pools
-        self._jobs = jobs
+    pools: Mapping[str, Pool]
+    jobs: JobCounts
 
     def collect(self) -> Iterable[Metric]:
         for name, family, what in (
@@ -207,9 +207,9 @@ class ExecutorMetrics(Collector):
             ("hades_refused", CounterMetricFamily, "Calls refused."),
         ):
             attribute = name.rpartition("_")[2]
-            load = {pool: getattr(of, attribute) for pool, of in self._pools.items()}
+            load = {pool: getattr(of, attribute) for pool, of in self.pools.items()}
             yield _family(family, name, what, "pool", load)
-        yield _gauges("hades_jobs", "Jobs, by status.", "status", self._jobs())
+        yield _gauges("hades_jobs", "Jobs, by status.", "status", self.jobs())
 
 
 class MemoryMetrics(Collector):

@@ -156,9 +156,9 @@ async def _picture(
     frame: Frame, shown: Subgraph, on_path: set[network.EdgeKey], place: Element, details: Element
 ) -> None:
     """Draw the chart with its legend, the list of its nodes, and the details of the chosen one."""
-    by_rank, by_topic = frame.query.get("size") == "rank", frame.query.get("colour") == "topic"
+    by_rank = frame.query.get("size") == "rank"
     sizes = network.page_rank(shown) if by_rank else [float(node.degree) for node in shown.nodes]
-    groups = network.groups_of(shown, by_topic=by_topic)
+    groups = network.groups_of(shown, by_topic=frame.query.get("colour") == "topic")
     places = await asyncio.to_thread(network.layout, shown, _PLACES.get(frame, {}))
     keys = [network.key_of(node) for node in shown.nodes]
     _PLACES[frame] = dict(zip(keys, places, strict=True))

@@ -60,7 +60,6 @@ def _growth(growth: list[Growth]) -> None:
     if not growth:
         empty("Nothing was written yet.")
         return
-    first, half, last = growth[0], growth[len(growth) // 2], growth[-1]
     with box("card"):
         lines(
             "Topics and versions over time",
@@ -69,7 +68,7 @@ def _growth(growth: list[Growth]) -> None:
                 "versions": [(step.at, step.states) for step in growth],
             },
         )
-        for step in (first, half, last):
+        for step in (growth[0], growth[len(growth) // 2], growth[-1]):
             counts = f"{counted(step.topics, 'topic')}, {counted(step.states, 'version')}"
             text(f"{counts} by {moment_words(step.at)}.", "muted small", "div")
 

@@ -39,8 +39,11 @@ async def _keys(frame: Frame) -> None:
     async def create(given: Mapping[str, Any]) -> None:
         with place, frame.errors():
             names = [it.strip() for it in str(given.get("spaces", "")).split(",") if it.strip()]
-            role, name = role_named(str(given.get("role", ""))), str(given.get("name", "")).strip()
-            token = await frame.visitor.create_key(name, role, names or None)
+            token = await frame.visitor.create_key(
+                str(given.get("name", "")).strip(),
+                role_named(str(given.get("role", ""))),
+                names or None,
+            )
             copy_dialog("The new key, shown only this once", token, on_close=frame.show)
 
     with form(create, "card line"):

@@ -12,10 +12,9 @@ from hades.domain.hierarchy import LOW, Cluster, ClusterReport, HierarchyReport
 from hades.domain.plain import counted, one_line
 from hades.domain.statement import day
 from hades.domain.topics import Chunk
-from hades.errors import NotFound
 from hades.ui.cards import chunk_address, chunk_card
 from hades.ui.controls import box, button, empty, link, text
-from hades.ui.frame import Frame, page
+from hades.ui.frame import Frame, found, page
 from hades.ui.network import COLOURS, TOOLTIP, cut
 
 PASSAGES = 20
@@ -124,7 +123,9 @@ async def _passages(frame: Frame, report: ClusterReport, limit: int) -> None:
         for number, member in enumerate(report.members, 1):
             state = member.cite.rpartition("#")[0]
             if state not in read:
-                read[state] = await _chunks(frame, state)
+                topic, _, version = state.rpartition("@")
+                chunks = frame.call_now("chunks", topic=topic, version=int(version))
+                read[state] = await found(chunks, [])
             for chunk in read[state]:
                 if chunk.id == member.cite:
                     chunk_card(frame, number, chunk, f"nearness {member.nearness:.0%}")
@@ -134,15 +135,6 @@ async def _passages(frame: Frame, report: ClusterReport, limit: int) -> None:
         button(f"Show {larger}", lambda: frame.show(cluster=own, passages=larger), "main").style(
             "margin-top: 12px"
         )
-
-
-async def _chunks(frame: Frame, state: str) -> list[Chunk]:
-    topic, _, version = state.rpartition("@")
-    try:
-        chunks: list[Chunk] = await frame.call_now("chunks", topic=topic, version=int(version))
-    except NotFound:
-        return []
-    return chunks
 
 
 def _clusters(frame: Frame, clusters: Sequence[Cluster]) -> None:

@@ -17,10 +17,10 @@ from hades.domain.promotion import Disagreement, QualityReport, Side, Suggestion
 from hades.domain.proposal import Proposal
 from hades.domain.statement import day, statement
 from hades.domain.times import iso
-from hades.errors import Conflict, HadesError, NotFound
+from hades.errors import Conflict, HadesError
 from hades.serve.auth.caller import Role
 from hades.ui.controls import box, button, diff, empty, link, text
-from hades.ui.frame import Frame, page
+from hades.ui.frame import Frame, found, page
 
 SHOWN_AT_MOST = 50
 LINES_SHOWN = 60
@@ -60,7 +60,8 @@ async def review(frame: Frame) -> None:
         text("Admins decide on proposals and reject; you may accept the rest.", "muted", "p")
     text("a accepts, r rejects, arrows move.", "muted small", "p")
     queue = Queue(frame)
-    waiting = await _waiting(frame)
+    waiting: list[Proposal] = await frame.call_now("proposals", limit=SHOWN_AT_MOST)
+    waiting += await frame.call_now("proposals", status="refused", limit=SHOWN_AT_MOST)
     for proposal in waiting:
         queue.add(await _proposal_item(frame, proposal, is_admin))
     looking = text("Looking for links and contradictions …", "muted", "p")
@@ -156,14 +157,6 @@ async def decide(frame: Frame, calls: Calls) -> None:
         result = await frame.call_now(name, **(given or {"proposal": getattr(result, "id", None)}))
 
 
-async def _waiting(frame: Frame) -> list[Proposal]:
-    waiting: list[Proposal] = await frame.call_now("proposals", limit=SHOWN_AT_MOST)
-    refused: list[Proposal] = await frame.call_now(
-        "proposals", status="refused", limit=SHOWN_AT_MOST
-    )
-    return [*waiting, *refused]
-
-
 async def _proposal_item(frame: Frame, proposal: Proposal, is_admin: bool) -> ReviewItem:
     fields, number = proposal.fields, {"proposal": proposal.id}
     subject = str(fields.get("topic") or fields.get("source") or fields.get("name"))
@@ -187,10 +180,8 @@ async def _changes(frame: Frame, proposal: Proposal, subject: str) -> list[str]:
     """Return the lines before and after a change."""
     fields = proposal.fields
     if proposal.kind == "remember":
-        try:
-            before = (await frame.call_now("get", topic=subject)).content
-        except NotFound:
-            before = ""
+        state = await found(frame.call_now("get", topic=subject), None)
+        before = state.content if state else ""
         lines = difflib.unified_diff(
             before.splitlines(), str(fields.get("content", "")).splitlines(), lineterm="", n=2
         )
@@ -198,7 +189,9 @@ async def _changes(frame: Frame, proposal: Proposal, subject: str) -> list[str]:
     if proposal.kind in ("alias", "kind"):
         return [f"+ {proposal.kind}: {fields.get(proposal.kind)}"]
     relation, target = fields.get("relation"), fields.get("target")
-    edges = await _open_edges(frame, subject)
+    edges: list[Edge] = await found(
+        frame.call_now("edges", name=subject, limit=200), [], but=HadesError
+    )
     if proposal.kind == "unrelate":
         ends = [edge for edge in edges if (edge.relation, edge.target.name) == (relation, target)]
         words = [statement(edge) for edge in ends] or [f"{subject} {relation} {target}"]
@@ -208,14 +201,6 @@ async def _changes(frame: Frame, proposal: Proposal, subject: str) -> list[str]:
         *(f"- {one_line(statement(edge))}" for edge in ends),
         f"+ {one_line(subject)} {relation} {target}",
     ]
-
-
-async def _open_edges(frame: Frame, name: str) -> list[Edge]:
-    try:
-        edges: list[Edge] = await frame.call_now("edges", name=name, limit=200)
-    except HadesError:
-        return []
-    return edges
 
 
 async def _suggestions(frame: Frame, is_admin: bool) -> list[ReviewItem]:

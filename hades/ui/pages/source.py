@@ -5,10 +5,10 @@ from __future__ import annotations
 from hades.domain.plain import one_line
 from hades.domain.statement import moment_words
 from hades.domain.topics import State
-from hades.errors import InvalidInput, NotFound
+from hades.errors import InvalidInput
 from hades.ui.cards import source_address
 from hades.ui.controls import box, link, text
-from hades.ui.frame import Frame, page
+from hades.ui.frame import Frame, found, page
 
 CHARACTERS_SHOWN = 30_000
 """A longer text is cut to the part around the passage."""
@@ -24,10 +24,7 @@ async def source(frame: Frame) -> None:
     chunks = [] if ordinal is None else (
         await frame.call_now("chunks", topic=topic, version=state.version))  # fmt: skip
     marked = next(((chunk.start, chunk.end) for chunk in chunks if chunk.ordinal == ordinal), None)
-    try:
-        current: State | None = await frame.call_now("get", topic=topic)
-    except NotFound:
-        current = None
+    current: State | None = await found(frame.call_now("get", topic=topic), None)
     text(one_line(topic), "", "h1")
     with box("line small muted"):
         until = f" until {moment_words(state.valid_to)}" if state.valid_to else ", and still holds"

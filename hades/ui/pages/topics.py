@@ -8,10 +8,9 @@ from hades.domain.graph import Edge
 from hades.domain.plain import counted, one_line
 from hades.domain.statement import day, moment_words, statement
 from hades.domain.topics import Diff, State, Topic
-from hades.errors import NotFound
 from hades.ui.cards import source_address
 from hades.ui.controls import box, button, diff, empty, field, form, link, select, text
-from hades.ui.frame import Frame, no_notes, page
+from hades.ui.frame import Frame, found, no_notes, page
 from hades.ui.pages.source import read_number
 
 PAGE = 50
@@ -91,13 +90,14 @@ async def trace(frame: Frame) -> None:
     last = history[-1].version
     newest = read_number(frame.query, "newest") or last
     states = [state for state in history if state.version <= newest][-VERSIONS_SHOWN:] or history
-    edges = await _edges(frame, name)
+    edges: list[Edge] = await found(frame.call("edges", name=name, all=True, limit=EDGES_SHOWN), [])
+    edges.sort(key=lambda edge: edge.valid_from, reverse=True)
     with box("line spread"):
         text(one_line(name), "", "h1")
         link("In the graph", frame.address("/graph", name=name))
     after = read_number(frame.query, "after") or last
     before = read_number(frame.query, "before") or max(1, after - 1)
-    holding = await _holding(frame, name)
+    holds: State | None = await found(frame.call("get", topic=name), None)
     with box("two"):
         with box("stack"):
             text("What changed", "", "h2")
@@ -108,7 +108,7 @@ async def trace(frame: Frame) -> None:
             text("Versions, and what was known when", "", "h2")
             with box("trace", "ol"):
                 for state in reversed(states):
-                    _version(frame, state, holding, last)
+                    _version(frame, state, holds.version if holds else 0, last)
             with box("line"):
                 if newest < last:
                     link("Latest versions", frame.address("/topic", name=name))
@@ -117,24 +117,8 @@ async def trace(frame: Frame) -> None:
                     link("Earlier versions", frame.address("/topic", **earlier))
 
 
-async def _holding(frame: Frame, name: str) -> int:
-    """Return the version that holds at the chosen time; 0 if none does."""
-    try:
-        state: State = await frame.call("get", topic=name)
-    except NotFound:
-        return 0
-    return state.version
-
-
-async def _edges(frame: Frame, name: str) -> list[Edge]:
-    try:
-        edges: list[Edge] = await frame.call("edges", name=name, all=True, limit=EDGES_SHOWN)
-    except NotFound:
-        return []
-    return sorted(edges, key=lambda edge: edge.valid_from, reverse=True)
-
-
 def _version(frame: Frame, state: State, holding: int, last: int) -> None:
+    """Draw a version; `holding` is the one that holds at the chosen time, 0 if none does."""
     with box("now" if state.version == holding else "", "li"):
         with box("line"):
             place = source_address(frame, state.topic, state.version)
