@@ -8,7 +8,7 @@ from hades.domain.graph import SIMILAR_TO, NodeKind
 from hades.domain.summaries import KIND
 from hades.domain.times import FOREVER, AsOf
 from hades.domain.topics import DEFAULT_IMPORTANCE
-from hades.store.database import Database, Glob, believed
+from hades.store.database import Glob, StorePart, believed
 from hades.store.edges import touching
 from hades.store.states import STATE_THEN, read_tags
 from hades.store.summaries import StateOfPeriod
@@ -18,11 +18,8 @@ _BELOW = "(t.name = :topic OR t.name GLOB :below OR :topic IS NULL)"
 _KIND_CHOSEN = {None: "", True: "AND t.kind = :note ", False: "AND t.kind <> :note "}
 
 
-class Activity:
+class Activity(StorePart):
     """Reads the last changes, in the order of valid time."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def topics(
         self,

@@ -390,3 +390,10 @@ class Database(ABC):
     def set_meta(self, key: str, value: str) -> None:
         """Store a fact about the memory. Call it inside a write."""
         self.upsert("meta", ("key",), key=key, value=value)
+
+
+class StorePart:
+    """A part of the store, which reads and writes the rows of one subject."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database

@@ -19,7 +19,7 @@ from hades.domain.hierarchy import (
 )
 from hades.domain.times import AsOf, from_micros, from_micros_or_none
 from hades.errors import InvalidInput
-from hades.store.database import Database, believed, holds, intact
+from hades.store.database import StorePart, believed, holds, intact
 from hades.store.records import Write
 
 _HIERARCHY = "SELECT id, recorded_at, retired_at, encoder, details FROM hierarchies h WHERE "
@@ -74,11 +74,8 @@ class ClusterDraft:
     centroid: bytes
 
 
-class Hierarchies:
+class Hierarchies(StorePart):
     """Clusters of chunks by space, as they were believed at any known time."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     # Reading
 

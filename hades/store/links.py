@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import AsOf
-from hades.store.database import Database, believed, holds
+from hades.store.database import StorePart, believed, holds
 from hades.store.states import STATE_THEN
 
 ROWS_AT_MOST, PASSAGES_AT_MOST = 500_000, 100_000
@@ -65,11 +65,8 @@ class TopicRow(NamedTuple):
     last_used: int | None
 
 
-class Links:
+class Links(StorePart):
     """Mentions, edges and vectors that may join topics."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def topics(self, space: int, as_of: AsOf, limit: int) -> list[TopicRow]:
         """Return topics that hold at a moment, without summaries, the last written first."""
