@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hades.domain.times import FOREVER
 from hades.graph.arrays import Flags
 from hades.index.array_store import Array
 
@@ -95,6 +96,11 @@ class Columns:
         }
         if len({len(array) for array in self._arrays.values()}) > 1:
             raise ValueError(f"the columns of {name} have different lengths")
+
+
+def next_time(times: Array, after: int) -> int:
+    """Return the first of these times, unsorted, that is later than `after`, or FOREVER."""
+    return int(times[times > after].min(initial=FOREVER))
 
 
 def _longer(array: Array, values: Array) -> Array:

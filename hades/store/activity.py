@@ -39,7 +39,6 @@ class Activity(StorePart):
         returned whose name contains one of these texts or whose tags do. `notes` chooses notes, or
         all other topics. `since` and `until` bound the time of the last state.
         """
-        valid, known = self._database.moment(as_of)
         by_name = {f"mark_{chr(97 + n)}": f"%{mark}%" for n, mark in enumerate(marks)}
         marked = " OR ".join(
             f"lower({column}) LIKE :{name}" for name in by_name for column in ("t.name", "s.tags")
@@ -55,8 +54,7 @@ class Activity(StorePart):
             f"{f'AND ({marked})' if marked else ''} "
             "ORDER BY s.valid_from DESC, s.id DESC LIMIT :limit",
             space=space,
-            valid=valid,
-            known=known,
+            **self._database.named_moment(as_of),
             past=not as_of.is_now,
             summary=KIND,
             note="note",
@@ -76,7 +74,6 @@ class Activity(StorePart):
 
         `nodes` restricts them to edges of these nodes. `similar_to` edges are left out.
         """
-        valid, known = self._database.moment(as_of)
         near = f"AND {touching('e', 'both')} " if nodes is not None else ""
         return self._database.column(
             "SELECT e.id FROM edges e JOIN relations r ON r.id = e.relation AND r.name <> :alike "
@@ -86,8 +83,7 @@ class Activity(StorePart):
             "e.id DESC LIMIT :limit",
             space=space,
             alike=SIMILAR_TO,
-            valid=valid,
-            known=known,
+            **self._database.named_moment(as_of),
             nodes=list(nodes or ()),
             limit=limit,
         )

@@ -19,7 +19,6 @@ from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
 from hades.store.schema import COLUMNS
 from hades.store.topics import json_or_none
 
-
 _COLUMNS = [name for name in COLUMNS["edges"] if name != "row"]
 _SELECT = (
     f"SELECT {', '.join('e.' + name for name in _COLUMNS)}, r.name "
@@ -70,7 +69,6 @@ class Edges:
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """Return the edges that pass a filter, as of a moment, in the order of their ids."""
-        valid, known = self._database.moment(as_of)
         # The plus disables the index by space, which would read all edges to find those of a node.
         of_all = wanted.node is None and wanted.target is None
         where = ["e.space = :space" if of_all else "+e.space = :space", believed("e", ":known")]
@@ -92,8 +90,7 @@ class Edges:
         rows = self._database.rows(
             f"{_SELECT} WHERE {chosen} ORDER BY e.id",
             space=space,
-            known=known,
-            valid=valid,
+            **self._database.named_moment(as_of),
             relation=wanted.relation,
             targets=self._same(space, wanted.target, wanted, as_of),
             nodes=[*self._same(space, wanted.node, wanted, as_of), *wanted.also],

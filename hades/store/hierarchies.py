@@ -106,8 +106,8 @@ class Hierarchies(StorePart):
 
     def clusters(self, hierarchy: int, as_of: AsOf) -> list[Cluster]:
         """Return the clusters of a hierarchy with their sizes at a moment, by number."""
-        valid, known = self._database.moment(as_of)
-        rows = self._database.rows(_CLUSTERS, hierarchy=hierarchy, valid=valid, known=known)
+        moment = self._database.named_moment(as_of)
+        rows = self._database.rows(_CLUSTERS, hierarchy=hierarchy, **moment)
         sizes: dict[int, int] = {}
         for _, _, parent, _, _, size in rows:
             sizes[parent] = sizes.get(parent, 0) + size
@@ -140,14 +140,12 @@ class Hierarchies(StorePart):
 
         With `journal`, return all memberships that it had up to then, the newest first.
         """
-        valid, known = self._database.moment(as_of)
         rows = self._database.rows(
             f"{_MEMBERSHIPS} WHERE (c.id = :cluster OR c.parent = :cluster) "
             f"AND m.recorded_at <= :known AND (:journal = 1 OR {_MEMBER} AND {_PRESENT}) ORDER BY "
             "CASE WHEN :journal = 1 THEN -m.id ELSE 0 END, m.near DESC, m.chunk LIMIT :most",
             cluster=cluster,
-            valid=valid,
-            known=known,
+            **self._database.named_moment(as_of),
             most=limit,
             journal=int(journal),
         )
@@ -194,8 +192,8 @@ class Hierarchies(StorePart):
 
     def drift(self, hierarchy: Hierarchy, encoder: str, as_of: AsOf) -> Drift:
         """Measure how far a space has moved from its hierarchy; `encoder` is the one in use."""
-        valid, known = self._database.moment(as_of)
-        counts = self._database.row(_DRIFT, hierarchy=hierarchy.id, valid=valid, known=known)
+        moment = self._database.named_moment(as_of)
+        counts = self._database.row(_DRIFT, hierarchy=hierarchy.id, **moment)
         joined, near, gone = (count or 0 for count in counts)
         blank = self._database.value(
             "SELECT count(*) FROM clusters WHERE hierarchy = ? AND label = ''", hierarchy.id

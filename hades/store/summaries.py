@@ -92,7 +92,6 @@ class Summaries(StorePart):
 
     def there(self, space: int, as_of: AsOf) -> list[StoredSummary]:
         """Return the summaries of a space at a moment, by name."""
-        valid, known = self._database.moment(as_of)
         rows = self._database.rows(
             "SELECT s.id, t.name, s.level, s.valid_from, s.metadata FROM topics t "
             f"JOIN states s ON s.id = {STATE_THEN} WHERE t.space = :space AND t.name GLOB :glob "
@@ -100,8 +99,7 @@ class Summaries(StorePart):
             space=space,
             glob=Glob(PREFIX + "*"),
             kind=KIND,
-            valid=valid,
-            known=known,
+            **self._database.named_moment(as_of),
         )
         return [StoredSummary._make((*row[:4], json.loads(row[4] or "{}"))) for row in rows]
 
