@@ -152,12 +152,13 @@ class FeedbackTable(StorePart):
 
     def taught(self, space: int, actor: str, since: int) -> int:
         """Return how many feedbacks of an actor taught or tested weights since a time."""
-        count: int = self._database.value(
-            "SELECT count(*) FROM feedback WHERE space = ? AND actor = ? AND at >= ? "
-            "AND (snapshot IS NOT NULL OR held_out = 1)",
-            *(space, self._database.actor_id(actor), since),
+        return int(
+            self._database.value(
+                "SELECT count(*) FROM feedback WHERE space = ? AND actor = ? AND at >= ? "
+                "AND (snapshot IS NOT NULL OR held_out = 1)",
+                *(space, self._database.actor_id(actor), since),
+            )
         )
-        return count
 
 
 def _judgement(text: str) -> Judgement:

@@ -152,17 +152,6 @@ class EdgeFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkDraft:
-    """A chunk to place in a state: its characters `start` to `end`."""
-
-    start: int
-    end: int
-    text: str
-    tokens: int
-    heading: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Pending:
     """A state that waits to be cut, embedded or linked."""
 
