@@ -16,11 +16,11 @@ from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
-from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk
+from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, PlacedChunk
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
-from hades.store.records import Pending, Phase, PlacedChunk, Write
+from hades.store.records import Pending, Phase, Write
 from hades.store.states import NEXT, usefulness_of, uses_of
 from hades.store.topics import Topics
 
