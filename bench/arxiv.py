@@ -25,7 +25,7 @@ import hades
 from bench.ingest import ROOT
 from bench.table import note
 from hades.settings import load_settings
-from hades.store.records import ChunkDraft, Draft
+from hades.store.records import Draft
 from hades.store.schema import STEPS
 
 REAL_AT_MOST = 10_000
@@ -113,11 +113,7 @@ def _copy_some(memory: hades.Memory, topics: Sequence[str], number: int) -> None
         news: list[int] = []
         for pending in store.chunks.pending(1, 1, len(topics)):
             own = store.chunks.of_topic(1, pending.topic.rpartition("/")[0])
-            cuts = [
-                ChunkDraft(c.start, c.end, c.text, c.tokens, c.heading)
-                for c in before[pending.topic]
-            ]
-            news += [chunk for chunk, _ in store.chunks.place(write, pending.state, cuts)]
+            news += store.chunks.place(write, pending.state, before[pending.topic])
             olds += own
             store.chunks.advance(pending.state, None)
         _copy_what_was_read(memory, write, olds, news)

@@ -23,7 +23,8 @@ import numpy as np
 import hades
 from bench.table import note, percentiles, seconds, show
 from hades.domain.times import NOW
-from hades.store.records import ChunkDraft, Draft
+from hades.domain.topics import Chunk
+from hades.store.records import Draft
 
 DIMS = 384
 QUESTIONS = 20
@@ -49,8 +50,8 @@ def _fill_batch(memory: hades.Memory, first: int, count: int) -> None:
             store.topics.add(write, 1, f"t/{number}", Draft(content=text))
         for pending in store.chunks.pending(1, 1, count):
             text = texts[int(pending.topic[2:]) - first]
-            cut = ChunkDraft(0, len(text), text, 60)
-            ((chunk, _),) = store.chunks.place(write, pending.state, [cut])
+            cut = Chunk(pending.topic, 1, 0, text, 0, len(text), tokens=60)
+            (chunk,) = store.chunks.place(write, pending.state, [cut])
             rows.append((chunk << 3 | 2, vectors[len(rows)].tobytes()))
             store.chunks.advance(pending.state, None)
         store.chunks.put_vectors(write, encoder.model, encoder.dims, rows)

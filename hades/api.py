@@ -109,11 +109,19 @@ if TYPE_CHECKING:
     from hades.operations.tiered import TieredMemoryManager as TieredMemoryManager
     from hades.recall.plan import Plan as Plan
 
-_LATER = {"Client": "client.client", "Plan": "recall.plan", "Focus": "lifecycle.focus"}
-_LATER |= {"ContextWindow": "context.window", "MemGPT": "operations.memgpt"}
-_LATER |= {"PathRAG": "operations.pathrag", "PathScoring": "domain.weights"}
-_LATER |= {"HiRAG": "operations.hirag", "HiRAGConfig": "operations.hirag"}
-_LATER |= {"HippoRAG": "operations.hipporag", "TieredMemoryManager": "operations.tiered"}
+_LATER = {
+    "Client": "client.client",
+    "ContextWindow": "context.window",
+    "Focus": "lifecycle.focus",
+    "HiRAG": "operations.hirag",
+    "HiRAGConfig": "operations.hirag",
+    "HippoRAG": "operations.hipporag",
+    "MemGPT": "operations.memgpt",
+    "PathRAG": "operations.pathrag",
+    "PathScoring": "domain.weights",
+    "Plan": "recall.plan",
+    "TieredMemoryManager": "operations.tiered",
+}
 """Names that are imported at first use: opening a memory needs none of them, and importing pydantic
 takes as long as all the rest."""
 

@@ -47,10 +47,17 @@ def open(
     server, `actor`, `encoder`, `extractor` and `clock` are refused, because it determines them.
     """
     if path is None:
-        given: dict[str, Any] = {"space": space, "actor": actor, "key": key}
-        given |= {"encoder": encoder, "extractor": extractor, "busy_timeout_s": busy_timeout_s}
-        given |= {"timeout_s": timeout_s, "retries": retries}
-        given = {name: value for name, value in given.items() if value not in (None, "")}
+        options: dict[str, Any] = {
+            "space": space,
+            "actor": actor,
+            "key": key,
+            "encoder": encoder,
+            "extractor": extractor,
+            "busy_timeout_s": busy_timeout_s,
+            "timeout_s": timeout_s,
+            "retries": retries,
+        }
+        given = {name: value for name, value in options.items() if value not in (None, "")}
         return open_with_settings(create=create, read_only=read_only, clock=clock, **given)
     if is_address(path):
         from hades.client.client import connect

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -70,16 +71,8 @@ class TokenFamily:
 
     def _longest(self, text: str, ends: Sequence[int], at_most: int, tail: str) -> str:
         """Return the longest text[:end] + tail that fits, for an end of `ends`; "" if none does."""
-        low, high = 0, len(ends)
-        best = ""
-        while low < high:
-            middle = (low + high) // 2
-            tried = text[: ends[middle]] + tail
-            if self.count([tried])[0] <= at_most:
-                best, low = tried, middle + 1
-            else:
-                high = middle
-        return best
+        fitting = bisect_right(ends, at_most, key=lambda end: self.count([text[:end] + tail])[0])
+        return text[: ends[fitting - 1]] + tail if fitting else ""
 
 
 def _count_words(texts: Sequence[str]) -> list[int]:

@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
 
-from hades.domain.topics import DEFAULT_IMPORTANCE
+from hades.domain.topics import DEFAULT_IMPORTANCE, PlacedChunk, State
 
 HALF_USES = 8
 """The uses after which the level is half-way from the importance to 1. A judgement."""
@@ -28,21 +27,6 @@ HALF_LIFE = timedelta(days=30)
 HALF_LIFE_AT_MOST = timedelta(days=3_650)
 DIGITS = 4
 """Decimals of the values, so that answers a few seconds apart are the same."""
-
-
-class Ageing(Protocol):
-    """A state, or a passage of one."""
-
-    @property
-    def importance(self) -> float: ...
-    @property
-    def usefulness(self) -> float: ...
-    @property
-    def access_count(self) -> int: ...
-    @property
-    def last_used(self) -> datetime | None: ...
-    @property
-    def recorded_at(self) -> datetime: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +46,8 @@ class Strength:
     """The verdict of feedback, from -1 to 1."""
 
 
-def strength_of(state: Ageing, now: datetime) -> Strength:
-    """Return the strength of a state at a moment."""
+def strength_of(state: State | PlacedChunk, now: datetime) -> Strength:
+    """Return the strength of a state, or of the state of a chunk, at a moment."""
     uses = max(0, state.access_count)
     worth = min(max(state.importance + USEFULNESS_SHARE * state.usefulness, 0.0), 1.0)
     level = worth + (1 - worth) * uses / (uses + HALF_USES)

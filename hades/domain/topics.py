@@ -130,6 +130,23 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class PlacedChunk:
+    """A chunk with its lines in one state, and the times and use of that state."""
+
+    chunk: Chunk
+    line: int
+    end_line: int
+    valid_from: datetime
+    recorded_at: datetime
+    valid_to: datetime | None
+    confidence: float = 1.0
+    importance: float = DEFAULT_IMPORTANCE
+    access_count: int = 0
+    last_used: datetime | None = None
+    usefulness: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A chunk that a search found, with its score and the score of each retriever."""
 

@@ -167,6 +167,21 @@ class Adjacency:
         return Adjacency(indptr, targets.astype(np.int32), weights)
 
 
+def open_arcs(
+    graph: Neighbours, nodes: list[int], barred: Flags | None
+) -> tuple[Ints, Ints, Floats32]:
+    """Return the arcs of nodes, node by node: place of the node in `nodes`, target and weight.
+
+    Arcs into barred nodes are left out.
+    """
+    counts, targets, weights = graph.of(np.array(nodes, np.int64))
+    owner = np.repeat(np.arange(len(nodes)), counts)
+    if barred is None:
+        return owner, targets, weights
+    use = ~barred[targets]
+    return owner[use], targets[use], weights[use]
+
+
 class RowCache(dict[int, tuple[list[int], list[float], float]]):
     """By node, once fetched: its neighbours that are not barred, their weights, and the sum.
 
@@ -185,12 +200,8 @@ class RowCache(dict[int, tuple[list[int], list[float], float]]):
         missing = [node for node in dict.fromkeys(nodes) if node not in self.totals]
         if not missing:
             return
-        counts, targets, weights = self._graph.of(np.array(missing, np.int64))
-        owner = np.repeat(np.arange(len(missing)), counts)
-        if self._barred is not None:
-            use = ~self._barred[targets]
-            owner, targets, weights = owner[use], targets[use], weights[use]
-            counts = np.bincount(owner, minlength=len(missing))
+        owner, targets, weights = open_arcs(self._graph, missing, self._barred)
+        counts = np.bincount(owner, minlength=len(missing))
         totals = np.bincount(owner, weights, len(missing))
         self.totals.update(zip(missing, totals.tolist(), strict=True))
         end = 0

@@ -15,7 +15,7 @@ import numpy as np
 
 from hades.domain.graph import Reason
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Neighbours
+from hades.graph.adjacency import Neighbours, open_arcs
 from hades.graph.arrays import Deadline, Flags, Floats, Ints
 from hades.graph.trims import Trim, Trims
 
@@ -211,11 +211,7 @@ class _Search:
         new = [node for node in dict.fromkeys(nodes) if node not in self._lists]
         if not new:
             return
-        counts, targets, weights = self._graph.of(np.array(new, np.int64))
-        owner = np.repeat(np.arange(len(new)), counts)
-        if self._barred is not None:
-            use = ~self._barred[targets]
-            owner, targets, weights = owner[use], targets[use], weights[use]
+        owner, targets, weights = open_arcs(self._graph, new, self._barred)
         worth = EDGE * weights + LEXICAL * self._lexical[targets]
         order = np.lexsort((targets, -worth, owner))
         ends = np.cumsum(np.bincount(owner, minlength=len(new))).tolist()

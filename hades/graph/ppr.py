@@ -150,6 +150,7 @@ def _with_numpy(
     residual, estimate = np.zeros(count * len(queries)), np.zeros(count * len(queries))
     last, totals = np.empty(len(residual), np.int64), _totals(graph, barred)
     pushes, is_late = np.zeros(len(queries), np.int64), False
+    reached = [np.zeros(0, np.int64)]
     nodes, given = (np.concatenate(parts) for parts in zip(*queries, strict=True))
     first = np.repeat(np.arange(len(queries)) * count, [len(seeds) for seeds, _ in queries])
     while True:
@@ -162,6 +163,7 @@ def _with_numpy(
             break
         places, first, nodes = places[above], first[above], nodes[above]
         pushes += np.bincount(first // count, minlength=len(queries))
+        reached.append(places)
         pushed, total = residual[places], totals[nodes]
         residual[places] = 0
         estimate[places] += (1 - damping) * pushed
@@ -169,11 +171,12 @@ def _with_numpy(
         given = np.repeat(damping * pushed / np.where(total > 0, total, np.inf), counts) * weights
         first = np.repeat(first, counts)
     capped = Reason.TIMEOUT if is_late else None
-    scores = estimate.reshape(len(queries), count)
-    reached = [np.flatnonzero(own) for own in scores]
+    # Looking through all places for those with an estimate would take longer than the walks.
+    places = np.unique(np.concatenate(reached))
+    ends = np.searchsorted(places, np.arange(1, len(queries)) * count)
     return [
-        Walk(at, own[at], int(number), capped)
-        for at, own, number in zip(reached, scores, pushes, strict=True)
+        Walk(own % count, estimate[own], int(number), capped)
+        for own, number in zip(np.split(places, ends), pushes, strict=True)
     ]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hades.errors import InvalidInput
-from hades.graph.adjacency import Neighbours
+from hades.graph.adjacency import Neighbours, open_arcs
 from hades.graph.arrays import Flags, Ints
 
 
@@ -50,8 +50,6 @@ def _next(
     graph: Neighbours, frontier: list[int], known: dict[int, int], barred: Flags | None
 ) -> list[int]:
     """Return the new neighbours of a frontier, strongest arc first, ties by number."""
-    _, targets, weights = graph.of(np.array(frontier, np.int64))
-    if barred is not None:
-        targets, weights = targets[~barred[targets]], weights[~barred[targets]]
+    _, targets, weights = open_arcs(graph, frontier, barred)
     order = np.lexsort((targets, -weights))
     return [node for node in dict.fromkeys(targets[order].tolist()) if node not in known]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from hades.graph.arrays import Flags
+from hades.domain.times import FOREVER
+from hades.graph.arrays import Flags, Ints
 from hades.index.array_store import Array
 
 ROOM_TO_GROW = 1.1
@@ -95,6 +96,31 @@ class Columns:
         }
         if len({len(array) for array in self._arrays.values()}) > 1:
             raise ValueError(f"the columns of {name} have different lengths")
+
+
+class RowsById:
+    """Values of chunks or edges, a row for each id in the column `chunk`."""
+
+    _rows: Columns
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def chunks(self) -> Ints:
+        """The id of each row."""
+        return self._rows["chunk"]
+
+    def snapshot(self) -> Self:
+        """Return the current rows; later changes do not show in it."""
+        taken = copy.copy(self)
+        taken._rows = self._rows.snapshot()
+        return taken
+
+
+def next_time(times: Array, after: int) -> int:
+    """Return the first of these times, unsorted, that is later than `after`, or FOREVER."""
+    return int(times[times > after].min(initial=FOREVER))
 
 
 def _longer(array: Array, values: Array) -> Array:

@@ -47,14 +47,9 @@ class Derived:
         try:
             if loaded is not None:
                 self._take(loaded[1])
-                self._generation, self.change = generation, loaded[0]
+                self.generation, self.change = generation, loaded[0]
         except UNREADABLE:
             self._forget("")
-
-    @property
-    def generation(self) -> str:
-        """The generation of the memory that was read."""
-        return self._generation
 
     def __getitem__(self, name: str) -> Columns:
         return self._columns[name]
@@ -82,7 +77,7 @@ class Derived:
         tables = {**self.FED, **self.OWN}
         self._columns = {name: Columns(types) for name, types in tables.items()}
         self._parts: dict[str, Stored] = {**self._columns}
-        self._generation, self.change = generation, 0
+        self.generation, self.change = generation, 0
 
     def _take(self, arrays: Mapping[str, Array]) -> None:
         for name, part in self._parts.items():
@@ -97,7 +92,7 @@ class Derived:
             arrays.update(part.arrays(name))
         try:
             with locked(self.folder):
-                self._take(self._files.save(self._revision(self._generation), self.change, arrays))
+                self._take(self._files.save(self._revision(self.generation), self.change, arrays))
         except OSError as error:
             _LOG.warning("the index %s cannot be written: %s", self.folder / self.NAME, error)
 

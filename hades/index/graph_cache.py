@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from hades.domain.times import FOREVER, AsOf
+from hades.domain.times import AsOf
 from hades.domain.weights import SHIPPED, Weighting
 from hades.graph.adjacency import Adjacency
 from hades.graph.arrays import Flags, Ints
 from hades.index.array_store import UNREADABLE, Array, ArrayStore, locked
+from hades.index.columns import next_time
 from hades.index.graph_build import build_graph, repair
 from hades.index.graph_view import EntityNames, GraphMoment, GraphView, StatedArcs
 from hades.index.indexes import Indexes
@@ -146,9 +147,7 @@ class GraphCache:
 
     def _holds_until(self, valid: int) -> int:
         edges = self.tables["edges"]
-        turns = np.concatenate([edges["valid_from"], edges["valid_to"]])
-        later = turns[turns > valid]
-        return int(later.min()) if len(later) else FOREVER
+        return next_time(np.concatenate([edges["valid_from"], edges["valid_to"]]), valid)
 
 
 def _arrays(graph: GraphView) -> dict[str, Array]:

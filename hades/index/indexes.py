@@ -22,9 +22,9 @@ import numpy.typing as npt
 from hades.domain.graph import NodeKind, row_of
 from hades.domain.times import FOREVER, AsOf, to_micros
 from hades.graph.arrays import Flags, Floats32, Ints
-from hades.index.columns import Columns
+from hades.index.columns import Columns, next_time
 from hades.index.derived import TIMES, Derived, TableTypes
-from hades.index.graph_view import are_known
+from hades.index.graph_view import are_known, is_at
 from hades.index.note_times import DATED, EVENT, NOTE_TIMES, REPLACED, Window, chunks_of, time_rows
 from hades.index.space_words import SpaceWords
 from hades.index.vectors import Codes, Vectors
@@ -92,13 +92,13 @@ class Indexes(Derived):
         Rebuild if the index belongs to another memory. `words` and `own` then are of this space.
         """
         generation, change = self.store.changefeed.revision()
-        if (generation, change) != (self._generation, self.change):
+        if (generation, change) != (self.generation, self.change):
             self._catch_up(generation, change)
         self._space = space
         self.words = self.space_words.of(space, generation, change, on_progress)
 
     def _catch_up(self, generation: str, change: int) -> None:
-        if generation != self._generation:
+        if generation != self.generation:
             self._forget(generation)
         known = self.chunks["id"]
         new = sum(self._read_fed().values())
@@ -184,8 +184,7 @@ class Indexes(Derived):
         if len(self._masks) > 16:
             self._masks.clear()
         turns = np.concatenate([rows["valid_from"][believed], rows["valid_to"][believed]])
-        later = turns[turns > valid]
-        self._masks[key] = (mask, int(later.min()) if len(later) else FOREVER)
+        self._masks[key] = (mask, next_time(turns, valid))
         return mask
 
     @property
@@ -302,11 +301,11 @@ class Indexes(Derived):
 
     def among(self, mask: Flags, chunks: Sequence[int]) -> list[bool]:
         """Return for each of these chunk ids whether the mask is True at its chunk number."""
-        ids, wanted = self.chunks["id"], np.array(chunks, np.int64)
-        if not len(ids):
-            return [False] * len(wanted)
-        at = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
-        return [bool(flag) for flag in (ids[at] == wanted) & mask[at]]
+        wanted = np.array(chunks, np.int64)
+        at = np.searchsorted(self.chunks["id"], wanted)
+        known = is_at(self.chunks["id"], at, wanted)
+        known[known] = mask[at[known]]
+        return [bool(flag) for flag in known]
 
     def nearest(self, question: Floats32, mask: Flags, limit: int) -> list[tuple[int, float]]:
         """Return the chunks of a mask nearest by meaning, best first, as (chunk id, cosine)."""

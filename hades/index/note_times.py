@@ -17,8 +17,13 @@ EVENT, REPLACED, DATED = range(3)
 """Kinds of rows: a time that a sentence mentions; a time from which something was moved or
 cancelled; a mark that every sentence of a note mentions a time, so that the note's date is ignored.
 """
-NOTE_TIMES = {"key": np.int64, "chunk": np.int64, "kind": np.int8}
-NOTE_TIMES |= {"since": np.int64, "until": np.int64}
+NOTE_TIMES = {
+    "key": np.int64,
+    "chunk": np.int64,
+    "kind": np.int8,
+    "since": np.int64,
+    "until": np.int64,
+}
 _ROWS_BITS = 7
 """The key is the chunk and the number of the row: 16 sentences with up to 5 rows each."""
 

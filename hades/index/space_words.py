@@ -156,8 +156,10 @@ class SpaceWords:
             last = self._folder / old["folder"]
             shutil.copytree(last, folder, ignore=_LOCKS, copy_function=_link)
         words = Words(folder, old.get("lengths", (0, 0))).put(presences)
-        revision = {"generation": held.generation, "change": change, "folder": folder.name}
-        revision |= {
+        revision = {
+            "generation": held.generation,
+            "change": change,
+            "folder": folder.name,
             "format": FORMAT,
             "files": _files(folder, old.get("files", {})),
             "lengths": list(words.lengths),

@@ -132,7 +132,7 @@ class Tables(Derived):
         """
         generation, change = self.store.changefeed.revision()
         changed, new = None, 0
-        if (generation, change) != (self._generation, self.change):
+        if (generation, change) != (self.generation, self.change):
             changed, new = self._catch_up(generation, change, chunks["id"], on_progress)
             self._has_terms.clear()
         # An excerpt reads words on demand (`ReadTerms`).
@@ -150,7 +150,7 @@ class Tables(Derived):
 
         If the generation is another one, everything is read again.
         """
-        is_other = generation != self._generation
+        is_other = generation != self.generation
         if is_other:
             self._forget(generation)
         subjects = self["subjects"].snapshot()

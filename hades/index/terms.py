@@ -6,7 +6,6 @@ once, so the stems of each chunk are kept as hashes, 4 bytes per word, sorted wi
 
 from __future__ import annotations
 
-import copy
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from hades.graph.arrays import Floats32, Ints, spread
 from hades.index.array_store import Array
-from hades.index.columns import Columns
+from hades.index.columns import Columns, RowsById
 from hades.index.graph_view import are_known
 
 _COLUMNS = {"chunk": np.int64, "first": np.int64, "count": np.int32}
@@ -26,26 +25,12 @@ def term_hash(term: str) -> int:
     return zlib.crc32(term.encode())
 
 
-class ChunkTerms:
+class ChunkTerms(RowsById):
     """The hashed stems of each chunk, or of each edge, found by its id."""
 
     def __init__(self) -> None:
         self._rows = Columns(_COLUMNS)
         self._hashes: npt.NDArray[np.uint32] = np.zeros(0, np.uint32)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @property
-    def chunks(self) -> Ints:
-        """The ids of the chunks whose words are known, sorted."""
-        return self._rows["chunk"]
-
-    def snapshot(self) -> ChunkTerms:
-        """Return the current words; later changes do not show in it."""
-        taken = copy.copy(self)
-        taken._rows = self._rows.snapshot()
-        return taken
 
     def put(self, chunks: Iterable[tuple[int, Sequence[str]]]) -> None:
         """Insert the stems of new chunks. Skip known ones: a chunk's words never change."""

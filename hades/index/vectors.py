@@ -10,7 +10,6 @@ because loading the kernel would take longer.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from hades.graph.arrays import Flags, Floats32, Ints
 from hades.graph.lazy_kernel import LazyKernel
 from hades.index.array_store import Array
-from hades.index.columns import Columns
+from hades.index.columns import Columns, RowsById
 
 RERANKED = 4
 """Multiple of the wanted number that is ranked again with the exact question."""
@@ -65,7 +64,7 @@ def product(rows: Floats32, vector: Floats32) -> Floats32:
     return products
 
 
-class Vectors:
+class Vectors(RowsById):
     """The vectors of one encoder, by chunk id or by edge id.
 
     Saved vectors are mapped and new ones are kept beside them, so that a new note does not load a
@@ -77,20 +76,6 @@ class Vectors:
         self._rows = Columns({"chunk": np.int64, "scale": np.float32})
         self._saved: Codes = np.zeros((0, dims), np.int8)
         self._new = self._saved
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @property
-    def chunks(self) -> Ints:
-        """The chunk id of each row."""
-        return self._rows["chunk"]
-
-    def snapshot(self) -> Vectors:
-        """Return the current vectors; later changes do not show in it."""
-        taken = copy.copy(self)
-        taken._rows = self._rows.snapshot()
-        return taken
 
     def put(self, batches: Iterable[tuple[Ints, npt.NDArray[np.float16]]]) -> int:
         """Insert vectors, replacing old ones of the same chunks. Return their number.

@@ -235,20 +235,19 @@ class Words:
         said = " ".join(content) or folded(text)
         english, own = (_stemmer(name).analyze(said) for name in (ENGLISH, language))
         pairs = zip(own, english, strict=True)
-        return list(dict.fromkeys(stem if self._has(stem) else plain for stem, plain in pairs))
-
-    def _has(self, term: str) -> bool:
-        return self._frequency(term) + self._new[term] > 0
+        return list(
+            dict.fromkeys(stem if self._frequency(stem) else plain for stem, plain in pairs)
+        )
 
     def rarity(self, term: str) -> float:
         """Return the inverse document frequency of a stem, as BM25 defines it."""
         known = self._rarity.get(term)
         if known is None:
-            known = self._rarity[term] = _idf(self._count, self._frequency(term) + self._new[term])
+            known = self._rarity[term] = _idf(self._count, self._frequency(term))
         return known
 
     def _frequency(self, term: str) -> int:
-        """Return the number of presences of the index that have a stem, without replaced ones."""
+        """Return the number of presences that have a stem, without replaced ones."""
         known = self._having.get(term)
         if known is None:
             known = self._searcher.doc_freq("stems", term)
@@ -256,7 +255,7 @@ class Words:
                 result: Any = self._searcher.search(self._is("stems", term), 1, count=True)
                 known = int(result.count)  # missing in tantivy's stub
             self._having[term] = known
-        return known
+        return known + self._new[term]
 
     def weighed(
         self, entities: Sequence[int], names: Callable[[Sequence[int]], Mapping[int, str]]

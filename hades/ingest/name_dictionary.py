@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hades.index.matcher import Match, Matcher
+from hades.index.matcher import Matcher
 from hades.language.english.proper_names import WORDS_AT_MOST, is_name
 from hades.language.words import words
 
@@ -29,7 +29,8 @@ class NameDictionary:
         """Return (chunk, entity, positions) of new or changed mentions; keep `known` positions."""
         places: dict[tuple[int, int], set[int]] = {}
         for match in self._matcher.match(texts):
-            place = packed_place(match)
+            # First word, length (4 bits), capital (1 bit).
+            place = match.start << 5 | match.length << 1 | match.capital
             for entity in self._entities[self.keys[match.name]]:
                 places.setdefault((chunks[match.text], entity), set()).add(place)
         mentions = []
@@ -49,8 +50,3 @@ def rows_of_words(text: str) -> Iterator[str]:
     for first in range(len(row)):
         for end in range(first + 1, min(len(row), first + WORDS_AT_MOST) + 1):
             yield " ".join(row[first:end])
-
-
-def packed_place(match: Match) -> int:
-    """Encode a match as one number: first word, length (4 bits), capital (1 bit)."""
-    return match.start << 5 | match.length << 1 | match.capital

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.graph import NodeKind
+from hades.domain.topics import Chunk
 from hades.hierarchy.joining import join_new
 from hades.index.indexes import usable
 from hades.ingest.chunk import chunk
@@ -38,7 +39,7 @@ from hades.language.names import fact_words, spoken
 from hades.language.sentences import note_sentences, with_heading
 from hades.models.encoder import Encoder, count_tokens
 from hades.models.extractor import DEFAULT_EXTRACTOR, load_extractor
-from hades.store.records import ChunkDraft, Pending, Phase, Progress
+from hades.store.records import Pending, Phase, Progress
 from hades.store.store import Store
 
 BATCH_STATES = 200
@@ -371,7 +372,7 @@ class _Cut(NamedTuple):
 
     pending: Pending
     characters: int = 0
-    chunks: Sequence[ChunkDraft] = ()
+    chunks: Sequence[Chunk] = ()
     introductions: bytes | None = None
 
 
@@ -396,8 +397,17 @@ def _cut(pending: Pending, content: str) -> _Cut:
         name, document = spoken(pending.topic), note_document(pending.topic, content)
     spans = chunk(document, count_tokens) if content.strip() else []
     chunks = [
-        ChunkDraft(*(p.start, p.end, content[p.start : p.end], p.tokens, under(name, p.heading)))
-        for p in spans
+        Chunk(
+            pending.topic,
+            pending.version,
+            span.ordinal,
+            content[span.start : span.end],
+            span.start,
+            span.end,
+            under(name, span.heading),
+            span.tokens,
+        )
+        for span in spans
     ]
     return _Cut(pending, len(content), chunks, pack_introductions(document, spans))
 

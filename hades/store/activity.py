@@ -8,7 +8,7 @@ from hades.domain.graph import SIMILAR_TO, NodeKind
 from hades.domain.summaries import KIND
 from hades.domain.times import FOREVER, AsOf
 from hades.domain.topics import DEFAULT_IMPORTANCE
-from hades.store.database import Database, Glob, believed
+from hades.store.database import Glob, StorePart, believed
 from hades.store.edges import touching
 from hades.store.states import STATE_THEN, read_tags
 from hades.store.summaries import StateOfPeriod
@@ -18,11 +18,8 @@ _BELOW = "(t.name = :topic OR t.name GLOB :below OR :topic IS NULL)"
 _KIND_CHOSEN = {None: "", True: "AND t.kind = :note ", False: "AND t.kind <> :note "}
 
 
-class Activity:
+class Activity(StorePart):
     """Reads the last changes, in the order of valid time."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def topics(
         self,
@@ -42,7 +39,6 @@ class Activity:
         returned whose name contains one of these texts or whose tags do. `notes` chooses notes, or
         all other topics. `since` and `until` bound the time of the last state.
         """
-        valid, known = self._database.moment(as_of)
         by_name = {f"mark_{chr(97 + n)}": f"%{mark}%" for n, mark in enumerate(marks)}
         marked = " OR ".join(
             f"lower({column}) LIKE :{name}" for name in by_name for column in ("t.name", "s.tags")
@@ -58,8 +54,7 @@ class Activity:
             f"{f'AND ({marked})' if marked else ''} "
             "ORDER BY s.valid_from DESC, s.id DESC LIMIT :limit",
             space=space,
-            valid=valid,
-            known=known,
+            **self._database.named_moment(as_of),
             past=not as_of.is_now,
             summary=KIND,
             note="note",
@@ -79,7 +74,6 @@ class Activity:
 
         `nodes` restricts them to edges of these nodes. `similar_to` edges are left out.
         """
-        valid, known = self._database.moment(as_of)
         near = f"AND {touching('e', 'both')} " if nodes is not None else ""
         return self._database.column(
             "SELECT e.id FROM edges e JOIN relations r ON r.id = e.relation AND r.name <> :alike "
@@ -89,8 +83,7 @@ class Activity:
             "e.id DESC LIMIT :limit",
             space=space,
             alike=SIMILAR_TO,
-            valid=valid,
-            known=known,
+            **self._database.named_moment(as_of),
             nodes=list(nodes or ()),
             limit=limit,
         )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hades.domain.times import FOREVER
-from hades.store.database import Database, Glob
+from hades.store.database import Glob, StorePart
 from hades.store.states import STATE_THEN
 
 SINCE = {
@@ -46,11 +46,8 @@ _STAND = (
 )
 
 
-class Changefeed:
+class Changefeed(StorePart):
     """The rows that derived indexes are built from."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def revision(self) -> tuple[str, int]:
         """Return the generation of the memory and the number of its last change."""

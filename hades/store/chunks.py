@@ -16,11 +16,11 @@ from typing import Any
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
-from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk
+from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk, PlacedChunk
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.store.byte_cache import ByteCache
 from hades.store.database import Database
-from hades.store.records import ChunkDraft, Pending, Phase, PlacedChunk, Write
+from hades.store.records import Pending, Phase, Write
 from hades.store.states import NEXT, usefulness_of, uses_of
 from hades.store.topics import Topics
 
@@ -115,13 +115,14 @@ class Chunks:
 
     def pending_count(self, space: int | None, phase: int | None = None) -> int:
         """Return how many states wait to be indexed, or wait for one phase."""
-        count: int = self._database.value(
-            "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
-            "JOIN topics t ON t.id = s.topic "
-            f"WHERE (t.space = ?1 OR ?1 IS NULL) AND ({_PHASE} = ?2 OR ?2 IS NULL)",
-            *(space, phase),
+        return int(
+            self._database.value(
+                "SELECT count(*) FROM pending p JOIN states s ON s.id = p.state "
+                "JOIN topics t ON t.id = s.topic "
+                f"WHERE (t.space = ?1 OR ?1 IS NULL) AND ({_PHASE} = ?2 OR ?2 IS NULL)",
+                *(space, phase),
+            )
         )
-        return count
 
     def is_pending(self, pending: Pending) -> bool:
         """Return whether a state still waits for the same phase as when it was read."""
@@ -161,9 +162,9 @@ class Chunks:
         return set(self._database.column(_IN_ORDER, list(states)))
 
     def place(
-        self, write: Write, state: int, cuts: Sequence[ChunkDraft], *, in_order: bool = False
-    ) -> list[tuple[int, bool]]:
-        """Write the chunks of a state in place of earlier ones. Return (id, is it new) of each.
+        self, write: Write, state: int, cuts: Sequence[Chunk], *, in_order: bool = False
+    ) -> list[int]:
+        """Write the chunks of a state in place of earlier ones. Return their ids.
 
         With `in_order`, the caller knows that no earlier version has a later `valid_from`.
         """
@@ -178,21 +179,19 @@ class Chunks:
             "INSERT INTO placements VALUES (?, ?, ?, ?, ?)",
             [
                 (state, ordinal, chunk, cut.start, cut.end)
-                for ordinal, (cut, (chunk, _)) in enumerate(zip(cuts, placed, strict=True))
+                for ordinal, (cut, chunk) in enumerate(zip(cuts, placed, strict=True))
             ],
         )
         valid_to = None if in_order else self._database.value(_NEXT_START, state)
-        self._settle(write, state, (valid_from, valid_to), before, {chunk for chunk, _ in placed})
+        self._settle(write, state, (valid_from, valid_to), before, set(placed))
         return placed
 
-    def _chunk(self, write: Write, topic: int, cut: ChunkDraft) -> tuple[int, bool]:
+    def _chunk(self, write: Write, topic: int, cut: Chunk) -> int:
         digest = blake2b(f"{cut.heading}\0{cut.text}".encode(), digest_size=_DIGEST_BYTES).digest()
         known = self._database.value(
             "SELECT id FROM chunks WHERE topic = ? AND digest = ?", topic, digest
         )
-        if known is not None:
-            return known, False
-        chunk = self._database.insert(
+        return known or self._database.insert(
             "chunks",
             topic=topic,
             digest=digest,
@@ -200,7 +199,6 @@ class Chunks:
             change=write.change,
             heading=cut.heading or None,
         )
-        return chunk, True
 
     def _settle(
         self,
@@ -452,11 +450,12 @@ class Chunks:
 
     def unembedded_count(self, encoder: str, space: int | None) -> int:
         """Return the number of chunks without a vector of an encoder."""
-        count: int = self._database.value(
-            f"SELECT count(*) {_UNEMBEDDED}",
-            *(self.embedded(encoder), int(NodeKind.CHUNK), encoder, space),
+        return int(
+            self._database.value(
+                f"SELECT count(*) {_UNEMBEDDED}",
+                *(self.embedded(encoder), int(NodeKind.CHUNK), encoder, space),
+            )
         )
-        return count
 
     def embedded(self, encoder: str) -> int:
         """Return the chunk id up to which all are recorded to have a vector of an encoder."""

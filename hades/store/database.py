@@ -366,14 +366,9 @@ class Database(ABC):
 
     def now(self) -> int:
         """Return the time, at least that of the last write: a clock set back hides no states."""
-        kept = self._local.kept if self._local.reading else None
-        if kept and "now" in kept:  # all reads of a snapshot use one moment
-            return int(kept["now"])
         last = self.once(_LAST_CHANGE)
-        now = max(self.clock(), last[1]) if last else self.clock()
-        if kept is not None:
-            kept["now"] = now
-        return now
+        # All reads of a snapshot use one moment.
+        return self.shared("now", lambda: max(self.clock(), last[1] if last else -FOREVER))
 
     def moment(self, as_of: AsOf) -> tuple[int, int]:
         """Return an AsOf as (valid, known) in microseconds. Without a known time, all is known."""
@@ -381,6 +376,10 @@ class Database(ABC):
         if as_of.valid is not None:
             return to_micros(as_of.valid), known
         return min(self.now(), known), known
+
+    def named_moment(self, as_of: AsOf) -> dict[str, int]:
+        """Return the same as `moment`, as the values of a statement with :valid and :known."""
+        return dict(zip(("valid", "known"), self.moment(as_of), strict=True))
 
     def meta(self, key: str) -> str | None:
         """Return a named fact about the memory, or None."""
@@ -390,3 +389,10 @@ class Database(ABC):
     def set_meta(self, key: str, value: str) -> None:
         """Store a fact about the memory. Call it inside a write."""
         self.upsert("meta", ("key",), key=key, value=value)
+
+
+class StorePart:
+    """A part of the store, which reads and writes the rows of one subject."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database

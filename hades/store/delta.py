@@ -9,8 +9,10 @@ microsecond each.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from difflib import SequenceMatcher
 from hashlib import blake2b
+from itertools import accumulate
 
 from hades.domain.rules import CONTENT_BYTES_AT_MOST
 from hades.errors import Corrupt
@@ -122,8 +124,14 @@ def apply_delta(old: bytes, delta: bytes) -> bytes:
 
 def _matches(old: bytes, new: bytes) -> list[tuple[int, int, int]]:
     """Return common blocks as (old start, new start, size). The last may be empty."""
-    prefix = _common_prefix(old, new)
-    suffix = _common_suffix(old, new, min(len(old), len(new)) - prefix)
+    most = min(len(old), len(new))
+    prefix = _length_shared(most, lambda low, high: old[low:high] == new[low:high])
+    suffix = _length_shared(
+        most - prefix,
+        lambda low, high: (
+            old[len(old) - high : len(old) - low] == new[len(new) - high : len(new) - low]
+        ),
+    )
     blocks = [(0, 0, prefix)] if prefix else []
     old_lines = old[prefix : len(old) - suffix].splitlines(keepends=True)
     new_lines = new[prefix : len(new) - suffix].splitlines(keepends=True)
@@ -135,7 +143,8 @@ def _matches(old: bytes, new: bytes) -> list[tuple[int, int, int]]:
 
 
 def _line_blocks(old: list[bytes], new: list[bytes], offset: int) -> list[tuple[int, int, int]]:
-    old_starts, new_starts = _starts(old, offset), _starts(new, offset)
+    old_starts = list(accumulate(map(len, old), initial=offset))
+    new_starts = list(accumulate(map(len, new), initial=offset))
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     return [
         (old_starts[a], new_starts[b], old_starts[a + size] - old_starts[a])
@@ -144,29 +153,12 @@ def _line_blocks(old: list[bytes], new: list[bytes], offset: int) -> list[tuple[
     ]
 
 
-def _starts(lines: list[bytes], offset: int) -> list[int]:
-    starts = [offset]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-    return starts
-
-
-def _common_prefix(a: bytes, b: bytes) -> int:
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _common_suffix(a: bytes, b: bytes, at_most: int) -> int:
+def _length_shared(at_most: int, is_same: Callable[[int, int], bool]) -> int:
+    """Return the length up to which two texts are the same, if `is_same` compares parts of them."""
     low, high = 0, at_most
     while low < high:
         middle = (low + high + 1) // 2
-        if a[len(a) - middle : len(a) - low] == b[len(b) - middle : len(b) - low]:
+        if is_same(low, middle):
             low = middle
         else:
             high = middle - 1

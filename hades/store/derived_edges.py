@@ -275,11 +275,9 @@ class DerivedEdges:
         return [(chunk, edge) for (chunk, *_), edge in edges.items()]
 
     def _values(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> dict[str, Any]:
-        valid, known = self._database.moment(as_of)
         return {
             "space": space,
-            "valid": valid,
-            "known": known,
+            **self._database.named_moment(as_of),
             "any": wanted.any_time,
             "relation": wanted.relation,
             "nodes": self.nodes(space, (wanted.node, *wanted.also), as_of),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -119,6 +119,13 @@ _REFERENCES = {
 }
 _SHARES = {"count": ACTOR_DAYS_AT_MOST, "useful": 1, "useless": 1}
 """The most that one actor adds to the uses and the usefulness of a state."""
+_JSON: dict[str, Callable[[str], object]] = {
+    "details": checked_details,
+    "verdicts": read_judgement,
+    "config": read_weighting,
+}
+"""Columns of JSON, and the function that reads each. It raises an error for a value that is not of
+HADES."""
 _NEED_NUMBERS = ("changes", "purged", "idempotency", "query_logs")
 """Tables with numbers inside texts or digests, which cannot be shifted."""
 _FORMER_PHASES = {2: Phase.EDGES}
@@ -227,16 +234,15 @@ class Loader:
             if isinstance(row[name], int | float):
                 _check_range(table, name, row[name])
         self._convert(table, row)
+        for name in row.keys() & _JSON.keys():
+            _JSON[name](row[name])
         put = {
             "spaces": self._space,
             "states": self._state,
             "embeddings": self._embedding,
             "proposals": self._proposal,
-            "feedback": self._feedback,
-            "weight_snapshots": self._snapshot,
             "inverses": self._inverse,
             "meta": self._meta,
-            "hierarchies": self._hierarchy,
         }.get(table)
         if put is None:
             self._insert(table, row)
@@ -363,18 +369,6 @@ class Loader:
         clean_share(row["confidence"], "confidence")
         clean_share(row["threshold"], "threshold")
         self._insert("proposals", row)
-
-    def _hierarchy(self, row: dict[str, Any]) -> None:
-        checked_details(row["details"])
-        self._insert("hierarchies", row)
-
-    def _feedback(self, row: dict[str, Any]) -> None:
-        read_judgement(row["verdicts"])
-        self._insert("feedback", row)
-
-    def _snapshot(self, row: dict[str, Any]) -> None:
-        read_weighting(row["config"])
-        self._insert("weight_snapshots", row)
 
     def _inverse(self, row: dict[str, Any]) -> None:
         self._database.run(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from hades.domain.graph import SIMILAR_TO, Belief, Edge, Node, NodeKind
 from hades.domain.times import NOW, AsOf, from_micros, from_micros_or_none, to_micros
@@ -16,37 +16,14 @@ from hades.errors import NotFound
 from hades.store.database import Database, believed, holds, intact
 from hades.store.entities import Entities
 from hades.store.records import Direction, EdgeDraft, EdgeFilter, Write
+from hades.store.schema import COLUMNS
 from hades.store.topics import json_or_none
 
-
-class _EdgeRow(NamedTuple):
-    """A row of `edges`: one belief about an edge."""
-
-    id: int
-    space: int
-    source: int
-    relation: int
-    target: int
-    weight: float
-    valid_from: int
-    valid_to: int | None
-    recorded_at: int
-    retired_at: int | None
-    superseded_by: int | None
-    change: int
-    belief_a: float
-    belief_b: float
-    evidence: str | None
-    components: str | None
-    metadata: str | None
-
-
+_COLUMNS = [name for name in COLUMNS["edges"] if name != "row"]
 _SELECT = (
-    f"SELECT {', '.join('e.' + name for name in _EdgeRow._fields)}, r.name "
+    f"SELECT {', '.join('e.' + name for name in _COLUMNS)}, r.name "
     "FROM edges e JOIN relations r ON r.id = e.relation"
 )
-
-
 _LACKING = f"""
 e.row > :mark AND r.name <> :alike AND NOT EXISTS (
   SELECT 1 FROM embeddings v WHERE v.node = e.id << 3 | {NodeKind.EDGE}
@@ -92,7 +69,6 @@ class Edges:
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
         """Return the edges that pass a filter, as of a moment, in the order of their ids."""
-        valid, known = self._database.moment(as_of)
         # The plus disables the index by space, which would read all edges to find those of a node.
         of_all = wanted.node is None and wanted.target is None
         where = ["e.space = :space" if of_all else "+e.space = :space", believed("e", ":known")]
@@ -114,8 +90,7 @@ class Edges:
         rows = self._database.rows(
             f"{_SELECT} WHERE {chosen} ORDER BY e.id",
             space=space,
-            known=known,
-            valid=valid,
+            **self._database.named_moment(as_of),
             relation=wanted.relation,
             targets=self._same(space, wanted.target, wanted, as_of),
             nodes=[*self._same(space, wanted.node, wanted, as_of), *wanted.also],
@@ -238,25 +213,25 @@ class Edges:
         return [self._edge(row, meant, known) for row in rows]
 
     def _edge(self, values: Any, meant: Mapping[int, Node], known: int) -> Edge:
-        row = _EdgeRow._make(values[:-1])
-        if row.retired_at is not None and row.retired_at > known:
-            row = row._replace(retired_at=None)  # at that moment it was not retired yet
-        with intact(f"The edge {row.id}"):
+        row = dict(zip(_COLUMNS, values, strict=False))
+        if row["retired_at"] is not None and row["retired_at"] > known:
+            row["retired_at"] = None  # at that moment it was not retired yet
+        with intact(f"The edge {row['id']}"):
             return Edge(
-                id=row.id,
-                source=meant[row.source],
+                id=row["id"],
+                source=meant[row["source"]],
                 relation=values[-1],
-                target=meant[row.target],
-                weight=row.weight,
-                valid_from=from_micros(row.valid_from),
-                valid_to=from_micros_or_none(row.valid_to),
-                recorded_at=from_micros(row.recorded_at),
-                retired_at=from_micros_or_none(row.retired_at),
-                evidence=row.evidence or "",
-                components=json.loads(row.components) if row.components else {},
-                belief=Belief(row.belief_a, row.belief_b),
-                superseded_by=row.superseded_by,
-                metadata=json.loads(row.metadata) if row.metadata else {},
+                target=meant[row["target"]],
+                weight=row["weight"],
+                valid_from=from_micros(row["valid_from"]),
+                valid_to=from_micros_or_none(row["valid_to"]),
+                recorded_at=from_micros(row["recorded_at"]),
+                retired_at=from_micros_or_none(row["retired_at"]),
+                evidence=row["evidence"] or "",
+                components=json.loads(row["components"] or "{}"),
+                belief=Belief(row["belief_a"], row["belief_b"]),
+                superseded_by=row["superseded_by"],
+                metadata=json.loads(row["metadata"] or "{}"),
             )
 
     # Writing
@@ -286,14 +261,14 @@ class Edges:
 
     def revise(self, write: Write, edge: int, **changed: Any) -> None:
         """Replace the belief about an edge, with some columns changed. The old row is retired."""
-        row = _EdgeRow._make(self._current(None, edge)[:-1])
+        row = dict(zip(_COLUMNS, self._current(None, edge), strict=False))
         for name, value in changed.items():
             if name in ("valid_from", "valid_to") and value is not None:
                 changed[name] = to_micros(value)
             elif name == "metadata":
                 changed[name] = json_or_none(value)
         self.retire(write, edge)
-        renewed = {**row._asdict(), "retired_at": None, **write.stamp, **changed}
+        renewed = {**row, "retired_at": None, **write.stamp, **changed}
         self._database.insert("edges", **renewed)
 
     def retire(self, write: Write, edge: int) -> None:

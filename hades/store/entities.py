@@ -14,7 +14,7 @@ from hades.domain.graph import Entity, Node, NodeKind
 from hades.domain.times import FOREVER, NOW, AsOf, to_micros
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.language.names import exact_key, name_key
-from hades.store.database import NO_LIMIT, Database, Glob, believed
+from hades.store.database import NO_LIMIT, Glob, StorePart, believed
 from hades.store.identity import PRESENT, Identity
 from hades.store.records import Write
 from hades.store.topics import OWN_NAME
@@ -54,12 +54,8 @@ FROM mentions m JOIN presences p ON p.chunk = m.chunk WHERE m.entity {_AMONG} AN
 """
 
 
-class Entities:
+class Entities(StorePart):
     """Named things, their other names, and merges of them."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._roots: tuple[tuple[int, int, int], dict[int, int]] | None = None
 
     # Finding by name
 
@@ -149,20 +145,12 @@ class Entities:
     def roots(self, space: int, as_of: AsOf) -> dict[int, int]:
         """Return, for each merged entity, the entity that it was merged into in the end."""
         known = self._database.moment(as_of)[1] if as_of.known else FOREVER
-        inside = self._database.in_transaction
-        key = (space, known, 0 if inside else self._database.change())
-        kept = self._roots
-        if not inside and kept is not None and kept[0] == key:
-            return kept[1]
         rows = self._database.rows(
             f"SELECT m.entity, m.target FROM merges m WHERE m.space = ?1 AND {believed('m', '?2')}",
             *(space, known),
         )
         into = dict(rows)
-        roots = {entity: _root(into, entity) for entity in into}
-        if not inside:
-            self._roots = (key, roots)
-        return roots
+        return {entity: _root(into, entity) for entity in into}
 
     def names(self, entities: Sequence[int]) -> dict[int, str]:
         """Return the names of entities, by id."""

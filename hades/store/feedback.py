@@ -12,7 +12,7 @@ from hades.domain.feedback import Judgement, Target, Verdict, WeightSnapshot, re
 from hades.domain.times import AsOf, from_micros, from_micros_or_none
 from hades.domain.weights import SHIPPED, Weighting, read_weighting
 from hades.errors import NotFound
-from hades.store.database import Database, intact
+from hades.store.database import StorePart, intact
 from hades.store.records import Write
 
 HELD_OUT_EVERY = 4
@@ -36,11 +36,8 @@ WHERE excluded.useful + excluded.useless >= usefulness.useful + usefulness.usele
 """A weaker verdict, on a state that was only passed over, does not replace a stronger one."""
 
 
-class Weights:
+class Weights(StorePart):
     """The weight snapshots of each space."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def in_force(self, space: int, as_of: AsOf) -> Weighting:
         """Return the weighting of a space as of a moment."""
@@ -91,11 +88,8 @@ class Weights:
         )
 
 
-class FeedbackTable:
+class FeedbackTable(StorePart):
     """The verdicts on recalls, and the usefulness of states."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def verdicts(self, space: int, recall: str) -> dict[Target, Verdict]:
         """Return the verdicts that were given on a recall before."""
@@ -158,12 +152,13 @@ class FeedbackTable:
 
     def taught(self, space: int, actor: str, since: int) -> int:
         """Return how many feedbacks of an actor taught or tested weights since a time."""
-        count: int = self._database.value(
-            "SELECT count(*) FROM feedback WHERE space = ? AND actor = ? AND at >= ? "
-            "AND (snapshot IS NOT NULL OR held_out = 1)",
-            *(space, self._database.actor_id(actor), since),
+        return int(
+            self._database.value(
+                "SELECT count(*) FROM feedback WHERE space = ? AND actor = ? AND at >= ? "
+                "AND (snapshot IS NOT NULL OR held_out = 1)",
+                *(space, self._database.actor_id(actor), since),
+            )
         )
-        return count
 
 
 def _judgement(text: str) -> Judgement:

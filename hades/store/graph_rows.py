@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hades.domain.times import AsOf
-from hades.store.database import Database, believed, holds
+from hades.store.database import StorePart, believed, holds
 from hades.store.identity import PRESENT
 
 
@@ -49,11 +49,8 @@ GROUP BY m.entity
 """
 
 
-class GraphRows:
+class GraphRows(StorePart):
     """Reads of a whole graph, in parts."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def topics(self, space: int) -> dict[str, SubjectRow]:
         """Return all topics of a space, by name."""

@@ -19,7 +19,7 @@ from hades.domain.hierarchy import (
 )
 from hades.domain.times import AsOf, from_micros, from_micros_or_none
 from hades.errors import InvalidInput
-from hades.store.database import Database, believed, holds, intact
+from hades.store.database import StorePart, believed, holds, intact
 from hades.store.records import Write
 
 _HIERARCHY = "SELECT id, recorded_at, retired_at, encoder, details FROM hierarchies h WHERE "
@@ -74,11 +74,8 @@ class ClusterDraft:
     centroid: bytes
 
 
-class Hierarchies:
+class Hierarchies(StorePart):
     """Clusters of chunks by space, as they were believed at any known time."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     # Reading
 
@@ -109,8 +106,8 @@ class Hierarchies:
 
     def clusters(self, hierarchy: int, as_of: AsOf) -> list[Cluster]:
         """Return the clusters of a hierarchy with their sizes at a moment, by number."""
-        valid, known = self._database.moment(as_of)
-        rows = self._database.rows(_CLUSTERS, hierarchy=hierarchy, valid=valid, known=known)
+        moment = self._database.named_moment(as_of)
+        rows = self._database.rows(_CLUSTERS, hierarchy=hierarchy, **moment)
         sizes: dict[int, int] = {}
         for _, _, parent, _, _, size in rows:
             sizes[parent] = sizes.get(parent, 0) + size
@@ -143,14 +140,12 @@ class Hierarchies:
 
         With `journal`, return all memberships that it had up to then, the newest first.
         """
-        valid, known = self._database.moment(as_of)
         rows = self._database.rows(
             f"{_MEMBERSHIPS} WHERE (c.id = :cluster OR c.parent = :cluster) "
             f"AND m.recorded_at <= :known AND (:journal = 1 OR {_MEMBER} AND {_PRESENT}) ORDER BY "
             "CASE WHEN :journal = 1 THEN -m.id ELSE 0 END, m.near DESC, m.chunk LIMIT :most",
             cluster=cluster,
-            valid=valid,
-            known=known,
+            **self._database.named_moment(as_of),
             most=limit,
             journal=int(journal),
         )
@@ -197,8 +192,8 @@ class Hierarchies:
 
     def drift(self, hierarchy: Hierarchy, encoder: str, as_of: AsOf) -> Drift:
         """Measure how far a space has moved from its hierarchy; `encoder` is the one in use."""
-        valid, known = self._database.moment(as_of)
-        counts = self._database.row(_DRIFT, hierarchy=hierarchy.id, valid=valid, known=known)
+        moment = self._database.named_moment(as_of)
+        counts = self._database.row(_DRIFT, hierarchy=hierarchy.id, **moment)
         joined, near, gone = (count or 0 for count in counts)
         blank = self._database.value(
             "SELECT count(*) FROM clusters WHERE hierarchy = ? AND label = ''", hierarchy.id

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from hades.store.database import Database
+from hades.store.database import StorePart
 
 
-class Idempotency:
+class Idempotency(StorePart):
     """Stored answers to requests, keyed by space, actor and the actor's idempotency key."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def get(self, space: int, by: str, key: str, since: int) -> tuple[bytes, str] | None:
         """Return the request's digest and the answer stored under a key after `since`, or None."""

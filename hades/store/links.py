@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from hades.domain.graph import NodeKind
 from hades.domain.times import AsOf
-from hades.store.database import Database, believed, holds
+from hades.store.database import StorePart, believed, holds
 from hades.store.states import STATE_THEN
 
 ROWS_AT_MOST, PASSAGES_AT_MOST = 500_000, 100_000
@@ -65,36 +65,35 @@ class TopicRow(NamedTuple):
     last_used: int | None
 
 
-class Links:
+class Links(StorePart):
     """Mentions, edges and vectors that may join topics."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def topics(self, space: int, as_of: AsOf, limit: int) -> list[TopicRow]:
         """Return topics that hold at a moment, without summaries, the last written first."""
-        rows = self._database.rows(_TOPICS, space=space, limit=limit, **self._at(as_of))
+        rows = self._database.rows(
+            _TOPICS, space=space, limit=limit, **self._database.named_moment(as_of)
+        )
         return [TopicRow(*row) for row in rows]
 
     def mentions(self, topics: list[int], as_of: AsOf) -> list[tuple[int, int]]:
         """Return (topic, entity) for each entity that the text of a topic mentions."""
-        return self._database.rows(_MENTIONS, topics=topics, **self._at(as_of))
+        return self._database.rows(_MENTIONS, topics=topics, **self._database.named_moment(as_of))
 
     def edges(self, space: int, topics: list[int], as_of: AsOf) -> list[tuple[int, int]]:
         """Return (source, target) of edges that hold: all written ones and those of `topics`."""
-        return self._database.rows(_EDGES, space=space, topics=topics, **self._at(as_of))
+        return self._database.rows(
+            _EDGES, space=space, topics=topics, **self._database.named_moment(as_of)
+        )
 
     def vectors(
         self, topics: list[int], encoder: str, dims: int, as_of: AsOf
     ) -> list[tuple[int, bytes]]:
         """Return (topic, vector) for the chunks that hold at a moment."""
         wanted = {"topics": topics, "encoder": encoder, "bytes": 2 * dims}
-        return self._database.rows(_VECTORS, **wanted, **self._at(as_of))
+        return self._database.rows(_VECTORS, **wanted, **self._database.named_moment(as_of))
 
     def to_gone(self, space: int, as_of: AsOf, limit: int) -> list[int]:
         """Return ids of edges that hold, though a topic at an end was forgotten or has no state."""
-        return self._database.column(_GONE, space=space, limit=limit, **self._at(as_of))
-
-    def _at(self, as_of: AsOf) -> dict[str, int]:
-        valid, known = self._database.moment(as_of)
-        return {"valid": valid, "known": known}
+        return self._database.column(
+            _GONE, space=space, limit=limit, **self._database.named_moment(as_of)
+        )

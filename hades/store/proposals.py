@@ -10,7 +10,7 @@ from typing import Any
 from hades.domain.proposal import Proposal
 from hades.domain.times import from_micros, from_micros_or_none
 from hades.errors import NotFound
-from hades.store.database import NO_LIMIT, Database, intact
+from hades.store.database import NO_LIMIT, StorePart, intact
 from hades.store.records import Write
 
 _SELECT = (
@@ -20,11 +20,8 @@ _SELECT = (
 )
 
 
-class Proposals:
+class Proposals(StorePart):
     """Changes that wait for approval."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(
         self,

@@ -16,7 +16,6 @@ from enum import IntEnum
 from typing import Any, Literal
 
 from hades.domain.graph import TOLD, Belief, NodeKind
-from hades.domain.topics import DEFAULT_IMPORTANCE, Chunk
 
 Direction = Literal["out", "in", "both"]
 Progress = Callable[[str, int, int], None]
@@ -68,23 +67,6 @@ class Write:
     def stamp(self) -> dict[str, int]:
         """The columns that record when, and with which change, a row was written."""
         return {"recorded_at": self.at, "change": self.change}
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedChunk:
-    """A chunk with its lines in one state, and the times and use of that state."""
-
-    chunk: Chunk
-    line: int
-    end_line: int
-    valid_from: datetime
-    recorded_at: datetime
-    valid_to: datetime | None
-    confidence: float = 1.0
-    importance: float = DEFAULT_IMPORTANCE
-    access_count: int = 0
-    last_used: datetime | None = None
-    usefulness: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,17 +131,6 @@ class EdgeFilter:
     exact: bool = False
     beyond: int = 0
     limit: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkDraft:
-    """A chunk to place in a state: its characters `start` to `end`."""
-
-    start: int
-    end: int
-    text: str
-    tokens: int
-    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)

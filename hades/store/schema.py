@@ -12,13 +12,15 @@ bits. So edges can join topics, entities and chunks without a table of nodes.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from hades.domain.rules import CONTENT_BYTES_AT_MOST
 from hades.domain.times import to_micros
 from hades.errors import Unavailable
+from hades.store.records import ANSWERS_SECRET
 
 
 def _script(name: str) -> str:
@@ -54,6 +56,23 @@ def statements(script: str) -> list[str]:
     """Return the single statements of a script, so that they can share a transaction."""
     code = "\n".join(line for line in script.splitlines() if not line.lstrip().startswith("--"))
     return [part.strip() for part in code.split(";") if part.strip()]
+
+
+def run_steps(
+    run: Callable[..., object], define: Callable[[str], str], done: int, now: int
+) -> None:
+    """Run the steps after the first `done`; give a new memory its secrets and its first space.
+
+    `run` takes a statement and its values, `define` returns a definition in the engine's SQL.
+    """
+    for number, (name, script) in enumerate(STEPS[done:], start=done + 1):
+        for statement in statements(script):
+            run(define(statement))
+        run("INSERT INTO migrations VALUES (?, ?, ?)", number, name, now)
+    if not done:
+        own = ("generation", secrets.token_hex(8), ANSWERS_SECRET, secrets.token_hex(32))
+        run("INSERT INTO meta VALUES (?, ?), (?, ?)", *own)
+        run("INSERT INTO spaces (name, created_at) VALUES ('default', ?)", now)
 
 
 def columns_of(statement: str) -> tuple[str, dict[str, str]]:

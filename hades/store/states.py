@@ -121,8 +121,8 @@ class States:
         """Return the state of a topic as of a moment. Raise NotFound if missing or forgotten."""
         row = self._latest(space, topic)[0] if as_of.is_now else None
         if not as_of.is_now or (row is not None and row.planned):
-            valid, known = self._database.moment(as_of)
-            row = self._row(AS_OF, space=space, topic=topic, valid=valid, known=known)
+            moment = self._database.named_moment(as_of)
+            row = self._row(AS_OF, space=space, topic=topic, **moment)
         if row is None:
             raise self._missing(space, topic)
         if row.encoding is None:

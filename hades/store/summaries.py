@@ -11,7 +11,7 @@ from hades.domain.graph import SIMILAR_TO
 from hades.domain.summaries import KIND, PREFIX, SummaryPeriod, day_of
 from hades.domain.times import FOREVER, AsOf
 from hades.domain.topics import DEFAULT_IMPORTANCE
-from hades.store.database import Database, Glob, believed
+from hades.store.database import Glob, StorePart, believed
 from hades.store.states import STATE_THEN
 
 _ROWS = """
@@ -61,11 +61,8 @@ class StoredSummary(NamedTuple):
         return SummaryPeriod.around(self.level, day_of(self.valid_from) - 1)
 
 
-class Summaries:
+class Summaries(StorePart):
     """Summaries and the states that they were made from."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def states(self, space: int, since: int, until: int, as_of: AsOf) -> list[StateOfPeriod]:
         """Return states, no summaries, that began from `since` until before `until`, by time."""
@@ -95,7 +92,6 @@ class Summaries:
 
     def there(self, space: int, as_of: AsOf) -> list[StoredSummary]:
         """Return the summaries of a space at a moment, by name."""
-        valid, known = self._database.moment(as_of)
         rows = self._database.rows(
             "SELECT s.id, t.name, s.level, s.valid_from, s.metadata FROM topics t "
             f"JOIN states s ON s.id = {STATE_THEN} WHERE t.space = :space AND t.name GLOB :glob "
@@ -103,8 +99,7 @@ class Summaries:
             space=space,
             glob=Glob(PREFIX + "*"),
             kind=KIND,
-            valid=valid,
-            known=known,
+            **self._database.named_moment(as_of),
         )
         return [StoredSummary._make((*row[:4], json.loads(row[4] or "{}"))) for row in rows]
 

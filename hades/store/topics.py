@@ -63,7 +63,6 @@ class Topics(States):
 
     def list(self, space: int, wanted: TopicFilter, as_of: AsOf) -> list[Topic]:
         """Return the topics that pass a filter, as of a moment, by name."""
-        valid, known = self._database.moment(as_of)
         sql = f"""
             SELECT t.name, s.version,
                    (SELECT count(*) FROM states c WHERE c.topic = t.id AND c.recorded_at <= :known),
@@ -80,8 +79,7 @@ class Topics(States):
         rows = self._database.rows(
             sql,
             space=space,
-            valid=valid,
-            known=known,
+            **self._database.named_moment(as_of),
             past=not as_of.is_now,
             glob=None if wanted.glob is None else Glob(wanted.glob),
             tag=wanted.tag,

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from hades.domain.graph import NodeKind
 from hades.store.chunks import VECTOR_CHARACTERS
-from hades.store.database import Database
+from hades.store.database import StorePart
 from hades.store.records import Pending, Phase, Rank
 
 SMALL_CHUNKS = 64
@@ -51,11 +51,8 @@ ORDER BY p.ordinal LIMIT ?3
 """
 
 
-class Waiting:
+class Waiting(StorePart):
     """The states that wait to be indexed."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def in_turn(self, space: int | None, of_each: int) -> list[Pending]:
         """Return the first `of_each` states of every queue of a space (None: of all spaces).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from hades.context.text.layout import (
@@ -87,18 +87,16 @@ def subgraph_lines(found: Subgraph) -> PlainText:
 
 
 @writes(list[Mentioned])
-def mention_lines(mentions: Iterable[Mentioned]) -> PlainText:
+def mention_lines(mentions: Sequence[Mentioned]) -> PlainText:
     """List the passages that mention a name: the place, then the line with the name."""
-    none = True
     for mention in mentions:
-        none = False
         text = mention.chunk.text
         at = mention.positions[0] if mention.positions else 0
         line = mention.line + text.count("\n", 0, at)
         said = text[text.rfind("\n", 0, at) + 1 :].split("\n")[0]
         times = f"{len(mention.positions)}×" if mention.positions else "title"
         yield TextLine(f"{shown_name(mention.chunk.topic)}:{line}", (times, flat(said)), "head")
-    if none:
+    if not mentions:
         yield TextLine("no passage mentions it")
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import PurePosixPath
 
 from hades.ingest.document import Block, Document, Unreadable
@@ -81,18 +82,11 @@ def read_settings(raw: bytes, topic: str) -> Document:
 
 def paragraphs(content: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of consecutive lines that are not blank."""
-    first = last = -1
-    for start, end in line_spans(content):
-        if not content[start:end].strip():
-            if first >= 0:
-                yield first, last
-            first = -1
-            continue
-        if first < 0:
-            first = start
-        last = end
-    if first >= 0:
-        yield first, last
+    lines = line_spans(content)
+    for has_text, group in groupby(lines, lambda span: bool(content[slice(*span)].strip())):
+        if has_text:
+            spans = list(group)
+            yield spans[0][0], spans[-1][1]
 
 
 def line_spans(content: str, start: int = 0) -> Iterator[tuple[int, int]]:

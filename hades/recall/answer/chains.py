@@ -19,6 +19,7 @@ from hades.domain.answer import Fact, Passage
 from hades.domain.graph import Edge, Reason
 from hades.domain.statement import statement
 from hades.domain.times import from_micros
+from hades.domain.topics import PlacedChunk
 from hades.graph.arrays import Floats32, Ints
 from hades.index.vectors import product
 from hades.language.english.proper_names import NAME_PHRASE, is_name
@@ -31,7 +32,6 @@ from hades.recall.find.results import SearchQuery
 from hades.recall.find.scores import best
 from hades.recall.rank import belief
 from hades.recall.run import Stage
-from hades.store.records import PlacedChunk
 
 Result = TypeVar("Result")
 STEPS_AT_MOST = 3

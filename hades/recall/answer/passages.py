@@ -12,7 +12,7 @@ from hades.domain.answer import Passage
 from hades.domain.graph import Reason
 from hades.domain.strength import strength_of
 from hades.domain.times import from_micros
-from hades.domain.topics import Chunk, State
+from hades.domain.topics import Chunk, PlacedChunk, State
 from hades.graph.arrays import Ints
 from hades.recall.answer.events import with_events
 from hades.recall.answer.told import SHARE_OF_BEST
@@ -21,7 +21,7 @@ from hades.recall.query_context import QueryContext
 from hades.recall.rank import belief
 from hades.recall.rank.ranking import Ranking
 from hades.recall.run import Run, Stage
-from hades.store.records import Phase, PlacedChunk
+from hades.store.records import Phase
 
 ENTITIES_AT_MOST = 20
 """The most names shown with a passage."""

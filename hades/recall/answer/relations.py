@@ -15,6 +15,7 @@ import numpy as np
 from hades.domain.answer import Fact, Path
 from hades.domain.graph import MENTIONED, Edge, Node, NodeKind, Provenance, Reason
 from hades.domain.question import Question
+from hades.domain.topics import PlacedChunk
 from hades.graph.arrays import Ints
 from hades.index.graph_view import is_at
 from hades.language.names import name_key, paper_id, symbol_tail
@@ -35,7 +36,7 @@ from hades.recall.rank.code_signs import is_log_of_changes, is_test
 from hades.recall.rank.ranking import Ranking
 from hades.recall.run import Run
 from hades.store.derived_edges import spellings
-from hades.store.records import Direction, EdgeFilter, PlacedChunk
+from hades.store.records import Direction, EdgeFilter
 from hades.store.store import Store
 
 NAMED_AT_MOST, NAMES_TOLD = 50, 5

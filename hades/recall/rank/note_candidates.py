@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from hades.domain.graph import NodeKind
+from hades.domain.topics import PlacedChunk
 from hades.graph.arrays import Flags, Floats32, Ints
 from hades.index.vectors import product
 from hades.index.words import is_said, name_words
@@ -21,7 +22,6 @@ from hades.language.names import DIGITS, numberless
 from hades.language.sentences import note_sentences
 from hades.recall.find.results import Candidates
 from hades.recall.query_context import QueryContext
-from hades.store.records import PlacedChunk
 
 LATER_AT_MOST = 32
 """The most chunks of later versions, the newest, that are compared."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from hades.domain.strength import strength_of
 from hades.domain.times import from_micros
-from hades.domain.topics import DEFAULT_IMPORTANCE
+from hades.domain.topics import DEFAULT_IMPORTANCE, PlacedChunk
 from hades.graph.arrays import Floats
 from hades.models.reader import SentenceReader
 from hades.recall.find.results import Candidates, Found
@@ -33,7 +33,6 @@ from hades.recall.rank.topic_order import (
     with_numbers_apart,
 )
 from hades.recall.run import Stage
-from hades.store.records import PlacedChunk
 
 CONFIDENCE_LEAST = 0.05
 """The least confidence that counts, since its logarithm is added to the score."""

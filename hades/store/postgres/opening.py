@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import replace
 
 import psycopg
@@ -13,10 +12,9 @@ from hades.domain.times import Clock
 from hades.errors import NotFound, Unavailable
 from hades.store.postgres.address import ServerAddress, read_server_address
 from hades.store.postgres.database import TURN, PostgresDatabase
-from hades.store.postgres.dialect import defined
+from hades.store.postgres.dialect import defined, rewrite
 from hades.store.postgres.faults import translated
-from hades.store.records import ANSWERS_SECRET
-from hades.store.schema import STEPS, statements, steps_done
+from hades.store.schema import STEPS, run_steps, steps_done
 
 _COMMITS = """
 CREATE TABLE IF NOT EXISTS commits (
@@ -122,10 +120,12 @@ def _migrate(connection: Connection[tuple[object, ...]], schema: str, clock: Clo
     connection.execute(_COMMITS)
     connection.execute(TURN)
     done = len(_migrations(connection, schema))
-    for number, (name, script) in enumerate(STEPS[done:], start=done + 1):
-        for statement in statements(script):
-            connection.execute(defined(statement).encode())
-        connection.execute("INSERT INTO migrations VALUES (%s, %s, %s)", [number, name, clock()])
+    run_steps(
+        lambda text, *values: connection.execute(
+            (rewrite(text) if values else text).encode(), values or None
+        ),
+        *(defined, done, clock()),
+    )
     if 0 < done < len(STEPS):
         from hades.store.postgres.grants import renew
 
@@ -133,9 +133,4 @@ def _migrate(connection: Connection[tuple[object, ...]], schema: str, clock: Clo
     if not done:
         connection.execute(
             "CREATE VIEW last_change AS SELECT number, at FROM changes ORDER BY number DESC LIMIT 1"
-        )
-        own = ["generation", secrets.token_hex(8), ANSWERS_SECRET, secrets.token_hex(32)]
-        connection.execute("INSERT INTO meta VALUES (%s, %s), (%s, %s)", own)
-        connection.execute(
-            "INSERT INTO spaces (name, created_at) VALUES ('default', %s)", [clock()]
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,8 +10,7 @@ from pathlib import Path
 from hades.domain.times import Clock
 from hades.errors import Conflict, Corrupt, InvalidInput, NotFound, Unavailable
 from hades.store.drafts import draft_of, place, remove_path, sync_folder
-from hades.store.records import ANSWERS_SECRET
-from hades.store.schema import STEPS, statements, steps_done
+from hades.store.schema import STEPS, run_steps, steps_done
 from hades.store.sqlite.database import OPENING, SqliteDatabase, add_functions, is_registered
 from hades.store.sqlite.faults import translated
 from hades.store.sqlite.guards import DEFINITIONS, SCHEMA, guarded, schema_guard
@@ -88,11 +86,6 @@ def _make_file(path: Path, clock: Clock) -> None:
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
             connection.execute("BEGIN IMMEDIATE")
             _apply(connection, clock, done=0)
-            own = ("generation", secrets.token_hex(8), ANSWERS_SECRET, secrets.token_hex(32))
-            connection.execute("INSERT INTO meta VALUES (?, ?), (?, ?)", own)
-            connection.execute(
-                "INSERT INTO spaces (name, created_at) VALUES ('default', ?)", (clock(),)
-            )
             connection.execute("COMMIT")
         place(draft, path)  # unless another process made the memory first
         sync_folder(path.parent)
@@ -141,9 +134,6 @@ def _migrate(database: SqliteDatabase) -> None:
 
 def _apply(connection: sqlite3.Connection, clock: Clock, *, done: int) -> None:
     """Run the steps after the first `done`, inside a transaction."""
-    for number, (name, script) in enumerate(STEPS[done:], start=done + 1):
-        for statement in statements(script):
-            connection.execute(guarded(statement))
-        connection.execute("INSERT INTO migrations VALUES (?, ?, ?)", (number, name, clock()))
+    run_steps(lambda sql, *values: connection.execute(sql, values), guarded, done, clock())
     guard = schema_guard(connection.execute(DEFINITIONS))
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (SCHEMA, guard))
