@@ -106,7 +106,13 @@ def test_a_fact_is_cited_and_stands_in_the_context(told: hades.Memory) -> None:
     cited = [one for one in recall.citations if one.kind == "fact"]
     assert len(cited) == len(recall.facts)
     assert cited[0].nodes == ("server/db07", "rack 9")
-    assert 0 < recall.facts[0].belief.low < recall.facts[0].score < recall.facts[0].belief.high < 1
+    assert (
+        0
+        < recall.facts[0].belief.low
+        < recall.facts[0].belief.mean
+        < recall.facts[0].belief.high
+        < 1
+    )
     assert told.recall(RACK, plan={**UNHURRIED, "facts": 0}).facts == ()
 
 

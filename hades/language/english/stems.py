@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-_ENDINGS = ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "ion", "ions")
+_ENDINGS = ("ers", "er", "ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "ion", "ions")
 _STEM_CHARACTERS_AT_LEAST = 4
+_DOER_CHARACTERS_AT_LEAST = 6
+"""Shorter words seldom name who does something: `bookkeeper`, but `corner`."""
 _DOUBLED = ("bb", "dd", "gg", "mm", "nn", "pp", "rr", "tt")
 """Letters that are written twice before an ending: `ship`, `shipped`."""
 
@@ -18,7 +20,8 @@ def stem(word: str) -> str:
     """Return a word, in lower case, without its ending: `rejected` and `rejecting` are equal."""
     plain = word.casefold()
     for ending in _ENDINGS:
-        if plain.endswith(ending) and len(plain) - len(ending) >= _STEM_CHARACTERS_AT_LEAST:
+        least = _DOER_CHARACTERS_AT_LEAST if "er" in ending else _STEM_CHARACTERS_AT_LEAST
+        if plain.endswith(ending) and len(plain) - len(ending) >= least:
             plain = plain[: -len(ending)].rstrip("e")
             return plain[:-1] if plain.endswith(_DOUBLED) else plain
     if len(plain) == _STEM_CHARACTERS_AT_LEAST and plain[-1] == "s" and plain[-2] not in "sui":

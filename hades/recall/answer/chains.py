@@ -2,8 +2,8 @@
 
 "Where does the owner of Halcyon live?" takes two facts: who owns it, and where they live. Each step
 is a fact or a note. What a step names and the question does not is a bridge; the facts and notes
-about a bridge are possible next steps. The hop encoder chooses among them; the encoder and the
-reader then judge the steps together.
+about a bridge are possible next steps. The hop encoder chooses among them; the reader then judges
+the steps together.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from hades.domain.statement import statement
 from hades.domain.times import from_micros
 from hades.domain.topics import PlacedChunk
 from hades.graph.arrays import Floats32, Ints
-from hades.index.vectors import product
 from hades.language.english.proper_names import NAME_PHRASE, is_name
+from hades.language.english.terms import said, unsaid_names
 from hades.language.names import name_key, plain_fact, spoken
+from hades.language.sentences import sentences
 from hades.models.encoder import Encoder
 from hades.models.reader import SentenceReader
 from hades.recall.answer.fact_search import held_facts, nearest_facts
@@ -38,7 +39,7 @@ STEPS_AT_MOST = 3
 FIRST_FACTS, FIRST_NOTES = 2, 3
 """The facts and the notes, best first, that are tried as first steps."""
 READ_AT_MOST = 6
-"""The chains that the encoder and the reader judge in each step."""
+"""The chains that the reader judges in each step."""
 KEPT = 2
 """The best of them, which are continued."""
 NOTES_NEAR = 12
@@ -46,19 +47,25 @@ NOTES_NEAR = 12
 FACTS_OF_NOTE = 64
 """The facts that share most words with a note, whose ends are looked for in it."""
 NOTE_CHARACTERS, NOTE_TERMS = 400, 40
-COSINE, LOGIT, HOP, CONSTANT = 2.05, 0.32, 2.69, -3.09
-"""Weights of a chain's logit: the cosine of its steps with the question, the reader's logit, and
-the cosine of the last step with the hop encoder's vector. Learnt on 40 questions over facts and
-notes of an invented boatyard, and on 50 of `evals/facts` that take one step."""
-SURE, MUCH_BETTER = 0.8, 3.0
-"""A chain comes before facts that are less likely than SURE if the reader's logit for it is higher
-by MUCH_BETTER."""
+LEADING_CHARACTERS = 140
+"""The most characters of the steps before the last one that the reader reads."""
+LOGIT, HOP, CONSTANT = 0.69, 2.83, -1.2
+"""Weights of a chain's logit: the reader's logit, and the cosine of the last step with the hop
+encoder's vector. Learnt on `steps_dev` of `evals/trust` and on 37 questions of `evals/home` and
+`evals/studio`. The constant was then raised from -2.69, which leaves too many chains behind their
+first step; chosen on `steps_dev`."""
+LATER = 1.0
+"""A chain to a version of a note must be more likely by this much than one to a later version."""
+ENOUGH = 1.0
+"""If a chain has this logit, no longer ones are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
     said: str
-    """The steps in plain words, as the models read them."""
+    """The steps in plain words."""
+    step: str
+    """The last of them."""
     told: tuple[str, ...]
     """The steps as they are shown."""
     ids: tuple[str, ...]
@@ -69,8 +76,6 @@ class _Chain:
     """The nodes of these names."""
     last: Edge | PlacedChunk | None = None
     logit: float = -math.inf
-    judged: float = -math.inf
-    """The reader's logit."""
 
 
 class Chains:
@@ -87,6 +92,7 @@ class Chains:
         self._stage, self._search, self._query = stage, search, search.query
         self._encoder, self._hop, self._reader = encoder, hop, reader
         self._asked = f" {name_key(search.text)} "
+        self._names = search.question.terms.names
         self._held = held_facts(self._query, search.time)
         self._notes = bool((self._query.mask & self._query.notes).any())
 
@@ -103,8 +109,9 @@ class Chains:
             for _ in range(STEPS_AT_MOST - 1):
                 chains = self._continued([chain for chain in chains if chain.bridges])
                 found += chains
+                if any(chain.logit >= ENOUGH for chain in chains):
+                    break
                 chains = chains[:KEPT]
-            found = self._before_facts(found, facts[:FIRST_FACTS])
         except TimeoutError:
             self._stage.stop(Reason.TIMEOUT, "without all answers in several steps")
         found.sort(key=lambda chain: -chain.logit)
@@ -114,20 +121,6 @@ class Chains:
         """Return the result of a model; raise TimeoutError when the time of the stage is up."""
         waiting = self._stage.run.in_background(call, local=True)
         return waiting(self._stage.seconds_left)
-
-    def _before_facts(self, chains: Sequence[_Chain], facts: Sequence[Fact]) -> list[_Chain]:
-        """Put chains before the facts if the reader finds them much better: Ada's birthplace is
-        near to a question for that of Ada's husband."""
-        best = max((fact.score for fact in facts), default=1.0)
-        if not chains or best >= SURE:
-            return list(chains)
-        question, texts = self._search.text, [_plain(fact.edge) for fact in facts]
-        alone = self._waited(lambda: self._reader.speaks(question, texts))
-        least, logit = float(alone.max()) + MUCH_BETTER, math.log(best / (1 - best)) + 0.01
-        return [
-            replace(chain, logit=max(chain.logit, logit)) if chain.judged >= least else chain
-            for chain in chains
-        ]
 
     def _result(self, chain: _Chain) -> Fact | Passage:
         chance, text = 1 / (1 + math.exp(-chain.logit)), " → ".join(chain.told)
@@ -140,10 +133,7 @@ class Chains:
         return replace(passage, via=chain.ids[:-1], chained=text)
 
     def _from_fact(self, fact: Fact) -> _Chain:
-        return replace(
-            self._with_edge(_Chain("", (), (), frozenset(), frozenset()), fact.edge),
-            said=_plain(fact.edge),
-        )
+        return self._with_edge(_Chain("", "", (), (), frozenset(), frozenset()), fact.edge)
 
     def _from_note(self, note: Passage) -> _Chain:
         text = _short(note.held or note.chunk.text)
@@ -156,8 +146,10 @@ class Chains:
         nodes, ends = self._nodes_in(text, key)
         names = {*filter(is_name, found), *ends}
         keys = {name for name in names if f" {name} " not in self._asked}
+        step = f"{spoken(topic)}. {text}"
         return _Chain(
-            f"{said}. {spoken(topic)}. {text}".removeprefix(". "),
+            f"{said}. {step}".removeprefix(". "),
+            step,
             (*told, f"{topic}: {text}"),
             (*ids, id_),
             frozenset(keys),
@@ -173,8 +165,10 @@ class Chains:
             if f" {key} " not in self._asked and not chain.nodes.intersection(at):
                 keys.add(key)
                 nodes.update(at)
+        step = plain_fact(edge.source.name, edge.relation, edge.target.name)
         return _Chain(
-            f"{chain.said}. {_plain(edge)}",
+            f"{chain.said}. {step}".removeprefix(". "),
+            step,
             (*chain.told, statement(edge)),
             (*chain.ids, edge.cite),
             frozenset(keys),
@@ -203,28 +197,28 @@ class Chains:
         """Return chains with one more step, the READ_AT_MOST nearest, best first."""
         if not chains:
             return []
-        question, ways = self._search.text, list[tuple[float, _Chain]]()
+        question = self._search.text
+        ways = list[tuple[float, str, _Chain]]()
         read = [f"{question} {chain.said}" for chain in chains]
         vectors = self._waited(lambda: self._hop.encode(read))
         for chain, vector in zip(chains, vectors, strict=True):
-            ways += self._next_facts(chain, vector)
-            ways += self._next_notes(chain, vector)
+            missing = unsaid_names(self._names, [said(chain.said)])
+            for near, longer in (
+                *self._next_facts(chain, vector),
+                *self._next_notes(chain, vector),
+            ):
+                if unsaid_names(missing, [said(longer.step)]) == missing:
+                    text = f"{_leading(chain, longer.step)}. {longer.step}"
+                    ways.append((near, text, longer))
+                # A step with a name of the question that the chain lacks should be its first.
         ways = sorted(ways, key=lambda way: -way[0])[:READ_AT_MOST]
-        if not ways:
-            return []
-        texts = [chain.said for _, chain in ways]
-        vectors = self._waited(lambda: self._encoder.encode(texts))
-        together = product(vectors, self._encoder.encode([question])[0]).tolist()
+        texts = [text for _, text, _ in ways]
         judged = self._waited(lambda: self._reader.speaks(question, texts)).tolist()
         done = [
-            replace(
-                chain,
-                logit=CONSTANT + COSINE * cosine + LOGIT * logit + HOP * near,
-                judged=logit,
-            )
-            for cosine, logit, (near, chain) in zip(together, judged, ways, strict=True)
+            replace(chain, logit=CONSTANT + LOGIT * logit + HOP * near)
+            for logit, (near, _, chain) in zip(judged, ways, strict=True)
         ]
-        return sorted(done, key=lambda chain: -chain.logit)
+        return sorted(_lasting(done), key=lambda chain: -chain.logit)
 
     def _next_facts(self, chain: _Chain, vector: Floats32) -> Iterator[tuple[float, _Chain]]:
         query, wanted = self._query, list(chain.nodes)
@@ -266,8 +260,32 @@ class Chains:
                 yield float(near[number]), replace(longer, last=one)
 
 
-def _plain(edge: Edge) -> str:
-    return plain_fact(edge.source.name, edge.relation, edge.target.name)
+def _lasting(chains: Sequence[_Chain]) -> list[_Chain]:
+    """Leave out chains to a version of a note if a later version is about as likely."""
+    ends = [(chain, chain.last.chunk) for chain in chains if isinstance(chain.last, PlacedChunk)]
+    gone = {
+        old.ids
+        for old, before in ends
+        for new, after in ends
+        if before.topic == after.topic and before.version < after.version
+        if new.logit >= old.logit - LATER
+    }
+    return [chain for chain in chains if chain.ids not in gone]
+
+
+def _leading(chain: _Chain, step: str) -> str:
+    """Return the sentences of a chain with the names by which it leads to a step.
+
+    The reader reads 63 tokens: the whole of a long note would hide the step from it.
+    """
+    if len(chain.said) <= LEADING_CHARACTERS:
+        return chain.said
+    key = f" {name_key(step)} "
+    names = [f" {name} " for name in chain.bridges if f" {name} " in key]
+    parts = [
+        part for part in sentences(chain.said) if any(n in f" {name_key(part)} " for n in names)
+    ]
+    return " ".join(parts or [chain.said])[:LEADING_CHARACTERS]
 
 
 def _leaf(name: str) -> str:
