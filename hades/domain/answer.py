@@ -27,7 +27,7 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 _PATH_LABEL = re.compile(r"\(P(?=\d)")
 """The label of a path in a context: `(P1)`."""
 
-DOUBTED, FACT_DOUBTED = 0.6, 0.16
+DOUBTED, FACT_DOUBTED = 0.65, 0.16
 """If neither the notes, by the reader, reach the first probability nor a fact the second, `ask`
 says that it is not sure, unless it gives a path or a theme. For 93 % of the questions of
 `training/facts` that a fact answers a fact reaches it, and for 30 % of the others."""
@@ -430,7 +430,7 @@ class Recall:
 
     @property
     def is_surely_answered(self) -> bool:
-        """Whether `answered`, the probability that a note answers, is known and at least 0.6."""
+        """Whether `answered`, the probability that a note answers, is known and at least DOUBTED."""
         return self.answered is not None and self.answered >= DOUBTED
 
     @property

@@ -153,7 +153,8 @@ class _Versions:
             if len(same) > 1:
                 return [sentence for _, sentence in sorted(same, key=lambda row: row[0])]
         series = self._series()
-        if len(series) > 1:
+        is_named = bool(self.values & _said(" ".join(DIGITS.findall(self.topic))))
+        if len(series) > 1 and not is_named:
             telling = [row for row in series if self.terms <= row.said | row.named]
             return [version.sentence for version in telling]
         if self.recall.asked.many and not self.named:
