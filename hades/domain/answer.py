@@ -28,9 +28,9 @@ _PATH_LABEL = re.compile(r"\(P(?=\d)")
 """The label of a path in a context: `(P1)`."""
 
 DOUBTED, FACT_DOUBTED = 0.6, 0.16
-"""If neither the notes, by the reader, reach the first probability nor a fact the second, `ask`
-says that it is not sure, unless it gives a path or a theme. For 93 % of the questions of
-`training/facts` that a fact answers a fact reaches it, and for 30 % of the others."""
+"""`ask` says that it is not sure if no note reaches the first probability (by the reader) and no
+fact reaches the second, unless it answers with a path or a theme. Some fact reaches the second for
+93 % of the questions of `training/facts` that a fact answers, and for 30 % of the others."""
 _COMPARING = ("seeds", "rank", "facts")
 """The stages that compare texts and facts with the question; others only add to these."""
 _LETTERS = {"fact": "F", "path": "P", "theme": "T"}
@@ -410,7 +410,7 @@ class Recall:
 
     @property
     def evidence(self) -> str:
-        """How the question was understood, in a line."""
+        """How the question was understood, in one line."""
         return str(self.asked)
 
     @property
@@ -425,7 +425,7 @@ class Recall:
 
     @property
     def time(self) -> TimeWords | None:
-        """The time in the words of the question."""
+        """The time that the question asks about, as it was read from the question."""
         return self.asked.time
 
     @property

@@ -49,10 +49,10 @@ does more harm. Chosen with SPOKEN and REPLACED_AT_MOST by replaying recorded ju
 domains: an outdated note came first in 6.7 instead of 12.7 % of the questions whose answer changed,
 the right note in 72.9 instead of 73.0 % of all."""
 UNSURE, WORSE, UNSURE_BONUS = 1.0, 3.0, -1.0
-"""If the reader's logit that the later sentence replaces the earlier one is below UNSURE, and its
-logit of answering is lower by more than WORSE, the bonus is UNSURE_BONUS: a sentence that does not
-answer seldom replaces one that does. Of 74 pairs of training notes with a logit from -1 to 1, 41 %
-are replacements. A judgement."""
+"""The bonus is UNSURE_BONUS if the reader's logit that the later sentence replaces the earlier one
+is below UNSURE and the later one's logit of answering is lower by more than WORSE: a sentence that
+does not answer seldom replaces one that does. Of 74 pairs of training notes with a logit from -1 to
+1, 41 % are replacements. The three values are a judgement."""
 JOINED = 2.0
 """The threshold above which the reader overrules the clusters of a note of many versions. It is
 compared with the logit that the later sentence replaces the earlier one, plus the difference of
@@ -261,7 +261,7 @@ def find_succession(
             if reading.replaces[pair] < UNSURE and earlier - later > WORSE:
                 bonus = UNSURE_BONUS
             logits[pair] = logit + bonus
-        elif _wants_newest(search):  # the reader joins and separates what it is sure of
+        elif _wants_newest(search):  # where it is sure, the reader overrules clusters
             judged = logit + later - earlier
             if judged < -JOINED:
                 logits[pair] = min(logits[pair], judged)
