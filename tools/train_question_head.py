@@ -3,14 +3,16 @@
     python tools/train_question_head.py              prints figures and writes head.npz
 
 It learns from `training/questions`. All labels are fitted at once: softmax regression for each,
-with a penalty on the squared weights.
-Figures are of domains left out, in five folds. A third of the training questions are look-ups, in
-life about 85 % (`LOOKUPS_IN_LIFE`), so scores are calibrated with rows weighted to that share: one
-temperature and one offset for each value of a label. The same input gives the same file.
+with a penalty on the squared weights. The figures are of domains left out, in five folds. The same
+input gives the same file.
 
-Percent right on domains left out, and the questions of `training/documents` and `training/notes`
-that are taken for another kind than a look-up with a probability above .5. This was measured on
-`kinds_a` and `kinds_b`, before `kinds_c` was written:
+A third of the training questions are look-ups; in real use about 85 % are (`LOOKUPS_IN_LIFE`, an
+estimate). So scores are calibrated with rows weighted to that share, by one temperature for each
+label and one offset for each value of a label.
+
+The table has the percentage of right labels on domains left out. Its last two columns have the
+percentage of the questions of `training/documents` and `training/notes` that are taken for another
+kind than a look-up with a probability above .5. It was measured on `kinds_a` and `kinds_b` alone:
 
 | learned from            | kind | wants | many | steps | time | documents | notes |
 |-------------------------|------|-------|------|-------|------|-----------|-------|
@@ -18,8 +20,9 @@ that are taken for another kind than a look-up with a probability above .5. This
 | and others, weight .1   | 80.0 |  82.4 | 91.6 |  95.8 | 78.5 |       4.7 |   3.0 |
 | and others, weight .3   | 78.0 |  82.4 | 91.5 |  95.7 | 78.6 |       3.9 |   2.5 |
 
-The others are questions of documents, mostly as look-ups, and of notes with what their types say
-(at .1 of notes only `wants`, with weight .3). Of documents, two thirds of these are `code`.
+The others are the questions of documents, mostly labelled as look-ups, and those of notes, labelled
+by their types (in the row of weight .1 only with `wants`, at weight .3). Of the questions of
+documents that are taken for another kind, two thirds are taken for `code`.
 """
 
 import argparse
@@ -96,7 +99,7 @@ def labelled_questions() -> Iterator[Row]:
 
 
 def make_table(rows: list[Row]) -> Table:
-    """Compute vectors, words, labels and folds; a domain is in one fold."""
+    """Compute vectors, words, labels and folds; all questions of a domain are in one fold."""
     y = np.array([[row.labels[name] == value for name, value in (c.split(":") for c in COLUMNS)]
                   for row in rows], np.float32)  # fmt: skip
     domains = sorted({row.domain for row in rows})
@@ -113,7 +116,7 @@ def make_table(rows: list[Row]) -> Table:
 def cross_entropy(scores: Array, gold: Array, weight: Array) -> tuple[float, Array]:
     """Return the loss of one label, and its gradient by the scores.
 
-    A row without a value of the label counts for nothing: only questions for a brief have a part.
+    A row without a value of the label has weight 0: only questions for a brief have a part.
     """
     weight = weight * gold.sum(1)
     chances = softmax(scores, axis=1)
@@ -173,14 +176,14 @@ def probabilities(scores: Array) -> Array:
 
 
 def weights_of_life(y: Array) -> Array:
-    """Return weights of rows with which look-ups are as many as in life; on average 1."""
+    """Return weights of rows that give look-ups their share in real use; their mean is 1."""
     lookup = y[:, COLUMNS.index("kind:lookup")] > 0
     share = lookup.mean()
     return np.where(lookup, LOOKUPS_IN_LIFE / share, (1 - LOOKUPS_IN_LIFE) / (1 - share))
 
 
 def left_out_scores(table: Table) -> Array:
-    """Return scores of the rows, each by weights that saw no question of its domain."""
+    """Return the scores of each row by weights that were fitted without its domain."""
     scores = np.zeros((len(table.y), len(COLUMNS)))
     for number in range(FOLDS):
         inside = table.fold == number
@@ -190,7 +193,7 @@ def left_out_scores(table: Table) -> Array:
 
 
 def left_out_probabilities(scores: Array, table: Table) -> Array:
-    """Calibrate the scores of each fold by those of the others."""
+    """Return probabilities: the scores of each fold, calibrated on those of the other folds."""
     chances = np.zeros(scores.shape)
     for number in range(FOLDS):
         inside = table.fold == number
@@ -201,7 +204,7 @@ def left_out_probabilities(scores: Array, table: Table) -> Array:
 
 
 def threshold(chances: Array, gold: Array, weight: Array) -> tuple[float, float]:
-    """Return the least probability with the wanted precision from there up, and the recall."""
+    """Return the lowest threshold with the wanted precision, and the recall at this threshold."""
     order = np.argsort(-chances, kind="stable")
     right = np.cumsum((weight * gold)[order])
     precision = right / np.cumsum(weight[order])
@@ -212,7 +215,8 @@ def threshold(chances: Array, gold: Array, weight: Array) -> tuple[float, float]
 
 
 def report(chances: Array, scores: Array, y: Array) -> None:
-    """Print accuracies, and for each value recall, precision and the threshold for life."""
+    """Print the accuracy of each label and, for each value, recall, precision and the threshold
+    in real use."""
     for name in LABELS:
         own = columns(name)
         labelled = y[:, own].any(1)

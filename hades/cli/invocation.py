@@ -148,7 +148,7 @@ class Invocation:
             render(console())
 
     def show_lines(self, value: Any, lines: PlainText) -> None:
-        """Print a result: with `--json` as JSON, else these lines in colour."""
+        """Print a result as JSON with `--json`, else as these lines in colour."""
         from hades.cli.render import show_lines
 
         self.show(value, lambda out: show_lines(out, lines))
@@ -156,7 +156,7 @@ class Invocation:
     def show_table(
         self, value: Any, titles: Sequence[str], rows: Iterable[Iterable[object]], empty: str = ""
     ) -> None:
-        """Print a result: with `--json` as JSON, else as a table, or `empty` without rows."""
+        """Print a result as JSON with `--json`, else as a table; without rows, print `empty`."""
         from hades.cli.render import show_table
 
         self.show(value, lambda out: show_table(out, titles, rows, empty))

@@ -85,7 +85,7 @@ def table(*columns: str) -> Table:
 def show_table(
     console: Console, titles: Sequence[str], rows: Iterable[Iterable[object]], empty: str = ""
 ) -> None:
-    """Print rows as a table, or the text `empty`, if there is one, for no rows."""
+    """Print rows as a table. Without rows, print the text `empty` if it is given."""
     shown = table(*map(clean, titles))
     for row in rows:
         shown.add_row(*map(_cell, row))

@@ -163,7 +163,7 @@ class Connection:
 
         for tried in count():
             tries_left = max(0, self.retries - tried)
-            # Pauses grow, and differ between clients, so that retries are spread.
+            # Pauses grow and are random, so that the retries of many clients are spread.
             pause = min(FIRST_PAUSE_S * 2**tried, LONGEST_PAUSE_S) * self._random.uniform(0.5, 1)
             try:
                 response = self._http.send(self._request(call), stream=not whole)

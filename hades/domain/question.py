@@ -1,7 +1,7 @@
 """Questions: how a question was understood.
 
-A question is read once, by `recall/question/`, before anything is searched. All later stages use
-this value instead of the text.
+A question is read once, by `recall/question/`, before anything is searched. All later stages
+use the `Question` and do not interpret the text again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Intent(StrEnum):
     WHY = "why"
     WHEN = "when"
     BRIDGE = "bridge"
-    """A question by way of something else: the director of the film that …"""
+    """A question in two steps: who is the director of the film that …"""
     COMPARE = "compare"
     RELATION = "relation"
     """A question for the edges of one relation: what calls a function."""
@@ -61,9 +61,10 @@ class TimeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TimeWords:
-    """A time in the words of a question, and as understood: `since` <= t < `until`, in UTC.
+    """The time that a question asks about: `since` <= t < `until`, in UTC.
 
-    With an `event`, both ends are None until the time of the event is looked up.
+    `said` has its words in the question; it is "" if the time was judged without such words. With
+    an `event`, both ends are None until the time of the event is looked up.
     """
 
     kind: TimeKind
@@ -92,7 +93,7 @@ class TimeWords:
 class Wants(StrEnum):
     """What a question wants: how things are, what happened, a date, or versions.
 
-    The kinds of things, from `person` to `yes or no`, ask how things are.
+    The values from PERSON to YES_OR_NO, which name a kind of thing, also ask how things are.
     """
 
     STATE = "state"
@@ -111,7 +112,7 @@ class Wants(StrEnum):
     STILL = "still"
     """Whether the latest version says so."""
     COUNT = "count"
-    """How often something was noted."""
+    """How many things or how many times, counted over the versions."""
 
     @property
     def is_of_versions(self) -> bool:
@@ -145,7 +146,7 @@ _KINDS = {
     Intent.CONNECTION: "a connection",
     Intent.RELATION: "the edges of a relation",
 }
-"""Kinds of questions whose name says more than what they want."""
+"""The kinds of questions that `str` describes by their kind instead of by what they want."""
 
 
 class BriefPart(StrEnum):
@@ -159,7 +160,7 @@ class BriefPart(StrEnum):
 
 
 class Sign(StrEnum):
-    """A detail of what a question asks for; each decides something in a later stage."""
+    """A detail that a rule finds in the words of a question, for a later stage."""
 
     PAST_TENSE = "past tense"
     PLANS = "plans"
@@ -167,11 +168,11 @@ class Sign(StrEnum):
     NOTED = "noted"
     """What was written down at a time, not what happened then."""
     EVERYTHING = "everything"
-    """All of a time: the question has no other words."""
+    """Everything of a time: the question names no subject, as in `what did we do in May`."""
     TO_COME = "to come"
     """A date that may be in the future: `when is the dentist`."""
     NEXT = "next"
-    """The next date: it says so."""
+    """The next date: the question says `next`."""
     END = "end"
     """The time at which something ended."""
     TIMES = "times"
@@ -199,8 +200,8 @@ class QuestionName:
     def stands_in(self, told: Collection[str]) -> bool:
         """Return whether a text names it; `told` has the text's terms.
 
-        It must have the last word, as for a person, or more than half of the words: `Ann Lee` does
-        not name Ann Smith.
+        The text must have the last word of the name, such as a surname, or more than half of its
+        words: a text with `Ann Lee` does not name Ann Smith.
         """
         share = sum(word in told for word in self.words) / len(self.words)
         return self.words[-1] in told or share > 0.5
@@ -217,14 +218,16 @@ class QuestionTerms:
     weights: Mapping[str, float]
     """The terms to search for, and the weight of each."""
     said: frozenset[str]
-    """All terms of the question, which are not news in an answer."""
+    """All terms of the question. A text without other terms adds nothing to it."""
     names: tuple[QuestionName, ...]
     asks_whether: bool = False
     """Whether it is a yes/no question."""
 
     def only_repeated_by(self, told: frozenset[str]) -> bool:
-        """Return whether a text with these terms only repeats the question. A text with all terms
-        of a yes/no question answers it, and does not count."""
+        """Return whether a text with the terms `told` only repeats the question.
+
+        The result is False if the text has all terms of a yes/no question, since it then answers.
+        """
         return told <= self.said and not (self.asks_whether and told == self.said)
 
 
@@ -246,15 +249,15 @@ class Question:
     """The language of its words; "" if they do not show it."""
     intent: Intent = Intent.LOOKUP
     evidence: str = ""
-    """What the memory knows of the relation or connection asked for."""
+    """The relation that was found for it, or why it is not a question for a connection."""
     mode: Mode = Mode.EXECUTION
     wants: Wants = Wants.STATE
     time: TimeWords | None = None
-    """The time in its words."""
+    """The time it asks about, from its words, or else the past if it asks for a former state."""
     terms: QuestionTerms = QuestionTerms({}, frozenset(), ())
     """The terms of its words, without those of its time."""
     topical: frozenset[str] = frozenset()
-    """The stems of what it is about; empty if it asks for all that happened."""
+    """The stems of what it is about; empty if it asks for everything."""
     many: bool = False
     """Whether several answers are wanted."""
     two_steps: bool = False
@@ -263,7 +266,7 @@ class Question:
     part: BriefPart | None = None
     """The part of the brief that it asks for."""
     subject: str | None = None
-    """The subject whose themes it asks for; "" for all subjects."""
+    """The subject of the overview that it asks for; "" for everything, None for no overview."""
     relations: tuple[RelationMeant, ...] = ()
     """Relations it may ask for, likeliest first."""
     pairs: tuple[tuple[str, str], ...] = ()
@@ -276,7 +279,7 @@ class Question:
         return self.text.replace(said, " ") if said else self.text
 
     def __str__(self) -> str:
-        """Return how it was understood, in a line: `It asks for a person, about “Atlas”.`"""
+        """Return how it was understood, in one line: `It asks for a person, about “Atlas”.`"""
         wanted = str(self.part) if self.part else _KINDS.get(self.intent, _WANTED[self.wants])
         words = [f"It asks for {wanted}"]
         if self.terms.names:

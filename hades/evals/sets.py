@@ -1,4 +1,4 @@
-"""EvalQuestion sets in a folder.
+"""Question sets in a folder.
 
 The kind of a set is known by its main file; `questions.jsonl` is beside it. A line of
 `corpus.jsonl` is a passage, `{id, title, text}`; of `turns.jsonl` a turn of a conversation, `{id,

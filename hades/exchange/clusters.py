@@ -93,7 +93,7 @@ class Clusters:
 
     @cached_property
     def homes(self) -> dict[int, int]:
-        """The first chunk that mentions each entity; {} without a hierarchy."""
+        """By entity, the first chunk that mentions it; {} without a hierarchy."""
         if self.hierarchy is None:
             return {}
         return self._store.graph_rows.first_mentions(self._space, self._as_of, titles=False)

@@ -46,7 +46,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def text_file(target: Path | TextIO) -> Iterator[TextIO]:
-    """Yield a new file at a path (see `new_path`), or the given open file, which is not closed."""
+    """Yield a new text file at a path (see `new_path`), or the given file, which stays open."""
     if isinstance(target, Path):
         with new_path(target) as draft, draft.open("x", encoding="utf-8", newline="\n") as file:
             yield file

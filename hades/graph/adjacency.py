@@ -170,7 +170,7 @@ class Adjacency:
 def open_arcs(
     graph: Neighbours, nodes: list[int], barred: Flags | None
 ) -> tuple[Ints, Ints, Floats32]:
-    """Return the arcs of nodes, node by node: place of the node in `nodes`, target and weight.
+    """Return the arcs that start at nodes: place of the start in `nodes`, target and weight.
 
     Arcs into barred nodes are left out.
     """

@@ -171,7 +171,7 @@ def _with_numpy(
         given = np.repeat(damping * pushed / np.where(total > 0, total, np.inf), counts) * weights
         first = np.repeat(first, counts)
     capped = Reason.TIMEOUT if is_late else None
-    # Looking through all places for those with an estimate would take longer than the walks.
+    # Use the places that were reached: a scan of all estimates would take longer than the walks.
     places = np.unique(np.concatenate(reached))
     ends = np.searchsorted(places, np.arange(1, len(queries)) * count)
     return [

@@ -106,10 +106,10 @@ class Resident:
                 try:
                     event, result = self._handled(client, name, memory, config, payload)
                 except BaseException:
-                    with suppress(OSError):  # the client did not wait
+                    with suppress(OSError):  # the client is gone
                         connection.sendall(hook_client.ANSWERED)
                     raise
-                with suppress(BrokenPipeError, ConnectionResetError):  # the client did not wait
+                with suppress(BrokenPipeError, ConnectionResetError):  # the client is gone
                     connection.sendall(hook_client.ANSWERED + encode_answer(event, result.context))
             added = f"added {len(result.context)} characters"
             self._log(client, name, f"{_ms(began)} ms, {added}, {result.report}")

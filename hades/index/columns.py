@@ -99,7 +99,7 @@ class Columns:
 
 
 class RowsById:
-    """Values of chunks or edges, a row for each id in the column `chunk`."""
+    """Values of chunks or of edges, one row each. The column `chunk` has the id of either."""
 
     _rows: Columns
 
@@ -108,7 +108,7 @@ class RowsById:
 
     @property
     def chunks(self) -> Ints:
-        """The id of each row."""
+        """The id of the chunk or edge of each row."""
         return self._rows["chunk"]
 
     def snapshot(self) -> Self:
@@ -119,7 +119,7 @@ class RowsById:
 
 
 def next_time(times: Array, after: int) -> int:
-    """Return the first of these times, unsorted, that is later than `after`, or FOREVER."""
+    """Return the earliest of these unsorted times that is later than `after`, or FOREVER."""
     return int(times[times > after].min(initial=FOREVER))
 
 

@@ -247,7 +247,7 @@ class Words:
         return known
 
     def _frequency(self, term: str) -> int:
-        """Return the number of presences that have a stem, without replaced ones."""
+        """Return the number of presences that have a stem; replaced ones do not count."""
         known = self._having.get(term)
         if known is None:
             known = self._searcher.doc_freq("stems", term)

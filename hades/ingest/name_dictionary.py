@@ -29,7 +29,7 @@ class NameDictionary:
         """Return (chunk, entity, positions) of new or changed mentions; keep `known` positions."""
         places: dict[tuple[int, int], set[int]] = {}
         for match in self._matcher.match(texts):
-            # First word, length (4 bits), capital (1 bit).
+            # The bits of a place: first word, length (4 bits), capital (1 bit).
             place = match.start << 5 | match.length << 1 | match.capital
             for entity in self._entities[self.keys[match.name]]:
                 places.setdefault((chunks[match.text], entity), set()).add(place)

@@ -165,8 +165,7 @@ class Focus:
         return found
 
     def _asked(self, question: str) -> Question | None:
-        """Return a question that asks for the present state of one thing, as it was read; None for
-        any other."""
+        """Read a question. Return None unless it asks for the present state of one thing."""
         if not isinstance(question, str) or len(question) > QUESTION_CHARACTERS_AT_MOST:
             return None
         asked = read_question(question, self._store.now())
@@ -177,8 +176,8 @@ class Focus:
     def _passages(self, question: Question) -> list[Passage]:
         """Return the passages of the topic that a question is about; [] if that is not certain.
 
-        It must contain a word that is in the name of exactly one topic of the focus, and the latest
-        state of that topic must contain all its words except stop words.
+        The question must contain a word that is in the name of exactly one topic of the focus. The
+        latest state of that topic must contain all words of the question except stop words.
         """
         asked = frozenset(question.terms.weights)
         with self._lock:

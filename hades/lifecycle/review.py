@@ -200,9 +200,10 @@ def _changed_facts(store: Store, space: int, state: State) -> Iterator[_Finding]
 
 
 def _held(store: Store, space: int, name: str, relation: str) -> list[Edge]:
-    """Return the edges of a relation from a name now.
+    """Return the current edges of a relation that start at a name.
 
-    If there is none and the relation is one of people, a first name means the only entity with it.
+    If there is none and the relation is one of persons, the name may be a first name: it then means
+    the only entity whose name begins with it.
     """
     names, edges = [name], list[Edge]()
     if name.isalpha() and RELATION_KINDS.get(relation, ("",))[0] == "person":
@@ -217,10 +218,10 @@ def _held(store: Store, space: int, name: str, relation: str) -> list[Edge]:
 
 
 def _replaced_from(edge: Edge, begins: datetime, state: State) -> datetime | None:
-    """Return since when a fact of a note that began at a time replaces an edge; None if it cannot.
+    """Return the time from which a fact of a note replaces an edge; None if it cannot.
 
-    An edge told without a start began at some time before it was recorded, so the note, which is
-    later, replaces it from its own time on.
+    The fact holds from `begins` on. An edge that was told without a start began at some time before
+    it was recorded, so a later note replaces it from the time of the note on.
     """
     if edge.valid_from < begins:
         return begins
@@ -229,10 +230,10 @@ def _replaced_from(edge: Edge, begins: datetime, state: State) -> datetime | Non
 
 
 def _certainty(fact: ProseFact, sentence: str, listed: int) -> float:
-    """Return how sure it is that a fact replaces those with other objects; 0 if it does not.
+    """Return the confidence that a fact replaces those with other objects; 0 if it does not.
 
-    A relation of the table says by itself whether it has one object at a time. With another one,
-    the sentence must state plainly that something changed, and have no list of objects.
+    For a relation in the table of verbs, the table says whether it has one object at a time. For
+    any other relation, the sentence must state a change plainly and must not list several objects.
     """
     if fact.exclusive:
         return fact.confidence

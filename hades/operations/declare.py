@@ -63,7 +63,8 @@ class Param:
     local: bool = False
     """Whether a server refuses the value, because it names a path of the server's machine."""
     rule: Callable[[Any], object] | None = None
-    """Raises InvalidInput for a value that the memory refuses; it is called for every caller."""
+    """A function that raises InvalidInput for a value that the memory refuses. It is called before
+    the operation, in the library as well as for servers and commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class Operation:
     long: bool = False
     """Whether it may take minutes, so that it has no time limit."""
     needs_space: bool = False
-    """Whether it raises NotFound before anything else if its space was dropped."""
+    """Whether its check raises NotFound if the space was dropped, before the operation runs."""
     job: bool = False
     """Whether a server runs it as a job, which the client follows. Implies `long`."""
     function: Callable[..., Any] = lambda: None
@@ -138,7 +139,10 @@ class Operation:
         return cast(Function, checked)
 
     def check(self, view: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> None:
-        """Raise InvalidInput if an argument breaks its rule, or if a job is inside a batch."""
+        """Raise InvalidInput if an argument breaks its rule, or if a job is inside a batch.
+
+        Raise NotFound if the operation needs its space and the space was dropped.
+        """
         for place, name, default, rule in self._rules:
             value = args[place] if place < len(args) else named.get(name, default)
             if value is not default:
@@ -211,7 +215,10 @@ class Operation:
 
     @cached_property
     def _rules(self) -> list[tuple[int, str, Any, Callable[[Any], object]]]:
-        """Place, name, default and rule of parameters; no call reaches the place of a named one."""
+        """Place, name, default and rule of each parameter with a rule.
+
+        The place of a keyword-only parameter is larger than the number of arguments of any call.
+        """
         return [
             (
                 sys.maxsize if item.kind is KEYWORD else place,

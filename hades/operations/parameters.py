@@ -31,7 +31,7 @@ TOKENS_AT_MOST = 200_000
 def whole_number(
     help: str, what: str, *, least: int = 0, most: int | None = NUMBER_AT_MOST, **more: Any
 ) -> Param:
-    """Return the parameter of a whole number, which messages call `what`."""
+    """Return a parameter for a whole number; error messages call it `what`."""
     rule = partial(clean_number, what=what, least=least)
     return Param(help, least=least, most=most, rule=rule, **more)
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 FoundTopic = Annotated[
     str, Param("The topic, such as design/approach_x.", example="design/approach_x")
 ]
-"""A topic to read. A name that no topic can have is not found, as any other."""
+"""A topic to read, without a rule: a name that no topic can have is reported as not found."""
 AfterVersion = Annotated[
     int, whole_number("Only versions after this one.", "version", flag="--after")
 ]

@@ -201,9 +201,9 @@ def plan_for(
 ) -> tuple[Plan, tuple[Diagnostic, ...], int]:
     """Return the plan, its diagnostics, and how many passages such a question usually gets.
 
-    `plan` and `budget` (in tokens) are the caller's. With `many`, more passages are usual, and for
-    a question about earlier versions. With `hard`, only the caller raises the hard caps, not the
-    kind of the question.
+    `plan` and `budget` (in tokens) are the caller's. More passages are usual with `many` and for a
+    question about earlier versions. With `hard`, only the caller's values exceed the hard caps, not
+    those for the kind of the question.
     """
     wants = question.wants
     chosen, diagnostics = _usual_plan(question.intent, question.mode)

@@ -29,7 +29,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestion:
-    """A question as it was read, with its space and moment."""
+    """A question as it was read, with its space and the times at which it is asked."""
 
     question: Question
     space: str

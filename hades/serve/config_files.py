@@ -30,12 +30,12 @@ class Program:
     file: str
     """Its file below the home folder; `{data}` is the folder for applications' data."""
     project_file: str | None = None
-    """Its file below a project's folder; None: it reads none there."""
+    """Its file below a project's folder; None if it reads no file of a project."""
 
     def path(self, here: Path | None, moved: str = "") -> Path:
-        """Return its file for the project `here`, or for the user, who may have `moved` it.
+        """Return its file in the project `here`, or the user's, in the folder `moved` if given.
 
-        For a symbolic link it is the target, so that writing keeps the link.
+        For a symbolic link, return the target, so that writing keeps the link.
         """
         # `{data}` becomes an absolute path, which replaces the home folder.
         file = Path.home() / self.file.format(data=application_folder())

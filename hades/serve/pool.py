@@ -25,7 +25,7 @@ FULL = "Too many calls are waiting: try again in a second."
 
 
 class Overloaded(Unavailable):
-    """Too many calls are waiting: nothing was done; try again."""
+    """Raised if too many calls are waiting. Nothing was done; the caller may try again."""
 
 
 class TimedOut(Unavailable):

@@ -164,7 +164,7 @@ class Chunks:
     def place(
         self, write: Write, state: int, cuts: Sequence[Chunk], *, in_order: bool = False
     ) -> list[int]:
-        """Write the chunks of a state in place of earlier ones. Return their ids.
+        """Write the chunks of a state in place of those it had. Return their ids.
 
         With `in_order`, the caller knows that no earlier version has a later `valid_from`.
         """

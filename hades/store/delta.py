@@ -154,7 +154,10 @@ def _line_blocks(old: list[bytes], new: list[bytes], offset: int) -> list[tuple[
 
 
 def _length_shared(at_most: int, is_same: Callable[[int, int], bool]) -> int:
-    """Return the length up to which two texts are the same, if `is_same` compares parts of them."""
+    """Return the length of the common start, or end, of two texts, by bisection.
+
+    `is_same` compares the parts of both texts between two distances from that start or end.
+    """
     low, high = 0, at_most
     while low < high:
         middle = (low + high + 1) // 2

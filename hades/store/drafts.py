@@ -33,7 +33,7 @@ def draft_of(path: Path) -> Iterator[Path]:
 
 
 def private_opener(path: str, flags: int) -> int:
-    """Open a file for `open`, so that only its owner may read it, whatever the umask."""
+    """Opener for `open`: a new file can be read only by its owner, whatever the umask."""
     return os.open(path, flags, 0o600)
 
 

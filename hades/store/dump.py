@@ -124,8 +124,8 @@ _JSON: dict[str, Callable[[str], object]] = {
     "verdicts": read_judgement,
     "config": read_weighting,
 }
-"""Columns of JSON, and the function that reads each. It raises an error for a value that is not of
-HADES."""
+"""Columns of JSON, and the function that reads each. It raises an error for a value that HADES does
+not write."""
 _NEED_NUMBERS = ("changes", "purged", "idempotency", "query_logs")
 """Tables with numbers inside texts or digests, which cannot be shifted."""
 _FORMER_PHASES = {2: Phase.EDGES}

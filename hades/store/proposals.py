@@ -96,7 +96,10 @@ class Proposals(StorePart):
         return [_proposal(row) for row in rows]
 
     def changing(self, space: int, source: str) -> list[Proposal]:
-        """Return the waiting changes of edges whose fields may name this source, oldest first."""
+        """Return the waiting proposals whose fields contain this source, oldest first.
+
+        The text of the fields is searched, so a caller must compare the fields themselves.
+        """
         named = _escaped(_text({"source": source})[1:-1])
         rows = self._database.rows(
             _SELECT + "WHERE p.space = ? AND p.status = 'waiting' AND p.fields LIKE ? ESCAPE '!' "
@@ -120,7 +123,7 @@ class Proposals(StorePart):
 
 
 def _escaped(text: str) -> str:
-    """Return a text whose characters all stand for themselves in a LIKE pattern."""
+    """Return a text as a part of a LIKE pattern that matches only this text."""
     return re.sub(r"([%_!])", r"!\1", text)
 
 

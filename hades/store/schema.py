@@ -61,9 +61,9 @@ def statements(script: str) -> list[str]:
 def run_steps(
     run: Callable[..., object], define: Callable[[str], str], done: int, now: int
 ) -> None:
-    """Run the steps after the first `done`; give a new memory its secrets and its first space.
+    """Run the migrations after the first `done`; give a new memory its secrets and first space.
 
-    `run` takes a statement and its values, `define` returns a definition in the engine's SQL.
+    `run` takes a statement and its values. `define` returns a statement in the SQL of the engine.
     """
     for number, (name, script) in enumerate(STEPS[done:], start=done + 1):
         for statement in statements(script):

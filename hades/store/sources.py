@@ -30,7 +30,7 @@ ORDER BY s.valid_from DESC, s.version DESC
 
 
 class CommitRow(NamedTuple):
-    """A commit that touched a file, from the metadata of the state it made."""
+    """A commit that changed a file, from the metadata of the state that was ingested for it."""
 
     topic: str
     version: int
@@ -79,7 +79,7 @@ class Sources:
         for topic, version, when, recorded, text in rows:
             metadata = json.loads(text)
             said = [metadata.get(name) for name in ("commit", "author", "message")]
-            if all(isinstance(value, str) for value in said):  # a note may have such keys, too
+            if all(isinstance(value, str) for value in said):  # a note may have these keys, too
                 times = from_micros(when), from_micros(recorded)
                 found.append(CommitRow(topic, version, *times, *said))
         return found

@@ -316,7 +316,7 @@ class Frame:
 async def found(
     call: Awaitable[Result], missing: Result, *, but: type[HadesError] = NotFound
 ) -> Result:
-    """Wait for a call, and return its result; `missing` if it raises this error."""
+    """Wait for a call and return its result, or `missing` if it raises the error `but`."""
     try:
         return await call
     except but:

@@ -151,4 +151,4 @@ SIGNS = {
     Sign.HOW_TO: _HOW_TO,
     Sign.CODE: _FOR_CODE,
 }
-"""The texts of a repository that a question asks for."""
+"""Patterns of the signs that tell which texts of a repository a question asks for."""

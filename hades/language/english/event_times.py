@@ -91,9 +91,9 @@ _OPEN = lazy_pattern(
     r"(?:^|\b(?:is|are|it's|stays?)(?: also| only)? )(?:open|closed)\b"
     r"|\b(?:always|usually|normally|regularly|(?:office|opening|visiting|business) hours)\b"
 )
-"""Signs of a habit in a clause."""
+"""Words of a clause whose weekdays are those of every week."""
 _OF_RANGES = word_set("open opens closes works")
-"""Further signs, in a clause with a range of weekdays."""
+"""With these words, a range of weekdays is that of every week, even after `from`."""
 _REPEATED = lazy_pattern(
     rf"(?i)\b(?:(?:{any_of(WEEKDAYS)}|weekday|weekend)s?"
     r"|daily|every (?:day|morning|evening|night))\b"
@@ -134,7 +134,7 @@ def dated_sentences(text: str, at: datetime) -> tuple[DatedSentence, ...]:
 
 
 def tells_habit(text: str, at: datetime) -> bool:
-    """Return whether a note speaks of times of every week or day and of no other time."""
+    """Return whether a note has times that recur every week or day, and no other time."""
     return _REPEATED.search(text) is not None and not dated_sentences(text, at)
 
 
@@ -193,7 +193,7 @@ class _Reader:
             joins = joins and before is not None and before.end == place.first - 1
             if joins and before:
                 week = self._is_range(place.first - 2) and before.span[0] >= place.span[1]
-                until = place.span[1] + 7 * _ONE_DAY * week  # from Tuesday to Monday
+                until = place.span[1] + 7 * _ONE_DAY * week  # Tuesday to Monday
                 if before.span[0] < until:
                     found.pop()
                     place = _Place(before.first, place.end, (before.span[0], until))
@@ -259,10 +259,11 @@ class _Reader:
         return vague or in_list or words[at - 1] in _LEADS
 
     def _is_habit(self, at: int) -> bool:
-        """Return whether a weekday is of every week: `open Tuesday to Friday`, `Monday evenings`.
+        """Return whether a weekday recurs every week: `open Tuesday to Friday`, `Monday evenings`.
 
-        A weekday of a named week is not, nor one in the past tense. A range of weekdays in the
-        present tense is a habit unless it begins with `from`.
+        A weekday of a named week does not, nor one in a clause with `was`, `were` or `had`. A range
+        of weekdays in the present tense does. After `from`, or if the tense is past or unknown, a
+        range does only with a word such as `opens`.
         """
         words = self._words
         if words[at] not in WEEKDAYS or self._week:
@@ -278,13 +279,13 @@ class _Reader:
         return not (is_plan and _OF_RANGES.isdisjoint(clause))
 
     def _is_range(self, first: int) -> bool:
-        """Return whether a word is a weekday that `to` joins with another one."""
+        """Return whether a range of weekdays begins at a word: `Tuesday to Friday`."""
         words = self._words
         is_joined = words[first + 1] in _JOINS
         return is_joined and words[first] in WEEKDAYS and words[first + 2] in WEEKDAYS
 
     def _clause(self, at: int) -> tuple[int, int]:
-        """Return the first word of the clause around a word, and the word after its last."""
+        """Return the clause around a word: the place of its first word, and that after its last."""
         words = self._words.words
         begin = end = at
         while begin and words[begin - 1] not in _CLAUSE_ENDS:
@@ -294,7 +295,7 @@ class _Reader:
         return begin, end
 
     def _is_ahead(self, at: int) -> bool:
-        """Return whether a time without a year or week is to come, by its clause's tense."""
+        """Return whether a time without a year or week is in the future, by its clause's tense."""
         words = self._words.words
         begin, end = self._clause(at)
         clause, lead = words[begin:end], self._words[at - 1]

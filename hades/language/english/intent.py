@@ -1,4 +1,4 @@
-"""Words of a question that say how much it wants, of which time, and of what it is a summary."""
+"""Patterns for a question's breadth and tense, and for recent events, summaries and talks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RECENT = lazy_pattern(
     r"\bwhat(?:'s| has| have)? (?:changed|happened)\b",
     re.IGNORECASE,
 )
-"""Words of a question about the last days or weeks."""
+"""Words of a question about recent events, of the last hours up to the last year."""
 SUMMARY_ASKED = lazy_pattern(
     r".{0,100}?\b(?:summar(?:y|ies|i[sz]e|i[sz]ing)|overview|recap|gist|big picture)\b"
     r"(?: of| for)?",

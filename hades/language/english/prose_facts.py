@@ -34,7 +34,7 @@ CONFIDENCE, INSIDE, COMMON_NOUNS = 0.96, -0.02, -0.03
 """The confidence of a sentence that begins with a name, and what is added after another clause and
 for a subject of common nouns. A judgement; the measured precision of all is above 0.9."""
 TABLE = frozenset(verb.relation for verb in patterns.VERBS)
-"""Relations whose verbs are known."""
+"""Relations in the table of verbs."""
 EXCLUSIVE = frozenset(verb.relation for verb in patterns.VERBS if verb.exclusive)
 """Relations that a subject has to one object at a time."""
 
@@ -65,9 +65,10 @@ class ProseFact:
 def facts_in(text: str, topic: str = "", relations: Iterable[str] = ()) -> list[ProseFact]:
     """Return the facts that a text states plainly, in its order.
 
-    It knows the relations of the table, and those of `relations` that are said with `is`. The
-    subject of a sentence without one (`Works at Acme.`) is `topic`, if given. So is a pronoun
-    at the beginning of a sentence, until the text names something else.
+    It finds the relations in the table of verbs. It also finds those of `relations` that the text
+    states with `is`: `is insured by` for `insured_by`. The subject of a sentence without one
+    (`Works at Acme.`) is `topic`, if given. A pronoun at the beginning of a sentence also means
+    `topic`, until the text names something else.
 
     >>> [(fact.subject, fact.relation, fact.object) for fact in facts_in("Ana works at Acme.")]
     [('Ana', 'works_at', 'Acme')]

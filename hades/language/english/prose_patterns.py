@@ -119,7 +119,7 @@ def _verb(kind: str, line: str) -> Verb:
 
 @lru_cache(maxsize=256)
 def verb_of(relation: str) -> Verb:
-    """Return the verb of a relation that the table lacks: `insured_by` is `is insured by`."""
+    """Return the verb of a relation outside the table: `is insured by` for `insured_by`."""
     phrase = " ".join(map(re.escape, spoken(relation).split()))
     return _verb("being", f"- - name {phrase} # -")._replace(relation=relation)
 

@@ -1,6 +1,7 @@
 """Question terms: what a question is about, as words to search in sentences.
 
-Words with capitals are names, except in German.
+A word with a capital is a name, except at the beginning and in German, where every noun has one.
+A word with a capital inside, such as `NAS`, is always a name.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _ABOUT_ALL = word_set(
     content theme themes topic topics subjects trends areas ideas research parts central major key
     outline say says cover covers covered contain teach report discuss discussed know learn field"""
 )
-"""Words of a question for everything that is remembered, or happened."""
+"""Words that name no subject: the question is for everything that is remembered or happened."""
 
 
 def topical_stems(question: str) -> frozenset[str]:
@@ -47,7 +48,7 @@ def subject_of(question: str) -> str:
 def terms_of(question: str, language: str = "") -> QuestionTerms:
     """Return the terms of a question: its words and its names.
 
-    The language is the question's own, or the one given if the question does not show it.
+    `language` is used if the words of the question do not show their language.
     """
     language = language_of(question) or language or ENGLISH
     weights: dict[str, float] = {}
@@ -101,7 +102,7 @@ def _kind(asked: Sequence[str], at: int, language: str) -> str:
 
 
 def _belongs(asked: Sequence[str], at: int, stop: frozenset[str]) -> bool:
-    """Return whether a letter or number belongs to the word before: not the 3 in `won 3 cups`."""
+    """Return whether a letter or number belongs to the word before: `Bug Y`, not `won 3 cups`."""
     if not 0 < at < len(asked) or not tells_apart(asked[at]):
         return False
     if any(word.casefold() in stop for word in asked[at - 1 : at + 1]):
@@ -126,8 +127,8 @@ _REFERRING = lazy_pattern(
 
 
 def refers(question: str) -> bool:
-    """Return whether a question is about what was said before: it names nothing, and has a pronoun
-    or no word to search for.
+    """Return whether a question refers to what was said before: it has no name, and it has a
+    pronoun or no word to search for.
 
     >>> refers("When was it listed?"), refers("Why?"), refers("Where does Ada keep her bike?")
     (True, True, False)

@@ -10,7 +10,8 @@ from functools import lru_cache
 _ENDINGS = ("ers", "er", "ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "ion", "ions")
 _STEM_CHARACTERS_AT_LEAST = 4
 _DOER_CHARACTERS_AT_LEAST = 6
-"""Shorter words seldom name who does something: `bookkeeper`, but `corner`."""
+"""The shortest stem before -er. Words with a shorter one seldom name a person who does something:
+`corner`, unlike `bookkeeper`."""
 _DOUBLED = ("bb", "dd", "gg", "mm", "nn", "pp", "rr", "tt")
 """Letters that are written twice before an ending: `ship`, `shipped`."""
 
@@ -25,7 +26,7 @@ def stem(word: str) -> str:
             plain = plain[: -len(ending)].rstrip("e")
             return plain[:-1] if plain.endswith(_DOUBLED) else plain
     if len(plain) == _STEM_CHARACTERS_AT_LEAST and plain[-1] == "s" and plain[-2] not in "sui":
-        return plain[:-1]  # `bugs`, `cars`
+        return plain[:-1]  # short plurals: `bugs`, `cars`
     return plain.rstrip("e") if len(plain) > _STEM_CHARACTERS_AT_LEAST else plain
 
 

@@ -1,8 +1,8 @@
 """Terms: the words of a text, to compare with those of a question.
 
-Words count without their endings. A letter or number that distinguishes things of a kind belongs to
-the word before it: `approach Y` is neither any approach nor `Bug Y`. A version or id is one term:
-`8.2.0` is neither `8.20.0` nor `8.2.1`.
+Words are compared without their endings. A letter or number that distinguishes things of a kind
+belongs to the word before it: `approach Y` is neither any approach nor `Bug Y`. A version or id
+is one term: `8.2.0` is neither `8.20.0` nor `8.2.1`.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _SAID |= dict.fromkeys((Wants.DURATION, Wants.COUNT), _SAID[Wants.NUMBER])
 
 
 def has_kind(wants: Wants, text: str, known: Collection[str] = ()) -> bool:
-    """Return whether a text has a thing of the kind wanted that is not known already.
+    """Return whether a text has a thing of the wanted kind, such as a date, that is not `known`.
 
-    `known` has the terms of the question. Kinds without a pattern are never found.
+    `known` has the terms of the question. For a kind without a pattern the result is False.
     """
     pattern = _SAID.get(wants)
     return pattern is not None and any(

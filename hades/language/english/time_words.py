@@ -142,9 +142,10 @@ def read_bare_time(text: str, now: datetime) -> TimeWords | None:
 
 
 def happens_in(question: str, time: TimeWords | None, wants: Wants) -> bool:
-    """Return whether a question asks for what happened in a window, given what it wants besides.
+    """Return whether a question asks for what happened in a window of time.
 
-    Versions in a window of less than half a year are what happened then.
+    `wants` is what the question wants apart from its time. In a window of less than half a year, a
+    question for changes asks for what happened.
     """
     if time is None or time.kind not in (TimeKind.DURING, TimeKind.SINCE):
         return False
@@ -230,7 +231,7 @@ def _tense(words: tuple[str, ...]) -> _Tense:
 
 
 def _find(words: QuestionWords, tense: _Tense) -> _Found | None:
-    """Return the first time in the main clause, else in a relative clause."""
+    """Return the first time in the main clause, else the first in a relative clause."""
     in_clause, clause = None, 0  # where the relative clause begins; 0: the main clause
     for at, word in enumerate(words.words):
         with suppress(ValueError, OverflowError):

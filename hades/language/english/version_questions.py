@@ -1,4 +1,4 @@
-"""Version questions: words of a question that count changes or ask for an end."""
+"""Version questions: patterns of questions that count changes or ask when something ended."""
 
 from __future__ import annotations
 

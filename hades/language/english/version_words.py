@@ -1,4 +1,4 @@
-"""Version words: by which a sentence says that a state ended, changed or never was."""
+"""Version words: words by which a sentence says that a state ended, changed or never was true."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ UNREAL = lazy_pattern(
     r"|not|never|no|plan(?:s|ned)?)\b|n['’]t\b",
     re.IGNORECASE,
 )
-"""Words before something that did not happen."""
+"""Words of wishes, plans and denials: what follows them did not happen."""
 SAYS_CHANGE = lazy_pattern(
     r"\b(?:now|from (?:now|this|today|tomorrow|next|\d)|instead|no longer|any ?more|put on"
     r"|swapped|(?:has|have) (?:shut|closed)|moved|changed|switched|replaced|rescheduled|migrated"
     rf"|transferred|renamed|{changes('over')})\b",
     re.IGNORECASE,
 )
-"""Words by which a sentence about something else tells a change."""
+"""Words by which a sentence tells a change, also in a note of another topic."""
 _FORMS = dict(
     pair.split("=")
     for pair in word_set(
@@ -45,7 +45,7 @@ _FORMS = dict(
         forgotten=forget left=leave"""
     )
 )
-"""Irregular forms of verbs that people count."""
+"""Irregular forms of verbs for actions that people count."""
 _WORD = lazy_pattern(r"[^\W_]+")
 _GOES_ON = lazy_pattern(r"\W+(?:out|into|away|off)\b", re.IGNORECASE)
 
@@ -63,10 +63,10 @@ FRAME = frozenset(
         "often many long version release released"
     )
 )
-"""Plain forms of the words that ask for versions, and do not say of what."""
+"""Plain forms of the words that ask for versions but do not name the thing asked about."""
 
 
 def done_in(text: str) -> frozenset[str]:
-    """Return the plain forms of a text's words, except phrasal verbs: `ran out of yeast`."""
+    """Return the plain forms of a text's words, without phrasal verbs such as `ran out`."""
     found = _WORD.finditer(text)
     return frozenset(plain_form(word[0]) for word in found if not _GOES_ON.match(text, word.end()))

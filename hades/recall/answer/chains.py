@@ -1,7 +1,7 @@
 """Chains: answers in several steps, over facts and notes.
 
 "Where does the owner of Halcyon live?" takes two facts: who owns it, and where they live. Each step
-is a fact or a note. What a step names and the question does not is a bridge; the facts and notes
+is a fact or a note. A name in a step that the question lacks is a bridge; the facts and notes
 about a bridge are possible next steps. The hop encoder chooses among them; the reader then judges
 the steps together.
 """
@@ -39,7 +39,7 @@ STEPS_AT_MOST = 3
 FIRST_FACTS, FIRST_NOTES = 2, 3
 """The facts and the notes, best first, that are tried as first steps."""
 READ_AT_MOST = 6
-"""The chains that the reader judges in each step."""
+"""The most chains that the reader judges after each step."""
 KEPT = 2
 """The best of them, which are continued."""
 NOTES_NEAR = 12
@@ -52,12 +52,13 @@ LEADING_CHARACTERS = 140
 LOGIT, HOP, CONSTANT = 0.69, 2.83, -1.2
 """Weights of a chain's logit: the reader's logit, and the cosine of the last step with the hop
 encoder's vector. Learnt on `steps_dev` of `evals/trust` and on 37 questions of `evals/home` and
-`evals/studio`. The constant was then raised from -2.69, which leaves too many chains behind their
-first step; chosen on `steps_dev`."""
+`evals/studio`. The constant was learnt as -2.69, with which too many chains rank below their first
+step; the value here was chosen on `steps_dev`."""
 LATER = 1.0
-"""A chain to a version of a note must be more likely by this much than one to a later version."""
+"""A chain to an older version of a note is kept only if its logit exceeds that of a chain to a
+later version by more than this."""
 ENOUGH = 1.0
-"""If a chain has this logit, no longer ones are looked for."""
+"""If a chain has at least this logit, chains with more steps are not searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class _Chain:
     said: str
     """The steps in plain words."""
     step: str
-    """The last of them."""
+    """The last step in plain words."""
     told: tuple[str, ...]
     """The steps as they are shown."""
     ids: tuple[str, ...]
@@ -210,7 +211,7 @@ class Chains:
                 if unsaid_names(missing, [said(longer.step)]) == missing:
                     text = f"{_leading(chain, longer.step)}. {longer.step}"
                     ways.append((near, text, longer))
-                # A step with a name of the question that the chain lacks should be its first.
+                # A step with a name of the question that the chain lacks belongs at the start.
         ways = sorted(ways, key=lambda way: -way[0])[:READ_AT_MOST]
         texts = [text for _, text, _ in ways]
         judged = self._waited(lambda: self._reader.speaks(question, texts)).tolist()
@@ -261,7 +262,7 @@ class Chains:
 
 
 def _lasting(chains: Sequence[_Chain]) -> list[_Chain]:
-    """Leave out chains to a version of a note if a later version is about as likely."""
+    """Return the chains without those to a version of a note if a later one is about as likely."""
     ends = [(chain, chain.last.chunk) for chain in chains if isinstance(chain.last, PlacedChunk)]
     gone = {
         old.ids
@@ -274,9 +275,9 @@ def _lasting(chains: Sequence[_Chain]) -> list[_Chain]:
 
 
 def _leading(chain: _Chain, step: str) -> str:
-    """Return the sentences of a chain with the names by which it leads to a step.
+    """Return the sentences of a chain that have the bridges to a step; a short chain whole.
 
-    The reader reads 63 tokens: the whole of a long note would hide the step from it.
+    The reader reads 63 tokens, so a whole long note would leave no room for the step.
     """
     if len(chain.said) <= LEADING_CHARACTERS:
         return chain.said

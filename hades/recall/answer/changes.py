@@ -281,7 +281,10 @@ class _Versions:
         return [items[0].replied(many), *(row.sentence for row in items[1:])]
 
     def _changes_counted(self) -> list[Sentence]:
-        """Return the versions that give the thing asked about another value, after the first."""
+        """Count how often the thing asked about got another value; [] if it never did.
+
+        The first sentence has the count, the others are of the versions with a new value.
+        """
         about = self.terms - self.named
         telling = [row for row in self.own if about & row.said] or self._telling()
         rows = telling[:1]
@@ -294,7 +297,7 @@ class _Versions:
         return [rows[0].replied(many), *(row.sentence for row in rows[1:])]
 
     def _values(self, row: _Version) -> object:
-        """Return the values in a version's sentences on the thing asked about, or else these."""
+        """Return the values in a version's sentences about what is asked; without any, the text."""
         about = self.terms - self.named
         parts = [part for part in row.parts if about & _said(part)]
         told = " ".join(parts) or row.passage.chunk.text

@@ -24,14 +24,14 @@ AUTHORS = "authors"
 FIRST = "first_commit"
 LAST = "last_commit"
 OF_COMMITS = (AUTHORS, "commits", FIRST, LAST)
-"""The relations of questions that commits answer."""
+"""The relations that a question may ask for and that commits answer."""
 CHANGED_BY = "changed_by"
 SUBJECT_CHARACTERS = 200
 FILES_AT_MOST = 20
 
 
 def files_called(store: Store, scope: Scope, name: str) -> dict[int, str]:
-    """Return the files that a name may mean: those with commits, otherwise those of code."""
+    """Return the files that a name may mean: those with commits or, if none has any, of code."""
     called = store.derived_edges.called(scope.space, name, ("code", "document"))
     files = {node: path for node, path in sorted(called.items()) if NodeKind.TOPIC.has(node)}
     changed = {row.topic for row in store.sources.commits(list(files), scope.as_of)}
@@ -48,7 +48,8 @@ def commit_edges(
 ) -> list[Edge]:
     """Return the edges that answer a question about the commits of files within a time.
 
-    There is an edge for each commit, newest first, or for each author, most commits first.
+    There is an edge for each commit, newest first. If the first or the last commit is wanted, there
+    is one for each file; if authors are, one for each author of a file, most commits first.
     """
     rows = [row for row in _commits(query, files) if _is_within(row, time)]
     if wanted != AUTHORS:

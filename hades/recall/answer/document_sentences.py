@@ -1,11 +1,10 @@
 """Answers from documents and code: the sentences that answer best, without a language model.
 
 A sentence is scored by the share of the question's words it has, by its cosine, by the rank of its
-passage, and by whether it has what the question word asks for: a name for who, a date for when, a
-reason for why. Many questions lead through something else, so pairs of sentences are also scored:
-the first has part of the question and names what the second is about. If no sentence scores enough,
-the nearest one is given with doubt; the answer is empty only if none shares a word with the
-question.
+passage, and by whether it has what the question wants: a name for a person, a date, a number or a
+reason. Many questions take two steps, so pairs of sentences are also scored: the first has part of
+the question and names what the second is about. If no sentence scores enough, the best one is given
+with doubt; the answer is empty only if none shares a word with the question.
 """
 
 from __future__ import annotations

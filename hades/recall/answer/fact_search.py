@@ -41,20 +41,22 @@ encoder takes 2 ms of one core per fact. Right answers of `evals/facts`: 77 % wi
 NEAR_UNKNOWN = 0.5
 """The similarity assumed for a fact that shares words with the question but cannot be encoded."""
 COSINE, SAID, BOTH, RELATION, CONSTANT = 6.2, 1.7, 1.5, 0.6, -5.7
-"""Weights of a fact's logit: cosine, the share of the better covered end's name in the question, of
-the other end's, and of the relation. Learnt on half of the questions of `evals/facts`."""
+"""Weights of a fact's logit: the cosine, then the share of words that the question contains: of the
+name of the better covered end, of the name of the other end, and of the relation. Learnt on
+half of the questions of `evals/facts`."""
 ENDED = 1.5
 """The bonus of a fact that no longer holds, if the question asks for the past."""
 CHANCE_AT_LEAST = 0.02
 """A less likely fact is not shown."""
 FACTS_READ, READ_WITHIN = 6, 2.0
-"""The reader judges at most so many facts, whose logit is at most so far below the best one's. It
-then misses no fact that it would find among all candidates of `training/facts`."""
+"""The reader judges at most FACTS_READ facts, with logits at most READ_WITHIN below the best one's.
+On `training/facts` it then misses no fact that it would find among all candidates."""
 LIKELY, READ, SAME, READ_CONSTANT = 0.5, 0.5, 3.77, -0.3
-"""Weights of the logit of a fact that was read: its logit before, the reader's, and the cosine of
-question and fact when "it" stands for the name that they share. Learnt on `training/facts` and
-`evals/facts`. With its own domain left out, the first fact is right for 94 % of the questions of
-`training/facts` that have an answer, and for 89 % of `evals/facts`."""
+"""Weights of the logit of a fact that was read: its logit before, the reader's logit, and the
+cosine of question and fact with "it" in place of the name that they share. Learnt on
+`training/facts` and `evals/facts`. With its own domain left out, the first fact is right for 94 %
+of the questions of `training/facts` that have an answer, and for 89 % of those of `evals/facts`
+whose fact was read."""
 _NAME = "it"
 _WORD = lazy_pattern(r"\w+(?:[-.]\w+)*")
 _NAMES = lazy_pattern(rf"\b{_NAME}(?:\W+{_NAME})+\b")
@@ -73,7 +75,7 @@ def find_facts(
     held = held_facts(query, asked) if limit else np.zeros(0, np.int64)
     if not len(held):
         return []
-    # The facts of that time are selected already; the words of the time would find dates.
+    # Facts are narrowed to the time asked about already; its words would match dates in names.
     question = search.question.untimed
     read = _candidates(stage, search, encoder, question, held)
     spread = Counter(word for fact in read for word in set().union(*map(_name, fact.ends)))
@@ -100,7 +102,7 @@ def _read(
 ) -> list[_NearFact]:
     """Let the reader judge the likeliest facts, if the time allows it; order them anew.
 
-    `asked` is the question as it was asked, and as facts are compared with it.
+    `asked` has the question for the reader, and without the words of its time for the cosine.
     """
     first = [fact for fact in facts[:FACTS_READ] if fact.logit >= facts[0].logit - READ_WITHIN]
     said = [fact.said for fact in first]
@@ -120,7 +122,7 @@ def _read(
         fact.judged(*values) for fact, *values in zip(first, logits.tolist(), same, strict=True)
     ]
     judged.sort(key=_NearFact.order)
-    # A fact that was not read is less likely than those that were.
+    # Rank a fact that was not read below those that were.
     least = judged[-1].logit
     others = [replace(fact, logit=min(fact.logit, least)) for fact in facts[len(first) :]]
     return [*judged, *others]
@@ -278,9 +280,9 @@ class _NearFact:
     edge: Edge
     near: float
     shares: tuple[float, float] = (0.0, 0.0)
-    """The share of the name of each end that is in the question."""
+    """For each end, the share of its name that is in the question."""
     logit: float = 0.0
-    """The logit that the question means this fact."""
+    """The logit of the probability that the question means this fact."""
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -320,8 +322,11 @@ class _NearFact:
         return replace(self, logit=logit)
 
     def without_name(self, question: str) -> tuple[str, str]:
-        """Return the question and the fact with "it" for the name of the end that the question
-        names more fully, so that their cosine compares what is asked about it."""
+        """Return the question and the fact with "it" in place of a name, for their cosine.
+
+        The name is that of the end that the question names more fully. Without it, the cosine
+        compares what is asked about the name with what the fact says about it.
+        """
         source, target = self.ends
         name = _name(source)
         fact = plain_fact(_NAME, self.edge.relation, target)

@@ -33,8 +33,8 @@ def earlier_passages(
 ) -> list[Passage]:
     """Return earlier versions of the chosen passages' topics, newest first, topics in turn.
 
-    A version that says nothing beyond the later ones is left out. Versions of notes are candidates
-    already, so of notes only the versions of the best topics that were not chosen are returned.
+    A version that says nothing beyond the later ones is left out. Versions of notes were candidates
+    already, so for notes only those of the best topics that were not chosen are returned.
     """
     if not run.plan.history:
         return []

@@ -1,7 +1,8 @@
-"""Sources of answers: one list, from which the best that fits a question is quoted.
+"""Sources of answers: one list, of which the first that fits a question is quoted.
 
 Each source says whether it fits what was asked and found, and quotes its evidence. The first that
-fits and has evidence answers. A few sources need no search; `UNSEARCHED` has what finds theirs.
+fits and has evidence answers. Briefs and summaries of a time need no search: the functions in
+`UNSEARCHED` read their lines.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
     from hades.models.encoder import Encoder
 
 UNSEARCHED = (from_brief, overview)
-"""Make a recall of lines that were chosen before, without a search; None if they do not fit."""
+"""Functions that make a recall of the lines of a brief or of summaries, without a search. Each
+returns None if it does not fit the question."""
 
 
 class Source(NamedTuple):
-    """A source of answers: whether it fits a recall, and its sentences; None if it has none."""
+    """A source of answers. `quote` returns None if the source has no evidence for a recall."""
 
     name: str
     fits: Callable[[Recall], bool]
@@ -107,4 +109,4 @@ SOURCES = (
     Source("notes", _is_of_notes, lambda r, _: from_notes(r)),
     Source("passages", lambda _: True, from_passages),
 )
-"""The sources of answers, from the most special one to passages, which always fit."""
+"""The sources of answers, from the most specific one to passages, which always fit."""

@@ -1,7 +1,7 @@
-"""Standing: how a told fact stands beside later ones that dispute or replace it.
+"""Standing: how a told fact is shown if a later note disputes it or a later fact replaces it.
 
-A note never changes a told fact by itself, so both stay until somebody decides. An answer tells
-both, what the later note says first, and that the change waits for review.
+A note never changes a told fact by itself, so both stay until somebody decides. An answer says what
+the later note says, then the fact, then that the change waits for review.
 """
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ from hades.recall.rank import belief
 from hades.store.store import Store
 
 DISPUTED_SHARE = 0.5
-"""What is left of the belief in a disputed fact: two sources, and nobody has decided."""
+"""The share of its belief that a disputed fact keeps. Two sources differ; nobody has decided."""
 
 
 def with_disputes(store: Store, space: int, facts: Iterable[Fact]) -> list[Fact]:
-    """Return facts; the text of one with a waiting proposal against it tells both sides."""
+    """Return the facts; those with a waiting proposal against them tell both sides.
+
+    The belief in such a fact is reduced to DISPUTED_SHARE.
+    """
     return [_told(store, space, fact) if fact.edge.valid_to is None else fact for fact in facts]
 
 
 def believe_ended_less(facts: Sequence[Fact]) -> list[Fact]:
-    """Return facts; one that ended is believed less than the one that holds in its place.
+    """Return the facts; one that ended is believed less than the fact that holds instead.
 
-    That is the one that replaced it, or one of the same source and relation.
+    That is the fact that replaced it, or else a current one of the same source and relation.
     """
     sure = {fact.edge.id: fact.belief.mean for fact in facts}
     holding = {_subject(fact.edge): fact.edge.id for fact in facts if fact.edge.valid_to is None}
@@ -65,7 +68,7 @@ def _told(store: Store, space: int, fact: Fact) -> Fact:
 
 
 def _is_against(proposal: Proposal, edge: Edge) -> bool:
-    """Return whether a proposal would end an edge, by its end or by another target."""
+    """Return whether a proposal would end an edge, directly or by an exclusive other target."""
     ends, fields = ends_of(edge), proposal.fields
     same = [fields.get(name) == ends[name] for name in ENDS_OF_EDGE]
     if proposal.kind == "unrelate":

@@ -118,15 +118,17 @@ def from_notes(recall: Recall) -> Answer:
 
 
 def _in_state(units: list[_Unit], terms: QuestionTerms) -> list[_Unit]:
-    """Return the things that are in the state asked for: those whose present text has all terms of
-    the question, or else all that are present."""
+    """Return the units that tell the state asked for.
+
+    They are the current units that have all terms of the question, or else all current units.
+    """
     present = [unit for unit in units if not unit.ended]
     having = [unit for unit in present if terms.weights.keys() <= terms_said(unit.text)]
     return having or present or units
 
 
 def _is_quoted(passage: Passage, texts: Iterable[str]) -> bool:
-    """Return whether one of these texts quotes a whole note, as a disputed fact does."""
+    """Return whether one of these texts quotes the whole passage, as a disputed fact may do."""
     return any(f"“{passage.chunk.text.strip()}”" in text for text in texts)
 
 

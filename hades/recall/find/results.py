@@ -35,7 +35,7 @@ class SearchQuery:
 
     @property
     def text(self) -> str:
-        """The text of the question."""
+        """The text to search for: the question, joined with an earlier one if it refers to that."""
         return self.question.text
 
     def terms_said(self, numbers: Ints) -> tuple[Floats32, Floats]:

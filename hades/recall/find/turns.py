@@ -1,8 +1,9 @@
 """Turns: the last questions and answers of a conversation, which a question may follow.
 
-A question that refers to what was said before is read with the last question that stands alone.
-Other turns are searched by meaning and words. The topics nearest to them are candidates of the
-question and gain in its ranking, unless the question names something itself.
+A question that refers to what was said before is read with the last question that stands alone,
+and the turns after that one are searched by meaning and words. For any other question all turns
+are. The topics nearest to these turns are candidates and gain in the ranking, unless the question
+names something itself.
 """
 
 from __future__ import annotations

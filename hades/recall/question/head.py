@@ -1,8 +1,8 @@
-"""The head: what a question asks for, learned from labelled questions.
+"""The head: a classifier of what a question asks for, learned from labelled English questions.
 
 One linear layer reads the question's vector and its words. It gives probabilities of the labels
-that `training/questions/README.md` explains. `tools/train_question_head.py` makes the weights and
-calibrates them for a life in which 85 % of all questions are look-ups. It learned from English.
+that `training/questions/README.md` explains. `tools/train_question_head.py` makes the weights. It
+calibrates them for real use, in which an estimated 85 % of all questions are look-ups.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ BUCKETS = 8_192
 CHARACTERS_READ = 1_000
 WORDS_READ = 60
 LONGEST_RUN = 3
-"""Words in the longest run of words that is a feature."""
+"""The most consecutive words that make one feature (an n-gram)."""
 WORDS_NORM = 1.5
-"""The length of the vector of words; the question's vector has length 1."""
+"""The norm of the vector of words; that of the question's vector is 1."""
 
 _WORD = lazy_pattern(r"[^\W\d_]+(?:'[^\W\d_]+)?|\d+|[^\w\s]|_")
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionReading:
-    """Probabilities of what a question asks for; those of a mapping add up to 1."""
+    """Probabilities of what a question asks for. Those in each mapping add up to 1."""
 
     kind: Mapping[str, float]
     wants: Mapping[str, float]
@@ -43,11 +43,14 @@ class QuestionReading:
     steps: float
     """The probability that something else must be found first."""
     part: Mapping[str, float]
-    """Parts of a brief. They mean something only if `kind` is a brief."""
+    """Parts of a brief. They mean nothing unless the question asks for a brief."""
 
 
 def word_features(text: str) -> Floats32:
-    """Return runs of one to three words, hashed into buckets. Long texts are cut."""
+    """Return counts of runs of one to three words, hashed into buckets; the norm is WORDS_NORM.
+
+    Of a long text only the beginning is read.
+    """
     found = _WORD.findall(text[:CHARACTERS_READ].replace("’", "'"))[:WORDS_READ]
     words = ["0" if word.isdecimal() else word.lower() for word in found]
     row = ["^", *words, "$"]
@@ -75,7 +78,7 @@ class QuestionHead:
             self._values.setdefault(name, {})[value] = column
 
     def read(self, text: str, vector: Vectors) -> QuestionReading:
-        """Return the reading of a question, given its vector by the built-in encoder."""
+        """Return the reading of a question; `vector` is that of the built-in encoder."""
         scores = np.concatenate([vector, word_features(text)]) @ self._weights + self._bias
         chances = {name: self._chances(scores, name) for name in self._values}
         return QuestionReading(

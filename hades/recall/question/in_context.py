@@ -1,4 +1,4 @@
-"""A question that refers to what was said before, read with the last question that stands alone."""
+"""Follow-up questions, which are read with the last question that stands alone."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from hades.language.english.question_terms import refers
 
 CONTEXT_CHARACTERS = 200
-"""The beginning of an earlier question that is read with the one that refers to it."""
+"""The most characters of the earlier question that are read with a follow-up question."""
 
 
 def in_context(question: str, turns: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the text to search for, and the turns after the one that it is read with.
+    """Return the text to search for, and the turns to search beside it.
+
+    A follow-up question is joined with the last question of the turns that stands alone; only the
+    turns after that one are returned. Any other question is returned unchanged, with all turns.
 
     >>> in_context("And when did she join?", ["Who is Maya Lind?", "Maya Lind leads sales."])
     ('And when did she join? (Who is Maya Lind)', ['Maya Lind leads sales.'])

@@ -1,7 +1,8 @@
 """Reading a question, once: its kind, what it wants, its time, its names and its terms.
 
-The learned head judges what a question asks for. Rules extract what its words say: times, names,
-relations of code, pairs of names.
+The learned head judges what a question asks for. Rules extract times, names, relations of code and
+pairs of names. Rules also recognise questions for a connection, for recent events and for what
+happened in a time.
 """
 
 from __future__ import annotations
@@ -50,14 +51,15 @@ from hades.recall.question.head import QuestionReading, shipped_head
 QUESTION_CHARACTERS_AT_MOST = 4_000
 """A longer question is cut: the encoder reads no more than that anyway."""
 KIND_FROM = 0.6
-"""A question is a plain look-up unless another kind has this probability."""
+"""A question is a look-up unless another kind has at least this probability."""
 BRIEF_FROM = 0.7
-"""The same for a question that the brief answers; it names nothing."""
+"""The brief answers a question without names if the kind `brief` has at least this probability."""
 FORMER_FROM = 0.5
-"""The probability of a former state from which a question without a time asks for it."""
+"""A question without words for a time asks for a former or first state if the likeliest label of
+time says so with at least this probability."""
 STEPS_FROM = 0.25
-"""The probability of two steps from which they are searched: that of 10 % of the questions of
-`training/notes`. On left-out domains, 77 % of the questions in two steps have it."""
+"""A question takes two steps if that has at least this probability. Of the questions of
+`training/notes` 10 % reach it; of the two-step questions of left-out domains 77 % do."""
 _VERSIONS = {
     "history": Wants.CHANGES,
     "ever": Wants.EVER,
@@ -81,11 +83,11 @@ _TIMES = {
 _PARTS = {part.name.lower(): part for part in BriefPart}
 _INTENTS = {"overview": Intent.OVERVIEW, "compare": Intent.COMPARE, "status": Intent.STATUS}
 _UNREAD = QuestionReading({"lookup": 1.0}, {"text": 1.0}, {"now": 1.0}, 0.0, 0.0, {})
-"""The reading of a question in a language that the head does not know."""
+"""The reading of a question that is not in English, which the head does not know."""
 
 
 def read_question(text: str, now: int) -> Question:
-    """Return how a question is understood at a moment, in microseconds."""
+    """Return how a question is understood if it is asked at `now`, in microseconds."""
     text = text[:QUESTION_CHARACTERS_AT_MOST]
     judged = _judged(text) if is_english(text) else _UNREAD
     begun = SUMMARY_ASKED.match(text) or TALK_ASKED.match(text)
@@ -126,7 +128,7 @@ def read_question(text: str, now: int) -> Question:
 
 
 def names_of(text: str, language: str = "") -> tuple[QuestionName, ...]:
-    """Return the names in a question; `language` is used if it does not show its own."""
+    """Return the names in a question; `language` is used if its words do not show their own."""
     return terms_of(text, language).names
 
 
@@ -141,7 +143,7 @@ def _likeliest(chances: Mapping[str, float]) -> tuple[str, float]:
 
 
 def _time(text: str, now: int, judged: QuestionReading) -> TimeWords | None:
-    """Return the time in the words of a question, or else the past if it asks for it."""
+    """Return the time in the words of a question, or else the former state it asks for, if any."""
     moment = from_micros(now)
     time = read_time(text, moment)
     summary = SUMMARY_ASKED.match(text)
@@ -154,7 +156,7 @@ def _time(text: str, now: int, judged: QuestionReading) -> TimeWords | None:
 
 
 def _is_dated(judged: QuestionReading) -> bool:
-    """Return whether a date is wanted: that of a former state is no former state."""
+    """Return whether a date is wanted. The date of a former state is not a former state itself."""
     return _likeliest(judged.wants)[0] == "date"
 
 
@@ -185,7 +187,7 @@ def _part(text: str, time: TimeWords | None, judged: QuestionReading) -> BriefPa
     if not is_brief or names_of(text) or (time and asks_for_plans(text, time)):
         return None
     part = _PARTS[_likeliest(judged.part)[0]]
-    # Without a time, "what did we do" asks for everything that was ever done.
+    # Without a time, "what did we do" asks for everything ever done, which no brief has.
     return None if part is BriefPart.DONE and time is None else part
 
 

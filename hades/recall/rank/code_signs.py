@@ -73,7 +73,7 @@ def code_signs(query: QueryContext, question: Question, numbers: Ints) -> Floats
     log = Sign.CHANGE_LOG not in question.signs
     code = Sign.CODE in question.signs
     past = Sign.COMMITS in question.signs
-    named = 0.0 if Sign.HOW_TO in question.signs else NAME  # prose answers a how-to question
+    named = 0.0 if Sign.HOW_TO in question.signs else NAME  # prose answers such questions
     for at, chunk in enumerate(chunks):
         topic, kind, heading = sources[chunk]
         if kind == "code":

@@ -227,8 +227,8 @@ def _pairs(
 ) -> dict[tuple[int, int], tuple[str, str]]:
     """Map pairs of a row and a later row to the two sentences to compare.
 
-    All rows are first compared with their newest later version that is about what is asked, the
-    best answers before others.
+    First each row is paired with its newest later version that is about what is asked, then with
+    the next one, and so on. Rows that answer better come first.
     """
     least = min(COMPARED, max(speaks.values(), default=COMPARED) - ABOUT_AS_GOOD)
     rows = [row for row in sorted(speaks, key=lambda row: -speaks[row]) if speaks[row] > least]

@@ -179,7 +179,7 @@ class StartLinks:
 
     @contextmanager
     def _changed(self) -> Iterator[dict[str, dict[str, Any]]]:
-        """Yield the content of the file, and write it after the block, if that changed it."""
+        """Yield the content of the file. If the block changes the content, write it afterwards."""
         with locked_folder(self.path.parent):
             content = self._read()
             before = json.dumps(content)

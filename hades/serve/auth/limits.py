@@ -39,7 +39,7 @@ class Limits:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that gives a body that was read already, then what comes after it."""
+    """Return a `receive` that first returns a body that was already read, then later messages."""
     unread = [body]
 
     async def again() -> Message:

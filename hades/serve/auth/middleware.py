@@ -134,7 +134,7 @@ class AuthMiddleware:
         if time.monotonic() - self._flushed_at > FLUSH_EVERY_S:
             self._flushed_at = time.monotonic()
             asyncio.get_running_loop().run_in_executor(None, self._keys.flush)
-        # A key can only narrow what a unix socket allows.
+        # A key cannot give a role above that of the listener.
         role = min(key.role, kind.most)
         return replace(key.caller, role=role, local=kind.local and role == kind.most)
 

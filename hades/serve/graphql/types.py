@@ -35,8 +35,8 @@ HIDDEN = {
     Entity: {"edges"},
     Question: {"terms", "topical", "signs", "relations", "pairs"},
 }
-"""Fields that are hidden: `versions` is unknown for a topic found by name, `edges` is called
-`degree`, and those of a question are details of the search."""
+"""Fields that are hidden: `versions` is unknown for a topic found by name, `edges` of an entity is
+called `degree` in GraphQL, and those of a question are details of the search."""
 
 
 @dataclass(frozen=True, slots=True)

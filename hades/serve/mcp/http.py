@@ -26,7 +26,7 @@ BODY_BYTES_AT_MOST = 4 * 1024 * 1024
 
 
 class McpApp:
-    """MCP over an executor, as an ASGI application; its sessions must run while it serves."""
+    """MCP over an executor, as an ASGI application; `sessions` must run while it serves."""
 
     def __init__(self, executor: Executor) -> None:
         def identify(request: Any) -> AgentCall:
@@ -52,6 +52,6 @@ class McpApp:
         # A request counts as a read; a tool that writes changes this.
         record_call(None, writes=False)
         name_call("MCP")
-        # The whole body is read first, so that a disconnect is no error of the SDK.
+        # Read the whole body first, so that a disconnect does not raise an error in the SDK.
         body = await Request(scope, receive).body()
         await self.sessions.handle_request(scope, replayed(body, receive), send)

@@ -36,7 +36,7 @@ _TIMES = {"as_of": AsOfTime, "known_at": KnownTime}
 
 @cache
 def operation_router(names: tuple[str, ...]) -> APIRouter:
-    """Return a router with a route for each of these operations without a hand-written one."""
+    """Return a router with a route for each of these operations that has no hand-written one."""
     router = routes("/v1/spaces/{space:name}", None)
     for operation in map(OPERATIONS.__getitem__, names):
         if operation.own_route:
@@ -101,7 +101,7 @@ def field_of(parameter: Parameter) -> Any:
 
 @cache
 def arguments_model(operation: Operation) -> type[BaseModel]:
-    """Return a model of an operation's arguments, including those of its path."""
+    """Return a model of an operation's arguments, with those of its path, without local ones."""
     fields = {item.name: field_of(item) for item in operation.parameters if not item.about.local}
     return create_model(f"{operation.name}_arguments", __base__=Body, **fields)
 
