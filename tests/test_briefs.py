@@ -203,7 +203,7 @@ def test_decisions_are_told_by_tags_and_names(project: hades.Memory) -> None:
 
 
 def test_catching_up_has_all_parts(project: hades.Memory) -> None:
-    sentences = answered(project, "Hi, catch me up please!")
+    sentences = answered(project, "Catch me up")
     heads = [sentence.partition(": ")[0] for sentence in sentences]
     assert heads[:7] == [*["Decision"] * 2, *["Open"] * 3, *["Changed"] * 2]
     assert sentences[-1].startswith(

@@ -430,7 +430,7 @@ class Recall:
 
     @property
     def is_surely_answered(self) -> bool:
-        """Whether `answered`, the probability that a note answers, is known and at least DOUBTED."""
+        """Whether the probability that a note answers is known and at least DOUBTED."""
         return self.answered is not None and self.answered >= DOUBTED
 
     @property

@@ -102,7 +102,7 @@ class Wants(StrEnum):
     NUMBER = "number"
     DURATION = "duration"
     REASON = "reason"
-    YES_OR_NO = "yes or no"
+    YES_OR_NO = "yes_or_no"
     HAPPENINGS = "happenings"
     DATE = "date"
     CHANGES = "changes"

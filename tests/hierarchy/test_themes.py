@@ -101,7 +101,7 @@ def test_without_a_hierarchy_the_answer_says_so(memory: hades.Memory) -> None:
 
 
 def test_other_questions_have_no_themes(organised: hades.Memory) -> None:
-    for question in ("Who sells bread rolls?", "Tell me about sourdough", "Summarise March"):
+    for question in ("Who sells bread rolls?", "Tell me about Ann", "Summarise March"):
         assert organised.recall(question).themes == ()
 
 

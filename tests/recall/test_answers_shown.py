@@ -75,7 +75,8 @@ def test_the_stages_are_a_waterfall() -> None:
     lines = shown(recall_lines(FOUND, explain=True)).splitlines()
     assert "   meaning +0.7  words +0.2" in lines
     assert lines[0] == ("why, execution  7 tokens  belief 0.80 (0.60–0.90)  8.0 ms")
-    assert lines[1] == (
+    assert lines[1] == "It asks for a reason, about “X”."
+    assert lines[2] == (
         "[1] design/x@2, lines 1–2, 2024-03-01 · Decision"
         "  score 0.900  meaning graph  belief 0.80 (0.60–0.90)"
     )

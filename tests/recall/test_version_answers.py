@@ -77,7 +77,7 @@ def test_a_count_has_its_items(noted: hades.Memory) -> None:
 
 
 def test_a_list_of_releases_is_in_order_of_time(noted: hades.Memory) -> None:
-    listed = told(noted, "Which Loafly versions were released?")
+    listed = told(noted, "Which Loafly versions were released over the years?")
     assert [text.split(":")[0] for text in listed] == [
         "app/loafly-1.0",
         "app/loafly-1.1",

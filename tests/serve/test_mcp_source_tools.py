@@ -25,7 +25,7 @@ class Answers:
 
     def recall(self, question: str, **options: Any) -> Recall:
         self.asked |= options
-        return replace(self.found, question=question)
+        return replace(self.found, asked=replace(self.found.asked, text=question))
 
     def at(self, time: Any = None, *, known: Any = None) -> Answers:
         self.memory.at(time, known=known)

@@ -39,7 +39,7 @@ def value(metrics: Metrics, name: str, **labels: str) -> float:
 def test_an_answer_is_counted_stage_by_stage() -> None:
     metrics = Metrics()
     metrics.observe_recall(made_recall("Why?"), "default")
-    assert value(metrics, "hades_recalls_total", space="default", intent="lookup", mode="execution")
+    assert value(metrics, "hades_recalls_total", space="default", intent="why", mode="execution")
     assert value(metrics, "hades_recall_seconds_sum", space="default") == 0.008
     assert value(metrics, "hades_stage_seconds_sum", stage="paths") == 0.006
     assert value(metrics, "hades_stage_reads_total", stage="seeds") == 12

@@ -73,7 +73,7 @@ def overview(
     narrowed = scope.tag or scope.kind or scope.glob or scope.by_event  # a summary is of all topics
     general = Sign.SUMMARY in question.signs
     talk = Sign.TALK in question.signs
-    kind_fits = talk or question.intent in (Intent.RECENT, Intent.OVERVIEW)
+    kind_fits = general or talk or question.intent in (Intent.RECENT, Intent.OVERVIEW)
     if narrowed or not (wanted or (wanted is None and kind_fits)):
         return None
     saved = [] if talk else store.summaries.there(scope.space, scope.as_of)

@@ -50,9 +50,9 @@ from hades.recall.question.head import QuestionReading, shipped_head
 
 QUESTION_CHARACTERS_AT_MOST = 4_000
 """A longer question is cut: the encoder reads no more than that anyway."""
-KIND_FROM = 0.6
+KIND_FROM = 0.5
 """A question is a look-up unless another kind has at least this probability."""
-BRIEF_FROM = 0.7
+BRIEF_FROM = 0.6
 """The brief answers a question without names if the kind `brief` has at least this probability."""
 FORMER_FROM = 0.5
 """A question without words for a time asks for a former or first state if the likeliest label of
@@ -150,14 +150,14 @@ def _time(text: str, now: int, judged: QuestionReading) -> TimeWords | None:
     if time is None and summary:
         time = read_bare_time(text[summary.end() :], moment)
     label, chance = _likeliest(judged.time)
-    if time is None and label in _TIMES and chance >= FORMER_FROM and not _is_dated(judged):
+    if time is None and label in _TIMES and chance >= FORMER_FROM and not _asks_of_former(judged):
         return TimeWords(_TIMES[label], "")
     return time
 
 
-def _is_dated(judged: QuestionReading) -> bool:
-    """Return whether a date is wanted. The date of a former state is not a former state itself."""
-    return _likeliest(judged.wants)[0] == "date"
+def _asks_of_former(judged: QuestionReading) -> bool:
+    """Return whether a date or a reason is wanted: that of a former state is no former state."""
+    return _likeliest(judged.wants)[0] in ("date", "reason")
 
 
 def _wants(text: str, time: TimeWords | None, judged: QuestionReading) -> Wants:

@@ -114,11 +114,16 @@ class NoteReading:
         replaced = self.replaces.get((row, later))
         if replaced is None:
             return None
-        answers = self.speaks[row]
-        answers_later = self.speaks.get(later, SPOKEN)
-        if replaced <= REPLACED_AT_MOST and answers_later <= SPOKEN < answers:
-            return True
-        return later in self.speaks and replaced < UNSURE and answers - answers_later > WORSE
+        return (
+            replaced <= REPLACED_AT_MOST
+            and self.speaks.get(later, SPOKEN) <= SPOKEN < self.speaks[row]
+        )
+
+    def answers_worse(self, row: int, later: int) -> bool:
+        """Return whether a later version answers much worse than a row and hardly replaces it."""
+        replaced = self.replaces.get((row, later), UNSURE)
+        both_read = row in self.speaks and later in self.speaks
+        return both_read and replaced < UNSURE and self.speaks[row] - self.speaks[later] > WORSE
 
 
 def read_notes_with(

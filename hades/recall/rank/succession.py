@@ -155,6 +155,10 @@ class VersionSentences:
             + CONSTANT
         )
 
+    def says_more(self, later: VersionSentences) -> bool:
+        """Return whether this version has a stem of the question that the later one lacks."""
+        return bool(self._has(None) - later._has(None))
+
     def alone_says(self, later: VersionSentences) -> bool:
         """Return whether this version has a sentence on the question and the later one has none."""
         if not len(self.near) or not len(later.near) or self.near.max() <= later.near.max():
@@ -195,6 +199,8 @@ class Succession:
             return False
         if row in self.clusters and self.logits[row, later] > 0:
             return False
+        if self.reading.answers_worse(row, later) and self.said[row].says_more(self.said[later]):
+            return True
         read = self.reading.alone_says(row, later)
         return self.said[row].alone_says(self.said[later]) if read is None else read
 
@@ -253,7 +259,8 @@ def find_succession(
         logit += BESIDE_READER * min(SURE, max(-SURE, by_signs(*pair)))
         if pair[0] not in clusters:
             bonus = SPEAKS_TOO if later > SPOKEN else NEWER
-            logits[pair] = -SURE if reading.alone_says(*pair) else logit + bonus
+            worse = reading.answers_worse(*pair) and said[pair[0]].says_more(said[pair[1]])
+            logits[pair] = -SURE if worse else logit + bonus
         elif _wants_newest(search):  # the reader joins and separates what it is sure of
             judged = logit + later - earlier
             if judged < -JOINED:
