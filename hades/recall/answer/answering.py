@@ -30,6 +30,8 @@ from hades.recall.run import AskedQuestion, Run, Stage
 
 CHAIN_AT_LEAST = 0.2
 """An answer in several steps that is less likely is not shown."""
+ALONE_FROM = 0.95
+"""A fact with this probability answers alone; no further steps are searched. A judgement."""
 CHAINED_NOTES = 2
 """The most notes that are shown because they answer in several steps."""
 
@@ -122,6 +124,8 @@ def _facts(
         return facts, []
     if not facts and not (search.query.mask & search.query.notes).any():
         return facts, []  # steps over documents are taken by reading on
+    if facts and facts[0].score >= ALONE_FROM:
+        return facts, []
     if stage.is_late("answers in several steps"):
         return facts, []
     notes = [one for one in passages if not one.superseded]
