@@ -41,7 +41,7 @@ def follow_ups(question: str, recalls: Sequence[Recall]) -> Iterator[FollowUp]:
     """Yield questions that may find missing facts, the most useful first; none if all is found."""
     if not is_english_question(question):
         return
-    names = missing_names(question, recalls)
+    names = missing_names(recalls)
     if recalls[0].level:
         if names and len(recalls) == 1:
             yield FollowUp(question, f"the summaries do not say {', '.join(names)}", level=0)
@@ -54,8 +54,8 @@ def follow_ups(question: str, recalls: Sequence[Recall]) -> Iterator[FollowUp]:
         yield from _bridges(question, recalls[0])
 
 
-def missing_names(question: str, recalls: Sequence[Recall]) -> list[str]:
-    """Return the names of a question that no passage or fact found so far contains."""
+def missing_names(recalls: Sequence[Recall]) -> list[str]:
+    """Return the names of the question that no passage or fact found so far contains."""
     passages = [passage for recall in recalls for passage in recall.passages]
     texts = [text_around(passage) for passage in passages]
     texts += [fact.text for recall in recalls for fact in recall.facts]

@@ -27,10 +27,12 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 _PATH_LABEL = re.compile(r"\(P(?=\d)")
 """The label of a path in a context: `(P1)`."""
 
-DOUBTED, FACT_DOUBTED = 0.65, 0.16
-"""If neither the notes, by the reader, reach the first probability nor a fact the second, `ask`
-says that it is not sure, unless it gives a path or a theme. For 93 % of the questions of
-`training/facts` that a fact answers a fact reaches it, and for 30 % of the others."""
+DOUBTED = 0.65
+"""If neither the notes, by the reader, nor a fact reaches this probability, `ask` says that it is
+not sure, unless it gives a path or a theme."""
+FACT_DOUBTED = 0.16
+"""The same for a fact that comes first. For 93 % of the questions of `training/facts` that a fact
+answers a fact reaches it, and for 30 % of the others."""
 _COMPARING = ("seeds", "rank", "facts")
 """The stages that compare texts and facts with the question; others only add to these."""
 _LETTERS = {"fact": "F", "path": "P", "theme": "T"}
@@ -420,7 +422,7 @@ class Recall:
 
     @property
     def wants(self) -> Wants:
-        """What the question wants."""
+        """The kind of answer that the question wants."""
         return self.asked.wants
 
     @property
@@ -539,7 +541,9 @@ class Answer:
         if self.recall.is_surely_answered or (self.recall.answered is None and not told):
             return self.is_beside
         listed = any(sentence.kind in ("path", "theme") for sentence in self.sentences)
-        return not listed and not any(fact.score >= FACT_DOUBTED for fact in self.recall.facts)
+        # A weak fact behind a note does not make the note an answer.
+        least = FACT_DOUBTED if told else DOUBTED
+        return not listed and not any(fact.score >= least for fact in self.recall.facts)
 
     @property
     def shortfall(self) -> str:

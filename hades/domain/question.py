@@ -91,7 +91,7 @@ class TimeWords:
 
 
 class Wants(StrEnum):
-    """What a question wants: how things are, what happened, a date, or versions.
+    """The kind of answer that a question wants: how things are, what happened, a date, or versions.
 
     The values from PERSON to YES_OR_NO, which name a kind of thing, also ask how things are.
     """
@@ -164,9 +164,9 @@ class Sign(StrEnum):
 
     PAST_TENSE = "past tense"
     PLANS = "plans"
-    """What is to come at a time: `what do I have next week`."""
+    """The question asks for what is to come at a time: `what do I have next week`."""
     NOTED = "noted"
-    """What was written down at a time, not what happened then."""
+    """The question asks for what was written down at a time, not what happened then."""
     EVERYTHING = "everything"
     """Everything of a time: the question names no subject, as in `what did we do in May`."""
     TO_COME = "to come"
@@ -181,7 +181,7 @@ class Sign(StrEnum):
     """How often something changed, which is one fewer than its versions."""
     SUMMARY = "summary"
     TALK = "talk"
-    """What was talked about."""
+    """The question asks for what was talked about."""
     TESTS = "tests"
     CHANGE_LOG = "change log"
     COMMITS = "commits"

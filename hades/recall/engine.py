@@ -255,7 +255,7 @@ class RecallEngine:
         within = query.within(when)
         if within is None:
             # Show the nearest passages anyway; `ask` does not answer from them.
-            said = when.words.said if when.words else "then"
+            said = (when.words.said if when.words else "") or "then"
             run.diagnostics.append(
                 Diagnostic(Reason.NOTHING_NOTED, "open", f"nothing was noted {said}")
             )

@@ -69,7 +69,8 @@ def overview(
     run: Run, store: Store, scope: Scope, asked: AskedQuestion, usual: int
 ) -> Recall | None:
     """Return a recall made of summaries; None if the question wants none or none fits."""
-    wanted, question = run.plan.level, asked.question
+    wanted = run.plan.level
+    question = asked.question
     narrowed = scope.tag or scope.kind or scope.glob or scope.by_event  # a summary is of all topics
     general = Sign.SUMMARY in question.signs
     talk = Sign.TALK in question.signs

@@ -56,7 +56,8 @@ def from_reasons(recall: Recall) -> Answer | None:
             edge.relation != after.relation or asked & said(edge.relation.replace("_", " "))
         ):
             pairs |= {edge.id, after.id}
-    ended, holds = list[Sentence](), list[Sentence]()
+    ended = list[Sentence]()
+    holds = list[Sentence]()
     told = [said(text_around(row)) for row in recall.passages if row.chunk.topic == topic]
     if not pairs or not all(any(map(name.stands_in, told)) for name in recall.asked.terms.names):
         return None

@@ -71,7 +71,8 @@ def _from_themes(recall: Recall) -> Answer:
     They are those with the most words of the question, from the summary and from the passages that
     the theme cites; else the first of the summary.
     """
-    told, topical = [], recall.asked.topical
+    told = []
+    topical = recall.asked.topical
     each = max(1, SENTENCES_AT_MOST // len(recall.themes))
     for number, theme in enumerate(recall.themes, start=1):
         lines = theme.cluster.summary.splitlines()

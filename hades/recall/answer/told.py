@@ -343,7 +343,8 @@ def _is_of_another_time(recall: Recall, passage: Passage) -> bool:
     nothing = any(note.reason is Reason.NOTHING_NOTED for note in recall.reasons)
     if nothing and recall.wants is Wants.HAPPENINGS:
         return True
-    when = said(recall.time.said) - UNITS if recall.time and nothing else None
+    words_of_time = recall.time.said if recall.time and nothing else ""
+    when = said(words_of_time) - UNITS if words_of_time else None
     return when is not None and not (when and when <= said(passage.chunk.text))
 
 

@@ -45,6 +45,7 @@ from hades.language.english.time_words import (
 )
 from hades.language.english.version_questions import CHANGE_COUNTED, END_ASKED
 from hades.language.languages import language_of
+from hades.language.words import words
 from hades.models.encoder import load_encoder
 from hades.recall.question.head import QuestionReading, shipped_head
 
@@ -201,7 +202,7 @@ def _signs(text: str, time: TimeWords | None) -> Iterator[Sign]:
         yield Sign.END
     if CHANGE_COUNTED.search(text):
         yield Sign.CHANGES
-    if "times" in text or "often" in text:
+    if {"times", "often"} & {word.casefold() for word in words(text)}:
         yield Sign.TIMES
     if is_past_tense(text):
         yield Sign.PAST_TENSE
