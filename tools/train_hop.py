@@ -56,6 +56,7 @@ HELD_OUT, BATCH, SEED = 1_000, 256, 1
 STUDENT_LAYERS = [0, 2, 4, 5]
 SHARED = ("words", "word_scales", "positions")
 WIDTH, WIDE, HEADS, LAYERS = 384, 1536, 12, 6
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 Weights = dict[str, Tensor]
 
@@ -116,7 +117,7 @@ def make_model(weights: Weights, layers: list[int]) -> BertModel:
             if f".layer.{old}." in name:
                 state[name.replace(f".layer.{old}.", f".layer.{new}.")] = value
     model.load_state_dict(state)
-    return model.cuda()
+    return model.to(DEVICE)
 
 
 class Texts:
@@ -131,15 +132,15 @@ class Texts:
         table = np.zeros((len(texts), max(self.lengths)), np.int32)
         for row, one in zip(table, read, strict=True):
             row[: len(one.ids)] = one.ids
-        self._ids = torch.tensor(table, device="cuda")
-        self._lengths = torch.tensor(self.lengths, device="cuda")
+        self._ids = torch.tensor(table, device=DEVICE)
+        self._lengths = torch.tensor(self.lengths, device=DEVICE)
 
     def vectors(self, model: BertModel, which: list[int]) -> Tensor:
-        rows = torch.tensor(which, device="cuda")
+        rows = torch.tensor(which, device=DEVICE)
         longest = max(self.lengths[one] for one in which)
         ids = self._ids[rows, :longest].long()
-        mask = (torch.arange(longest, device="cuda")[None] < self._lengths[rows, None]).long()
-        with torch.autocast("cuda", torch.bfloat16):
+        mask = (torch.arange(longest, device=DEVICE)[None] < self._lengths[rows, None]).long()
+        with torch.autocast(DEVICE, torch.bfloat16):
             hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state
         pooled = (hidden.float() * mask[..., None]).sum(1)
         return F.normalize(pooled, dim=1)
@@ -148,7 +149,7 @@ class Texts:
     def all(self, model: BertModel) -> Tensor:
         model.eval()
         order = sorted(range(len(self.lengths)), key=self.lengths.__getitem__)
-        found = torch.empty(len(order), WIDTH, device="cuda")
+        found = torch.empty(len(order), WIDTH, device=DEVICE)
         for at in range(0, len(order), 1024):
             some = order[at : at + 1024]
             found[some] = self.vectors(model, some)
@@ -206,7 +207,7 @@ def train(model: BertModel, texts: Texts, targets: list[list[int]], passages: Te
         wanted = [number for one in some for number in targets[one]]
         share = torch.tensor([1 / len(targets[one]) for one in some for _ in targets[one]])
         off = torch.logsumexp(scores, 1)[rows] - scores[rows, wanted]
-        return off @ share.cuda() / len(some)
+        return off @ share.to(DEVICE) / len(some)
 
     fit(model, 2, 5e-5, len(targets), loss)
 
