@@ -93,8 +93,6 @@ class _AsciiDoc(Translation):
         self._is_attached = False
         """Whether a `+` attaches the next block to the entry."""
         self._in_paragraph = False
-        self._has_bare_term = False
-        """Whether the last text was a term without a description."""
         self._last_places = {line: number for number, line in enumerate(self.lines)}
 
     def line(self, number: int) -> int:
@@ -124,8 +122,7 @@ class _AsciiDoc(Translation):
         if begins and not is_indented and not item:
             self._leave(number)
         # Indented text directly after a term describes it; elsewhere it is code.
-        is_code = begins and is_indented and not item and not self._has_bare_term
-        self._has_bare_term = False
+        is_code = begins and is_indented and not item and self.bare is None
         self._is_attached = False
         if is_code or self._style.startswith(_CODE_STYLES):
             return self._code(number)
@@ -151,9 +148,9 @@ class _AsciiDoc(Translation):
         """Write a heading and return the line after it, or 0 if there is none."""
         level = 0
         end = number + 1
-        if heading := _HEADING.match(text):
+        if begins and (heading := _HEADING.match(text)):
             level = len(heading[1])
-            text = heading[2]
+            text = heading[2].rstrip("= ")
         elif begins and end < len(self.lines) and text[0] not in " \t[.*-+|":
             line = self.lines[end]
             if _UNDERLINE.match(line) and abs(len(line) - len(text)) <= LENGTHS_DIFFER_AT_MOST:
@@ -165,7 +162,6 @@ class _AsciiDoc(Translation):
         self._containers.clear()
         self._marks.clear()
         self._style = ""
-        self._has_bare_term = False
         return end
 
     def _set_style(self, attributes: str) -> None:
@@ -179,16 +175,12 @@ class _AsciiDoc(Translation):
     def _term(self, number: int, term: str, mark: str, text: str) -> None:
         """Begin an entry, or add a further term to one that has no description yet."""
         term = term.replace("`", "")
-        if self._has_bare_term and self._marks[-1:] == [mark]:
-            self.open[-1].term += f", {term}"
-            self.prose(number, f"`{term}`: {text}".rstrip())
-        else:
-            base = self._base()
-            if mark in self._marks[base:]:
-                self._close(self._marks.index(mark, base), number)
-            self.entry(number, term, f"`{term}`", text)
-            self._marks = [*self._marks, mark][: len(self.open)]
-        self._has_bare_term = not text
+        base = self._base()
+        joins = self.bare is not None and self._marks[-1:] == [mark]
+        if mark in self._marks[base:] and not joins:
+            self._close(self._marks.index(mark, base), number)
+        self.entry(number, term, f"`{term}`", text, joins)
+        self._marks = [*self._marks, mark][: len(self.open)]
         self._is_attached = False
         self._style = ""
 
@@ -198,7 +190,7 @@ class _AsciiDoc(Translation):
 
     def _leave(self, number: int) -> None:
         """End the entries of this block, unless what follows is attached to them."""
-        if not self._is_attached and not self._has_bare_term:
+        if not self._is_attached and self.bare is None:
             self._close(self._base(), number)
 
     def _close(self, count: int, number: int) -> None:
@@ -213,7 +205,6 @@ class _AsciiDoc(Translation):
             self._close(self._containers.pop()[1], number)
             return number + 1
         self._leave(number)
-        self._has_bare_term = False
         self._is_attached = False
         style = self._style
         self._style = ""

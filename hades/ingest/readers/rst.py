@@ -80,7 +80,7 @@ _PLAIN_ROLES = word_set(
     """abbr code command dfn file guilabel kbd keyword literal mailheader math menuselection
     mimetype newsgroup program raw regexp samp sub sup token"""
 )
-_TEXT_ROLES = frozenset(["ref", "doc", "term", "numref", "abbr", "sup", "sub"])
+_TEXT_ROLES = word_set("ref doc term numref abbr sup sub pep rfc")
 
 
 def read_rst(raw: bytes, topic: str) -> Document:
@@ -130,7 +130,7 @@ class _Rst(Translation):
     def line(self, number: int) -> int:
         indent = self.indent(number)
         text = self.lines[number].strip()
-        if self.open and self.open[-1].indent >= indent:
+        if self.open and self.open[-1].indent >= indent and not self._joins(number):
             kept = sum(entry.indent < indent for entry in self.open)
             self.close(kept, number)
         if _EXPLICIT.match(text):
@@ -158,13 +158,16 @@ class _Rst(Translation):
             after < len(self.lines) and bool(self.lines[after]) and self.indent(after) > indent
         )
         if begins and is_deeper and not text.endswith("::"):
-            self._describe(number, text)
+            self.entry(number, _LITERAL.sub(r"\1", text), text)
+            self._label(number)
             return after
         return self._prose(number, indent, text)
 
-    def _describe(self, number: int, term: str, shown: str = "") -> None:
-        self.entry(number, _LITERAL.sub(r"\1", term), shown or term)
-        self._label(number)
+    def _joins(self, number: int) -> bool:
+        """Return whether a directive stands directly below one that has no description yet."""
+        bare = self.bare
+        is_below = bare is not None and bare.indent == self.indent(number)
+        return is_below and bool(self.lines[number - 1]) and self.lines[number].lstrip()[:2] == ".."
 
     def _item(self, number: int, indent: int, mark: str, text: str) -> int:
         while self._items and self._items[-1] >= indent:
@@ -278,12 +281,25 @@ class _Rst(Translation):
             self.prose(number, argument)
 
     def _object(self, number: int, name: str, argument: str) -> None:
-        """Begin the description of a symbol, an option or a setting."""
-        self._describe(number, argument, f"{name} `{argument.replace('`', '')}`")
-        if signature := _SIGNATURE.search(argument):
-            self.introduce(number, signature[0])
-            if self._module:
-                self.introduce(number, f"{self._module}.{signature[0]}")
+        """Begin the description of a symbol, an option or a setting.
+
+        A directive above a heading, as above that of a setting, only names the section.
+        """
+        signature = _SIGNATURE.search(argument)
+        if signature:
+            self._labels.append(signature[0])
+        if signature and self._module:
+            self._labels.append(f"{self._module}.{signature[0]}")
+        term = argument.replace("`", "")
+        shown = f"{name} `{term}`"
+        below = self.until(number + 1, lambda at: bool(self.lines[at]))
+        text = "".join(self.lines[below : below + 1])
+        is_stacked = below == number + 1 and _EXPLICIT.match(text.lstrip())
+        if is_stacked or (text and self.indent(below) > self.indent(number)):
+            self.entry(number, term, shown, joins=self._joins(number))
+            self._label(number)
+        elif not any(map(_ADORNMENT.match, self.lines[below : below + 2])):
+            self.prose(number, shown)
 
     def _toctree(self, first: int, indent: int) -> int:
         """Read the entries of a table of contents as links; they are no passage."""
@@ -389,13 +405,13 @@ class _Rst(Translation):
         """Return the text that a role shows, and add its link."""
         name = role.rpartition(":")[2]
         titled = _TITLED.match(body)
-        target = " ".join((titled[2] if titled else body).split()).lstrip("!~")
+        target = " ".join((titled[2] if titled else body).split()).lstrip("!~.")
         if titled and titled[1].strip():
             shown = titled[1].strip()
         elif name in ("pep", "rfc"):
             shown = f"{name.upper()} {target}"
         else:
-            shown = target.rpartition(".")[2] if body.startswith("~") else body.lstrip("!")
+            shown = target.rpartition(".")[2] if body.startswith("~") else body.lstrip("!.")
         if name not in _PLAIN_ROLES and not body.startswith("!"):
             self.refer(line, self._place(name, target), shown)
         is_text = titled or name in _TEXT_ROLES

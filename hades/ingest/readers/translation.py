@@ -64,8 +64,8 @@ class Translation:
         self.prefix = ""
         """Written before the next prose, as `Note: `."""
         self.open: list[Entry] = []
-        self._bare: Entry | None = None
-        """An entry of which only the term was written."""
+        self.bare: Entry | None = None
+        """The open entry of which only the term was written."""
         self._out = [""] * len(self.lines)
         self._is_prose = [False] * len(self.lines)
         self._entries: list[Entry] = []
@@ -111,7 +111,7 @@ class Translation:
         """Write a line of a paragraph, a list or a table."""
         text = self.prefix + text
         self.prefix = ""
-        self._move_term(number)
+        self._end_term(number)
         escaped = f"\\{text}" if _MARKUP.match(text) else text
         self._out[number] = f"{'  ' * len(self.open)}{escaped}"
         self._is_prose[number] = bool(text)
@@ -154,32 +154,45 @@ class Translation:
 
     # Entries of definition lists
 
-    def entry(self, number: int, term: str, shown: str = "", text: str = "") -> None:
-        """Begin an entry. The lines up to `close` describe it."""
-        if len(self.open) < NESTING_AT_MOST:
-            self.prose(number, f"- {shown or term}: {text}".rstrip())
-            self.open.append(Entry(one_line(term), number, self.indent(number)))
-            self._entries.append(self.open[-1])
-            self._bare = None if text else self.open[-1]
-        else:
-            self.prose(number, f"{shown or term}: {text}".rstrip())
+    def entry(
+        self, number: int, term: str, shown: str, text: str = "", joins: bool = False
+    ) -> None:
+        """Begin an entry. If it `joins`, add a term to the last one, which has no description yet.
 
-    def _move_term(self, number: int) -> None:
-        """Move a term that stands alone down to its description, so that no blank line parts them."""
-        if self._bare is None:
-            return
-        entry = self._bare
-        self._bare = None
+        The lines up to `close` describe it.
+        """
+        line = f"{shown}: {text}".rstrip()
+        entry = self.bare
+        if joins and entry is not None:
+            entry.term = one_line(f"{entry.term}, {term}")
+            self.prose(number, line)
+        elif len(self.open) == NESTING_AT_MOST:
+            self.prose(number, line)
+        else:
+            entry = Entry(one_line(term), number, self.indent(number))
+            self.prose(number, f"- {line}")
+            self.open.append(entry)
+            self._entries.append(entry)
+        self.bare = None if text else entry
+
+    def _end_term(self, number: int) -> None:
+        """Move a bare term down to its description, so that no blank line is between them."""
+        entry = self.bare
+        self.bare = None
         before = number - 1
-        if entry.first < before and not any(self._out[entry.first + 1 : number]):
-            for row in (self._out, self._is_prose):
-                row[entry.first], row[before] = row[before], row[entry.first]
-            entry.first = before
+        if entry is None or entry.first == before or any(self._out[entry.first + 1 : number]):
+            return
+        self._out[before] = self._out[entry.first]
+        self._out[entry.first] = ""
+        self._is_prose[before] = True
+        self._is_prose[entry.first] = False
+        entry.first = before
 
     def close(self, count: int, number: int) -> None:
         """End the open entries except the first `count`, before line `number`."""
         while len(self.open) > count:
             self.open.pop().last = number - 1
+            self.bare = None
 
     # Links and names
 
@@ -298,4 +311,4 @@ def with_breaks(shown: str, matched: str) -> str:
     if missing <= 0:
         return shown
     spaces = min(missing, shown.count(" "))
-    return shown.replace(" ", "\n", spaces) + "\n" * (missing - spaces)
+    return "\n" * (missing - spaces) + shown.replace(" ", "\n", spaces)
