@@ -37,7 +37,7 @@ PLAIN_TEXT = ReaderEntry("rst:read_text_or_rst", ".txt .text .log .org .tex")
 CODE = ReaderEntry("code.reader:read_code", " ".join(CODE_SUFFIXES), "code")
 
 READERS = (
-    ReaderEntry("markdown:read_markdown", ".md .markdown .mdown .mkd .mdx"),
+    ReaderEntry("markdown:read_markdown_file", ".md .markdown .mdown .mkd .mdx"),
     PLAIN_TEXT,
     ReaderEntry("rst:read_rst", ".rst .rest"),
     ReaderEntry("asciidoc:read_asciidoc", ".adoc .asciidoc .asc"),

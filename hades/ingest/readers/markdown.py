@@ -16,6 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from hades.ingest.document import Block, Document, IntroducedName, Link, Origin, Unreadable
 from hades.ingest.readers.front_matter import front_matter
+from hades.ingest.readers.site_markup import without_site_markup
 from hades.ingest.readers.text import (
     FOLDER_FILES,
     LINE_CHARACTERS_AT_MOST,
@@ -34,6 +35,8 @@ SETEXT_CHARACTERS_AT_MOST = 200
 """A longer paragraph above a line of dashes is not a heading; the line is a rule."""
 LINKS_AT_MOST = 200
 """Per document. A page with more links is an index, and its links say little about it."""
+NAVIGATION_LINKS = 5
+"""A block of this many links and nothing else is navigation."""
 TARGET_CHARACTERS_AT_MOST = 500
 EVIDENCE_CHARACTERS_AT_MOST = 200
 
@@ -67,6 +70,11 @@ _CLOSING_MARKS = re.compile(
     r"(?:^|(?<![ \t])[ \t]++)#++[ \t]*+$|(?:(?<![ \t])[ \t]++)?\{#[^{}]{0,100}\}[ \t]*+$"
 )
 _SHOWN = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_ITEM_MARKS = re.compile(r"^[ \t]*\d{1,9}[.)]", re.MULTILINE)
+_LICENCE = re.compile(
+    r"SPDX-License-Identifier|Licensed (?:to|under) |Copyright (?:\(c\)|©|\d{4})|All rights reserv",
+    re.IGNORECASE,
+)
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`|~~)(\S(?:[^\n]{0,200}?\S)?)\1")
 
 
@@ -82,14 +90,34 @@ class MarkdownPart:
     is_code: bool = False
     depth: int = DEPTH_AT_MOST
     """Ends every open heading of a deeper level than this."""
+    is_hidden: bool = False
+    """Whether it is no passage: only its links are read."""
     names: tuple[IntroducedName, ...] = ()
 
 
-def read_markdown(raw: bytes, topic: str) -> Document:
-    """Read a Markdown file. Its title is its first `#` heading, else the front matter's or name."""
+def read_markdown_file(raw: bytes, topic: str) -> Document:
+    """Read a Markdown file of a project or a site, without licence header and navigation."""
     content, metadata = decode(raw, topic)
+    start = front_matter(content).end
+    cleaned = content[:start] + without_site_markup(content[start:])
+    if not cleaned.strip():
+        raise Unreadable(f"{topic} has no text in it.")
+    return _document(cleaned, metadata, topic, hides=True)
+
+
+def read_markdown(raw: bytes, topic: str) -> Document:
+    """Read Markdown as it is. Its title is its first `#` heading, else the front matter's."""
+    content, metadata = decode(raw, topic)
+    return _document(content, metadata, topic)
+
+
+def _document(
+    content: str, metadata: Mapping[str, str], topic: str, hides: bool = False
+) -> Document:
     front = front_matter(content)
     parts = list(parts_of(content, front.end))
+    if hides:
+        parts = list(_without_boilerplate(content, parts))
     first = next((p.heading for p in parts if p.level == 1 and p.heading), "")
     title = first or front.title or stem_of(topic)
     authors = [name for each in front.authors for name in name_of(each, Origin.AUTHOR, "person")]
@@ -105,6 +133,23 @@ def read_markdown(raw: bytes, topic: str) -> Document:
     )
 
 
+def _without_boilerplate(content: str, parts: Sequence[MarkdownPart]) -> Iterator[MarkdownPart]:
+    """Yield the parts; a licence header and blocks of nothing but links are hidden."""
+    introduced = False
+    for number, part in enumerate(parts):
+        text = content[part.start : part.end]
+        is_header = number == 0 and len(parts) > 1 and _LICENCE.search(text) is not None
+        hides = is_header or (not introduced and not part.is_code and _is_navigation(text))
+        yield replace(part, is_hidden=hides and not part.level)
+        introduced = text.endswith(":")
+
+
+def _is_navigation(text: str) -> bool:
+    """Return whether a block is nothing but NAVIGATION_LINKS or more links to other pages."""
+    rest, links = _SHOWN.subn("", text)
+    return links >= NAVIGATION_LINKS and not any(map(str.isalnum, _ITEM_MARKS.sub("", rest)))
+
+
 def name_of(text: str, origin: Origin, kind: str = "concept") -> tuple[IntroducedName, ...]:
     """Return the text as the only name; () if it is too long, has no letters or is generic."""
     text = one_line(text, NAME_CHARACTERS_AT_MOST + 1)
@@ -118,6 +163,7 @@ def blocks_of(
     parts: Sequence[MarkdownPart], above: str = "", unnamed_level: int = 0
 ) -> tuple[Block, ...]:
     """Return parts as blocks under their headings, `above` first; `unnamed_level` adds no names."""
+    parts = [part for part in parts if not part.is_hidden]
     blocks: list[Block] = []
     open_headings: list[tuple[int, str]] = [(0, above)] if above else []
     for part in parts:
@@ -200,14 +246,16 @@ def links_of(content: str, parts: Sequence[MarkdownPart], topic: str) -> tuple[L
     """Return one link to each target, at its first place in the text; LINKS_AT_MOST in all."""
     source = f"topic:{topic}"
     links: dict[tuple[str, str], Link] = {}
-    for number, part in enumerate(parts):
+    number = -1
+    for part in parts:
+        number += not part.is_hidden
         if part.is_code:
             continue
         for relation, target, evidence in _targets(content[part.start : part.end], topic):
             known = not target or target in (source, topic) or (relation, target) in links
             if not known and len(target) <= TARGET_CHARACTERS_AT_MOST:
                 shown = one_line(evidence, EVIDENCE_CHARACTERS_AT_MOST)
-                links[relation, target] = Link(source, relation, target, number, shown)
+                links[relation, target] = Link(source, relation, target, max(number, 0), shown)
                 if len(links) == LINKS_AT_MOST:
                     return tuple(links.values())
     return tuple(links.values())
