@@ -102,7 +102,10 @@ class _AsciiDoc(Translation):
         if text == "+":
             self._is_attached = True
             return number + 1
-        if end := self._unseen(number, text) or self._heading(number, text, begins):
+        if end := self._unseen(number, text):
+            self._in_paragraph = not begins
+            return end
+        if end := self._heading(number, text, begins):
             return end
         if _DELIMITER.match(text):
             return self._delimited(number, text)
@@ -224,11 +227,21 @@ class _AsciiDoc(Translation):
         return end + 1
 
     def _code(self, number: int) -> int:
-        """Write a paragraph as code."""
-        end = self.until(number, lambda at: self.lines[at] in ("", "+"))
-        free = [at for at in (number - 1, end) if self.lines[at : at + 1] == ["+"]]
-        if number and _BLOCK_ATTRIBUTES.match(self.lines[number - 1]):
-            free.append(number - 1)
+        """Write a paragraph as code, and with indented text the indented paragraphs after it."""
+        is_indented = self.lines[number][0] in " \t"
+
+        def ends(at: int) -> bool:
+            line = self.lines[at]
+            if not line:
+                return not is_indented
+            return line == "+" or bool(_DELIMITER.match(line)) or (is_indented and line[0] > " ")
+
+        end = self.until(number, ends)
+        marks = (_BLOCK_ATTRIBUTES, _DELIMITER)
+        beside = {at: "".join(self.lines[at : at + 1]) for at in (number - 1, end)}
+        free = [
+            at for at, line in beside.items() if line == "+" or any(m.match(line) for m in marks)
+        ]
         self.code(number, end, free=free)
         self._style = ""
         return end

@@ -19,14 +19,13 @@ _TAGS = (
     "video"
 )
 _TAG = re.compile(rf"</?(?:{_TAGS.replace(' ', '|')})(?:\s[^<>]{{0,500}})?/?>", re.IGNORECASE)
-_ONLY_TAGS = re.compile(r"\s*(?:</?[A-Z][\w.]{0,60}(?:\s[^<>]{0,1000})?/?>\s*)+$")
+_ONLY_TAGS = re.compile(r"\s*+(?:</?[A-Z][\w.]{0,60}+(?:[\s/][^<>]{0,1000}+)?+>\s*+)++$")
 """A line of nothing but components, as `<TabItem value="linux" label="Linux">`."""
 _OPEN_COMPONENT = re.compile(r"\s*<[A-Z][\w.]{0,60}(?:\s[^<>]{0,1000})?$")
 _LABEL = re.compile(r"\b(?:label|title|caption|summary|file-name)=\"([^\"<>]{1,300})\"")
 _ANCHOR = re.compile(
     r"<a\s[^<>]{0,300}href=\"([^\"<>\s]{1,300})\"[^<>]{0,300}>([^<>\[\]]{1,300})</a>"
 )
-_COMMENT = re.compile(r"(?<!`)<!--.*?-->")
 _HIDDEN = re.compile(r"(?<!`)<!--|<(script|style)\b[^<>]{0,500}>", re.IGNORECASE)
 _MODULE = re.compile(
     r"import\s+(?:[\w*{][^'\"]{0,300}\sfrom\s+)?['\"][^'\"]{1,300}['\"];?\s*$"
@@ -148,9 +147,8 @@ class _Cleaner:
             return ""
         if "<" not in line:
             return line
-        # Before the last end, every comment that begins also ends, so the search is linear.
-        last = line.rfind("-->") + 3 if "-->" in line else 0
-        line = _COMMENT.sub("", line[:last]) + line[last:]
+        *commented, rest = line.split("-->")
+        line = "".join(map(_before_comment, commented)) + rest
         if hidden := _HIDDEN.search(line):
             until = f"</{hidden[1].lower()}>" if hidden[1] else "-->"
             if self._last_places[until] > number:
@@ -194,3 +192,9 @@ class _Cleaner:
         if name in _ADMONITIONS:
             return self._titled(name, "")
         return next((shown[1] for value in _VALUES if (shown := value.search(values))), "")
+
+
+def _before_comment(text: str) -> str:
+    """Return the text before a comment, up to whose end it reaches; all of it if there is none."""
+    is_comment = "<!--" in text and "`<!--" not in text
+    return text.partition("<!--")[0] if is_comment else f"{text}-->"

@@ -49,6 +49,8 @@ class Entry:
     indent: int
     last: int = -1
     """Its last line; -1 while it is open."""
+    has_terms: bool = False
+    """Whether it has more than one term."""
 
 
 class Translation:
@@ -121,6 +123,7 @@ class Translation:
 
         Fences take the place of the blank lines around it, or of markup in the `free` lines.
         """
+        self.bare = None
         while first < end and not self.lines[first]:
             first += 1
         while first < end and not self.lines[end - 1]:
@@ -146,6 +149,7 @@ class Translation:
 
     def rows(self, first: int, end: int, rows: Sequence[Sequence[str]]) -> None:
         """Write the rows of a table, from line `first` on; the first row is the header."""
+        self.bare = None
         lines = [f"| {' | '.join(' '.join(cell.split()) for cell in row)} |" for row in rows]
         lines[1:1] = [f"|{' --- |' * len(rows[0])}"] if rows else []
         for number, line in zip(range(first, end), lines, strict=False):
@@ -165,6 +169,7 @@ class Translation:
         entry = self.bare
         if joins and entry is not None:
             entry.term = one_line(f"{entry.term}, {term}")
+            entry.has_terms = True
             self.prose(number, line)
         elif len(self.open) == NESTING_AT_MOST:
             self.prose(number, line)
@@ -180,7 +185,7 @@ class Translation:
         entry = self.bare
         self.bare = None
         before = number - 1
-        if entry is None or entry.first == before or any(self._out[entry.first + 1 : number]):
+        if entry is None or entry.first == before or self._out[before] or entry.has_terms:
             return
         self._out[before] = self._out[entry.first]
         self._out[entry.first] = ""
