@@ -383,3 +383,12 @@ def test_references_between_files_become_edges(tmp_path: Path) -> None:
         memory.ingest(folder, phases=("nodes", "chunks", "edges"))
         edges = {edge.target.name for edge in memory.edges("docs/a.rst")}
     assert edges == {"docs/b.rst", "locks"}
+
+
+@pytest.mark.parametrize(
+    ("topic", "line"),
+    [("a.rst", "{pad}.. class:: A\n\n"), ("a.adoc", "a::\n+\n--\n"), ("a.md", "{pad}!!! note\n\n")],
+)
+def test_any_depth_of_nesting_is_read(topic: str, line: str) -> None:
+    text = "".join(line.format(pad=" " * 4 * at) for at in range(400))
+    assert "the end" in read(f"{text}\nthe end\n", topic).content

@@ -237,14 +237,15 @@ class _AsciiDoc(Translation):
             return line == "+" or bool(_DELIMITER.match(line)) or (is_indented and line[0] > " ")
 
         end = self.until(number, ends)
-        marks = (_BLOCK_ATTRIBUTES, _DELIMITER)
-        beside = {at: "".join(self.lines[at : at + 1]) for at in (number - 1, end)}
-        free = [
-            at for at, line in beside.items() if line == "+" or any(m.match(line) for m in marks)
-        ]
+        free = [at for at in (number - 1, end) if self._is_mark("".join(self.lines[at : at + 1]))]
         self.code(number, end, free=free)
         self._style = ""
         return end
+
+    def _is_mark(self, line: str) -> bool:
+        """Return whether a line shows nothing, so that a fence can replace it."""
+        is_delimiter = _DELIMITER.match(line) is not None
+        return line == "+" or is_delimiter or _BLOCK_ATTRIBUTES.match(line) is not None
 
     def _rows(self, first: int, end: int, style: str) -> list[list[str]]:
         """Return the rows of a table; `cols` or its first line says how many columns it has."""
