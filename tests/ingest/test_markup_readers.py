@@ -332,6 +332,7 @@ def test_a_long_entry_is_the_heading_of_its_parts() -> None:
     paragraphs = "\n+\n".join(f"Paragraph {at} " + "word " * 30 for at in range(12))
     document = read(f"== Options\n\n--long::\n{paragraphs}\n\nAfter.\n", "a.adoc")
     headings = {block.heading for block in document.blocks}
+    assert read(f"--long::\n{paragraphs}\n", "config.adoc").title == "config"
     assert headings == {"Options", "Options > --long"}
     assert document.blocks[-1].heading == "Options"
 

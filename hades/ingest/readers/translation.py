@@ -59,8 +59,6 @@ class Translation:
     def __init__(self, content: str, topic: str) -> None:
         self.topic = topic
         self.lines = [content[start:end].rstrip() for start, end in line_spans(content)]
-        self.title = ""
-        """The text of the first heading."""
         self.above = ""
         """A title that is not a heading."""
         self.prefix = ""
@@ -105,9 +103,8 @@ class Translation:
         """Write a heading, which ends all entries."""
         self.close(0, number)
         self.prefix = ""
-        shown = one_line(self.inline(text, number))
-        self.title = self.title or shown
-        self._out[number] = f"{'#' * min(level, DEEPEST_HEADING)} {shown}"
+        self._out[number] = f"{'#' * min(level, DEEPEST_HEADING)} {one_line(text)}"
+        self._is_prose[number] = True
 
     def prose(self, number: int, text: str) -> None:
         """Write a line of a paragraph, a list or a table."""
@@ -227,7 +224,8 @@ class Translation:
         check_text(len(content), self.topic)
         starts = [0, *accumulate(len(line) + 1 for line in self._out)]
         parts = list(self._named(self._parts(content, starts), starts))
-        title = self.above or self.title or stem_of(self.topic)
+        headings = (part.heading for part in parts if 0 < part.level <= DEEPEST_HEADING)
+        title = self.above or next(headings, "") or stem_of(self.topic)
         return Document(
             topic=self.topic,
             content=content,
