@@ -37,6 +37,7 @@ CUT_FROM, CUT_TO = 0.6, 1.2
 _SENTENCE_END = re.compile(
     r"""
       [.!?…؟۔।] ["'”’»)\]]* (?= \s{1,8} [^\sa-z] )   # 'e.g. this' does not end a sentence
+      (?! [^\n|]{0,400} \| )   # nor does the end of a cell: a row stays whole
     | [。！？｡] ["'”’」』）]*
     | \n [^\S\n]* \n
     | \n (?= [^\S\n]* (?: [-*+•|] | \d{1,4}[.)] ) )   # the next item or row

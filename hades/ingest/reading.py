@@ -16,7 +16,7 @@ from hades.ingest.document import Bad, Document, Unreadable, pack_document
 from hades.ingest.readers import reader_for
 from hades.ingest.readers.text import one_line
 
-READER_VERSION = b"3"
+READER_VERSION = b"4"
 """Part of every fingerprint. Raise it when readers return other documents for the same bytes."""
 PARTS_AT_MOST = 500_000
 """Limit of blocks of one document. Each takes about 300 bytes of memory until it is cut."""

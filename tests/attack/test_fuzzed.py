@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 import hades
 from hades.ingest.document import Bad, Document, Unreadable
-from hades.ingest.readers import chats, html, markdown, office, text
+from hades.ingest.readers import asciidoc, chats, html, markdown, office, rst, text
 from hades.ingest.readers.code.reader import read_code
 from hades.ingest.reading import Task, holds_many, read
 from hades.recall.plan import Plan, make_plan
@@ -123,8 +123,97 @@ MARKUP = "---\ntitle: A\ntags: [x, y]\n---\n# One\n\n- [a](b.md)\n\n| a |\n|---|
 PAGE = (
     "<html><head><title>T</title></head><body><h1>A</h1><table><tr><td>x</td></tr></table></body>"
 )
+SITE = """\
+<!-- c -->
+import A from 'b'
+<T label="x">
+
+:::note
+{{< a text="b" >}} <b>c</b>
+:::
+!!! tip "t"
+
+    body
+
+    ```
+    code
+    ```
+{{< highlight c >}}
+d
+{{< /highlight >}}
+"""
+MANUAL = """\
+= A
+:b: c
+
+-f::
+--force::
+\tText {b} <<x#y,z>>.
++
+--
+c;;
+  d
+--
+
+[source,c]
+----
+x
+----
+
+[cols="1,1"]
+|===
+|a |b
+|c
+|d
+|===
+
+ifdef::e[]
+* item link:f[g]
+endif::[]
+"""
+GUIDE = """\
+A
+=
+
+.. _l:
+
+.. class:: B(c)
+
+    .. note:: d
+
+    Text :ref:`e
+    <f>` `g <h>`_ i_::
+
+        code
+
+.. _i: j
+
+== ==
+k  l
+== ==
+m  n
+   o
+== ==
+
++--+--+
+|p |q |
++--+--+
+
+.. list-table::
+
+   * - r
+     - s
+
+.. |t| replace:: u
+
+term
+    text |t|
+"""
 OWN: dict[str, tuple[Callable[[bytes, str], Document], str]] = {
     "markdown": (markdown.read_markdown, MARKUP),
+    "site": (markdown.read_markdown_file, SITE),
+    "asciidoc": (asciidoc.read_asciidoc, MANUAL),
+    "rst": (rst.read_rst, GUIDE),
     "html": (html.read_html, PAGE),
     "csv": (office.read_csv, 'name,age\n"Ann, Lee",7\nBob,8\n'),
     "text": (text.read_text, "Title\n=====\n\nA paragraph.\n\n* item\n"),

@@ -179,3 +179,13 @@ def test_every_document_is_held_once_in_bounded_passages(
             assert len(own) == 1 or not any(block.whole for block in own)
             assert own[0].start <= passage.start < own[0].end
             assert own[-1].start < passage.end <= own[-1].end
+
+
+def test_a_long_table_is_cut_between_its_rows() -> None:
+    rows = [f"| `option{n}` | Turns knob {n}. It is round. | {n} |" for n in range(60)]
+    content = "\n".join(["| Name | Meaning | Default |", "| --- | --- | --- |", *rows])
+    chunks = chunk(Document("a.md", content), lambda texts: [len(text.split()) for text in texts])
+    assert len(chunks) > 2
+    assert {line for span in chunks for line in content[span.start : span.end].split("\n")} == set(
+        content.split("\n")
+    )

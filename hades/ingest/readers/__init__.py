@@ -32,13 +32,15 @@ class ReaderEntry(NamedTuple):
 COMMITS_SUFFIX = ".git-commits"
 """The file type for the output of `git_history.read_messages`; no file on disk has it."""
 
-PLAIN_TEXT = ReaderEntry("text:read_text", ".txt .text .rst .log .adoc .org .tex")
+PLAIN_TEXT = ReaderEntry("rst:read_text_or_rst", ".txt .text .log .org .tex")
 
 CODE = ReaderEntry("code.reader:read_code", " ".join(CODE_SUFFIXES), "code")
 
 READERS = (
-    ReaderEntry("markdown:read_markdown", ".md .markdown .mdown .mkd .mdx"),
+    ReaderEntry("markdown:read_markdown_file", ".md .markdown .mdown .mkd .mdx"),
     PLAIN_TEXT,
+    ReaderEntry("rst:read_rst", ".rst .rest"),
+    ReaderEntry("asciidoc:read_asciidoc", ".adoc .asciidoc .asc"),
     ReaderEntry("html:read_html", ".html .htm .xhtml"),
     ReaderEntry(
         "text:read_settings",

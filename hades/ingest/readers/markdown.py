@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from hades.ingest.document import Block, Document, IntroducedName, Link, Origin, Unreadable
 from hades.ingest.readers.front_matter import front_matter
+from hades.ingest.readers.site_markup import without_site_markup
 from hades.ingest.readers.text import (
     FOLDER_FILES,
     LINE_CHARACTERS_AT_MOST,
@@ -34,8 +35,13 @@ SETEXT_CHARACTERS_AT_MOST = 200
 """A longer paragraph above a line of dashes is not a heading; the line is a rule."""
 LINKS_AT_MOST = 200
 """Per document. A page with more links is an index, and its links say little about it."""
+NAVIGATION_LINKS = 5
+"""A block of this many links and nothing else is navigation."""
 TARGET_CHARACTERS_AT_MOST = 500
 EVIDENCE_CHARACTERS_AT_MOST = 200
+
+DEPTH_AT_MOST = 99
+"""No heading has a deeper level."""
 
 BETWEEN_HEADINGS = " > "
 REFERS_TO = "refers_to"
@@ -64,24 +70,54 @@ _CLOSING_MARKS = re.compile(
     r"(?:^|(?<![ \t])[ \t]++)#++[ \t]*+$|(?:(?<![ \t])[ \t]++)?\{#[^{}]{0,100}\}[ \t]*+$"
 )
 _SHOWN = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+_ITEM_MARKS = re.compile(r"^[ \t]*\d{1,9}[.)]", re.MULTILINE)
+_LICENCE = re.compile(
+    r"SPDX-License-Identifier|Licensed (?:to|under) |Copyright (?:\(c\)|©|\d{4})|All rights reserv",
+    re.IGNORECASE,
+)
 _EMPHASIS = re.compile(r"(\*\*|__|\*|`|~~)(\S(?:[^\n]{0,200}?\S)?)\1")
 
 
 @dataclass(frozen=True, slots=True)
-class _MarkdownPart:
+class MarkdownPart:
+    """A heading, a paragraph, a list or a block of code."""
+
     start: int
     end: int
     level: int = 0
     """The level of a heading; 0 for other parts."""
     heading: str = ""
     is_code: bool = False
+    depth: int = DEPTH_AT_MOST
+    """Ends every open heading of a deeper level than this."""
+    is_hidden: bool = False
+    """Whether it is no passage: only its links are read."""
+    names: tuple[IntroducedName, ...] = ()
+
+
+def read_markdown_file(raw: bytes, topic: str) -> Document:
+    """Read a Markdown file of a project or a site, without licence header and navigation."""
+    content, metadata = decode(raw, topic)
+    start = front_matter(content).end
+    cleaned = content[:start] + without_site_markup(content[start:])
+    if not cleaned.strip():
+        raise Unreadable(f"{topic} has no text in it.")
+    return _document(cleaned, metadata, topic, hides=True)
 
 
 def read_markdown(raw: bytes, topic: str) -> Document:
-    """Read a Markdown file. Its title is its first `#` heading, else the front matter's or name."""
+    """Read Markdown as it is. Its title is its first `#` heading, else the front matter's."""
     content, metadata = decode(raw, topic)
+    return _document(content, metadata, topic)
+
+
+def _document(
+    content: str, metadata: Mapping[str, str], topic: str, hides: bool = False
+) -> Document:
     front = front_matter(content)
-    parts = list(_parts(content, front.end))
+    parts = list(parts_of(content, front.end))
+    if hides:
+        parts = list(_without_boilerplate(content, parts))
     first = next((p.heading for p in parts if p.level == 1 and p.heading), "")
     title = first or front.title or stem_of(topic)
     authors = [name for each in front.authors for name in name_of(each, Origin.AUTHOR, "person")]
@@ -89,12 +125,29 @@ def read_markdown(raw: bytes, topic: str) -> Document:
         topic=topic,
         content=content,
         title=title,
-        blocks=_blocks(parts, above="" if first else front.title),
+        blocks=blocks_of(parts, above="" if first else front.title),
         names=(*name_of(title, Origin.TITLE), *dict.fromkeys(authors)),
-        links=_links(content, parts, topic),
+        links=links_of(content, parts, topic),
         tags=tuple(dict.fromkeys(front.tags)),
         metadata={**front.metadata, **metadata},
     )
+
+
+def _without_boilerplate(content: str, parts: Sequence[MarkdownPart]) -> Iterator[MarkdownPart]:
+    """Yield the parts; a licence header and blocks of nothing but links are hidden."""
+    introduced = False
+    for number, part in enumerate(parts):
+        text = content[part.start : part.end]
+        is_header = number == 0 and len(parts) > 1 and _LICENCE.search(text) is not None
+        hides = is_header or (not introduced and not part.is_code and _is_navigation(text))
+        yield replace(part, is_hidden=hides and not part.level)
+        introduced = text.endswith(":")
+
+
+def _is_navigation(text: str) -> bool:
+    """Return whether a block is nothing but NAVIGATION_LINKS or more links to other pages."""
+    rest, links = _SHOWN.subn("", text)
+    return links >= NAVIGATION_LINKS and not any(map(str.isalnum, _ITEM_MARKS.sub("", rest)))
 
 
 def name_of(text: str, origin: Origin, kind: str = "concept") -> tuple[IntroducedName, ...]:
@@ -106,20 +159,22 @@ def name_of(text: str, origin: Origin, kind: str = "concept") -> tuple[Introduce
     return ()
 
 
-def _blocks(
-    parts: Sequence[_MarkdownPart], above: str = "", unnamed_level: int = 0
+def blocks_of(
+    parts: Sequence[MarkdownPart], above: str = "", unnamed_level: int = 0
 ) -> tuple[Block, ...]:
     """Return parts as blocks under their headings, `above` first; `unnamed_level` adds no names."""
+    parts = [part for part in parts if not part.is_hidden]
     blocks: list[Block] = []
     open_headings: list[tuple[int, str]] = [(0, above)] if above else []
     for part in parts:
-        names: tuple[IntroducedName, ...] = ()
+        names = part.names
+        deepest = part.level - 1 if part.heading else part.depth
+        while open_headings and open_headings[-1][0] > deepest:
+            open_headings.pop()
         if part.heading:
-            while open_headings and open_headings[-1][0] >= part.level:
-                open_headings.pop()
             open_headings.append((part.level, part.heading))
             if part.level != unnamed_level:
-                names = name_of(part.heading, Origin.HEADING)
+                names += name_of(part.heading, Origin.HEADING)
         path = BETWEEN_HEADINGS.join(heading for _, heading in open_headings)
         blocks.append(Block(part.start, part.end, path, names=names))
     # A heading without text, as `# Guide` directly before `## Install`, joins the first passage of
@@ -131,10 +186,10 @@ def _blocks(
     return tuple(blocks)
 
 
-def _parts(content: str, start: int) -> Iterator[_MarkdownPart]:
-    """Yield the parts of the text from `start` on, in order."""
+def parts_of(content: str, start: int = 0, breaks: Container[int] = ()) -> Iterator[MarkdownPart]:
+    """Yield the parts of the text from `start` on, in order. A part begins at each of `breaks`."""
     fence = ""
-    held: _MarkdownPart | None = None
+    held: MarkdownPart | None = None
     for first, last in line_spans(content, start):
         line = content[first:last]
         if fence:
@@ -146,22 +201,26 @@ def _parts(content: str, start: int) -> Iterator[_MarkdownPart]:
         elif opening := _FENCE.match(line):
             if held:
                 yield held
-            fence, held = opening[1], _MarkdownPart(first, last, is_code=True)
+            fence, held = opening[1], MarkdownPart(first, last, is_code=True)
         elif atx := _ATX.match(line):
             if held:
                 yield held
             held = None
-            yield _MarkdownPart(first, last, len(atx[1]), _heading_text(atx[2] or ""))
+            yield MarkdownPart(first, last, len(atx[1]), _heading_text(atx[2] or ""))
         elif held and (underline := _SETEXT.match(line)) and _may_be_heading(content, held):
             text = _heading_text(content[held.start : held.end])
-            yield _MarkdownPart(held.start, last, 1 if underline[1][0] == "=" else 2, text)
+            yield MarkdownPart(held.start, last, 1 if underline[1][0] == "=" else 2, text)
             held = None
         elif not line.strip() or _RULE.match(line):
             if held:
                 yield held
             held = None
+        elif held and first not in breaks:
+            held = replace(held, end=last)
         else:
-            held = replace(held, end=last) if held else _MarkdownPart(first, last)
+            if held:
+                yield held
+            held = MarkdownPart(first, last)
     if held:
         yield held
 
@@ -171,7 +230,7 @@ def _closes(line: str, fence: str) -> bool:
     return len(mark) >= len(fence) and not mark.strip(fence[0])
 
 
-def _may_be_heading(content: str, held: _MarkdownPart) -> bool:
+def _may_be_heading(content: str, held: MarkdownPart) -> bool:
     if held.end - held.start > SETEXT_CHARACTERS_AT_MOST:
         return False
     return not _NOT_A_PARAGRAPH.match(content, held.start, held.end)
@@ -183,18 +242,20 @@ def _heading_text(marked: str) -> str:
     return one_line(_EMPHASIS.sub(r"\2", _SHOWN.sub(r"\1", text)))
 
 
-def _links(content: str, parts: Sequence[_MarkdownPart], topic: str) -> tuple[Link, ...]:
+def links_of(content: str, parts: Sequence[MarkdownPart], topic: str) -> tuple[Link, ...]:
     """Return one link to each target, at its first place in the text; LINKS_AT_MOST in all."""
     source = f"topic:{topic}"
     links: dict[tuple[str, str], Link] = {}
-    for number, part in enumerate(parts):
+    number = -1
+    for part in parts:
+        number += not part.is_hidden
         if part.is_code:
             continue
         for relation, target, evidence in _targets(content[part.start : part.end], topic):
             known = not target or target in (source, topic) or (relation, target) in links
             if not known and len(target) <= TARGET_CHARACTERS_AT_MOST:
                 shown = one_line(evidence, EVIDENCE_CHARACTERS_AT_MOST)
-                links[relation, target] = Link(source, relation, target, number, shown)
+                links[relation, target] = Link(source, relation, target, max(number, 0), shown)
                 if len(links) == LINKS_AT_MOST:
                     return tuple(links.values())
     return tuple(links.values())
@@ -339,15 +400,15 @@ class MarkdownWriter:
         if self.is_empty:
             raise Unreadable(f"{self.topic} has no text in it.")
         content = "".join(self._text)
-        parts = list(_parts(content, 0))
+        parts = list(parts_of(content))
         title = one_line(title)
         return Document(
             topic=self.topic,
             content=content,
             title=title or stem_of(self.topic),
-            blocks=_blocks(parts, unnamed_level=1 if self._has_places else 0),
+            blocks=blocks_of(parts, unnamed_level=1 if self._has_places else 0),
             names=name_of(title, Origin.TITLE),
-            links=_links(content, parts, self.topic),
+            links=links_of(content, parts, self.topic),
             metadata=metadata or {},
         )
 
