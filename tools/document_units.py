@@ -149,7 +149,8 @@ def cut(folder: Path) -> dict[str, Any]:
         )
     found = sum(bool(row["gold"]) for row in rows)
     asked = sum(row["type"] != "unknown" for row in rows)
-    print(folder.name, len(passages), "passages", len(numbers), "units", found, "of", asked, "labelled", flush=True)
+    counts = f"{len(passages)} passages, {len(numbers)} units"
+    print(f"{folder.name}: {counts}, {found} of {asked} questions labelled", flush=True)
     return {"name": folder.name, "texts": list(numbers), "passages": passages, "questions": rows}
 
 

@@ -299,7 +299,7 @@ class UnitQuestion:
 def read_units(path: Path, encoder: Any) -> dict[str, list[UnitQuestion]]:
     """Read the units that `document_units.py` wrote; map collections to their questions."""
     collections = {}
-    for line in lzma.open(path, "rt", encoding="utf-8"):
+    for line in lzma.decompress(path.read_bytes()).split(b"\n")[:-1]:
         read = json.loads(line)
         texts, passages = read["texts"], read["passages"]
         vectors = Texts([text for text, _ in passages], PASSAGE_TOKENS).all(encoder)

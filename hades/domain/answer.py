@@ -27,12 +27,12 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 _PATH_LABEL = re.compile(r"\(P(?=\d)")
 """The label of a path in a context: `(P1)`."""
 
-DOUBTED = 0.65
-"""If neither the notes, by the reader, nor a fact reaches this probability, `ask` says that it is
+DOUBTED = 0.62
+"""If neither the texts, by the reader, nor a fact reaches this probability, `ask` says that it is
 not sure, unless it gives a path or a theme."""
-FACT_DOUBTED = 0.16
-"""The same for a fact that comes first. For 93 % of the questions of `training/facts` that a fact
-answers a fact reaches it, and for 30 % of the others."""
+FACT_DOUBTED = 0.1
+"""The same for a fact that comes first. With its domain left out, a fact reaches it for 93 % of the
+questions of `training/facts` that a fact answers, and for 20 % of the others."""
 _COMPARING = ("seeds", "rank", "facts")
 """The stages that compare texts and facts with the question; others only add to these."""
 _LETTERS = {"fact": "F", "path": "P", "theme": "T"}
@@ -74,6 +74,16 @@ class EventTime:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadUnit:
+    """A part of a document that the reader read: a sentence, an item, a row or a block of code."""
+
+    text: str
+    """Without the marks of its format, after the line that introduces it."""
+    chance: float
+    """The probability that it answers the question."""
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A chunk in an answer, with its score and the reasons for it."""
 
@@ -101,6 +111,8 @@ class Passage:
     """For an earlier version of a note, the text that no later version repeats; may be empty."""
     best: str = ""
     """The sentence of a note that the reader scored highest; "" if it read none."""
+    units: tuple[ReadUnit, ...] = ()
+    """The parts of a document that the reader read, the likeliest answer first."""
     entities: tuple[str, ...] = ()
     """The names it mentions, rarest first, without those that are everywhere."""
     strength: Strength | None = None
@@ -392,7 +404,7 @@ class Recall:
     themes: tuple[Theme, ...] = ()
     """Clusters of the hierarchy that a question for an overview asks for, best first."""
     answered: float | None = None
-    """The probability, by the reader, that a note answers, now or in the past; None: none read."""
+    """The probability, by the reader, that a text answers, now or in the past; None: none read."""
     unknown: tuple[str, ...] = ()
     """Names and numbers in the question that no text and no fact of the memory contains."""
     about_another: bool = False

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 READER_GRAPH = "reader.onnx"
-TOKENS_AT_MOST = 63
+TOKENS_AT_MOST = 96
 """The most tokens of the question and of each sentence; the rest is cut off. As in training."""
 _SPEAKS, _REPLACES = 0, 1
 """Columns of the graph's output."""

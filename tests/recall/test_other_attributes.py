@@ -58,3 +58,29 @@ def test_who_does_something_is_found_by_what_they_do(memory: hades.Memory, quest
     answer = memory.ask(question)
     assert answer.sentences[0].text.startswith("people/iris: Iris does the bookkeeping")
     assert not answer.shortfall
+
+
+@pytest.mark.parametrize(
+    "question", ["Where does Marta live?", "How old is Yusuf?", "When was Marta born?"]
+)
+def test_a_near_relation_is_not_the_one_asked_for(memory: hades.Memory, question: str) -> None:
+    memory.relate("Marta", "born_in", "Ibadan")
+    memory.relate("Marta", "sister_of", "Yusuf")
+    assert memory.ask(question).shortfall
+
+
+@pytest.mark.parametrize("question", ["Where was Marta born?", "Who is Yusuf's sister?"])
+def test_the_relation_asked_for_is_told(memory: hades.Memory, question: str) -> None:
+    memory.relate("Marta", "born_in", "Ibadan")
+    memory.relate("Marta", "sister_of", "Yusuf")
+    answer = memory.ask(question)
+    assert answer.sentences[0].text.startswith("Marta")
+    assert not answer.shortfall
+
+
+def test_the_lease_of_another_room_is_not_the_one_asked_for(memory: hades.Memory) -> None:
+    memory.remember("workshop/lease", "The lease of the workshop runs until 31 March 2027.")
+    memory.remember("workshop/rent", "We pay 640 euros a month for the workshop.")
+    memory.remember("flat/kitchen", "The kitchen of the flat was painted in May.")
+    assert memory.ask("When does the lease of my flat end?").shortfall
+    assert not memory.ask("Until when do we have the workshop?").shortfall

@@ -39,14 +39,14 @@ def test_the_next_passage_is_nearer_than_what_only_sounds_alike() -> None:
     assert following < alike
 
 
-def test_a_second_passage_is_read_if_it_adds_words_and_none_if_the_first_has_all(
+def test_a_second_passage_is_read_if_it_adds_words(
     tmp_path: Path,
 ) -> None:
     with memory_of_pages(tmp_path) as memory:
         for question, count in (
             (QUESTION, 1),
-            ("Was Harbour Nights recorded in the town where Ilona Kesk paints?", 2),
-            ("Which 1974 drama film was written and directed by Ilona Kesk?", 0),
+            ("Was the album recorded in the home town of an Estonian painter?", 2),
+            ("Which 1974 drama film was written and directed by Ilona Kesk?", 1),
         ):
             (stage,) = [s for s in memory.recall(question).telemetry if s.stage == "read_on"]
             assert stage.found == count

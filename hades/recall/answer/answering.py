@@ -30,7 +30,7 @@ from hades.recall.run import AskedQuestion, Run, Stage
 
 CHAIN_AT_LEAST = 0.2
 """An answer in several steps that is less likely is not shown."""
-ALONE_FROM = 0.95
+ALONE_FROM = 0.85
 """A fact with this probability answers alone; no further steps are searched. A judgement."""
 CHAINED_NOTES = 2
 """The most notes that are shown because they answer in several steps."""

@@ -124,7 +124,7 @@ def from_passages(recall: Recall, encoder: Encoder | None) -> Answer:
     beside = not facts and not chosen
     if beside:  # the nearest sentence that shares a word with the question
         chosen = [(row.score, row) for row in ranked if row.coverage][:1]
-    found = (Sentence(_shown(one.text), round(score, 4), one.number) for score, one in chosen)
+    found = (Sentence(shown(one.text), round(score, 4), one.number) for score, one in chosen)
     return Answer(recall.question, (*facts, *found), recall, unsaid, beside)
 
 
@@ -163,7 +163,8 @@ def _coverage(terms: QuestionTerms, told: frozenset[str], around: frozenset[str]
     return covered / (sum(terms.weights.values()) or 1.0)
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
+    """Return a text cut to the length that an answer may have."""
     if "\n" in text and len(text) > QUOTE_CHARACTERS_AT_MOST:
         return text[:QUOTE_CHARACTERS_AT_MOST].rsplit("\n", 1)[0] + "\n…"
     if "\n" in text or len(text) <= SENTENCE_CHARACTERS_AT_MOST:
@@ -255,11 +256,12 @@ def _chosen(
                 return
             if one_each and any(sentence.number == other.number for other in chosen):
                 continue
-            if not any(_alike(sentence.text, other.text) for other in chosen):
+            if not any(alike(sentence.text, other.text) for other in chosen):
                 chosen.append(sentence)
                 yield score, sentence
 
 
-def _alike(one: str, other: str) -> bool:
+def alike(one: str, other: str) -> bool:
+    """Return whether two texts have most of their words in common."""
     first, second = ({stem(word) for word in words(text)} for text in (one, other))
     return len(first & second) >= ALIKE * min(len(first), len(second))

@@ -173,6 +173,7 @@ def _passage(found: Found, ranking: Ranking, place: int, placed: PlacedChunk) ->
         superseded=number in ranking.superseded,
         held=ranking.held.get(number, ""),
         best=ranking.best.get(number, ""),
+        units=ranking.units.get(number, ()),
         strength=strength_of(placed, from_micros(found.search.query.valid)),
     )
 

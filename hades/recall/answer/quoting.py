@@ -9,10 +9,9 @@ from __future__ import annotations
 from hades.domain.answer import Passage, Recall
 from hades.domain.question import Question, Sign
 from hades.domain.topics import Chunk
-from hades.language.names import spoken
 from hades.language.sentences import has_layout
 from hades.language.words import ids, words
-from hades.recall.rank.code_signs import is_commits, is_test
+from hades.recall.rank.code_signs import is_code, is_commits, is_test
 
 
 def quoted_passages(recall: Recall) -> list[tuple[int, Passage]]:
@@ -24,7 +23,7 @@ def quoted_passages(recall: Recall) -> list[tuple[int, Passage]]:
     if Sign.TESTS in recall.asked.signs:
         return numbered
     wanted = [
-        row for row in numbered if not (_is_code(row[1].chunk) and is_test(row[1].chunk.topic))
+        row for row in numbered if not (is_code(row[1].chunk) and is_test(row[1].chunk.topic))
     ]
     return wanted or numbered
 
@@ -34,7 +33,7 @@ def is_quoted_whole(chunk: Chunk, question: Question) -> bool:
 
     A section is asked for by a how-to question, or by the version in its heading.
     """
-    if _is_code(chunk):
+    if is_code(chunk):
         return True
     asked = Sign.HOW_TO in question.signs or set(ids(question.text)) & set(ids(chunk.heading))
     return bool(asked) and has_layout(chunk.text)
@@ -49,9 +48,3 @@ def read_as(chunk: Chunk) -> str:
     """Return the text of a passage; for a commit also its verb as in questions, such as `added`."""
     said = words(chunk.heading.rpartition(" > ")[2]) if is_commits(chunk.topic) else []
     return f"{chunk.text} {said[3]}ed" if len(said) > 3 else chunk.text  # after the day
-
-
-def _is_code(chunk: Chunk) -> bool:
-    """Return whether a passage is of code, settings or commits: its heading begins with its topic,
-    as that of a note does only if the name is a plain word."""
-    return chunk.heading.startswith(chunk.topic) and spoken(chunk.topic) != chunk.topic

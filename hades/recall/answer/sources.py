@@ -20,6 +20,7 @@ from hades.recall.answer.document_sentences import SENTENCES_AT_MOST, from_passa
 from hades.recall.answer.overview import overview
 from hades.recall.answer.reasons import from_reasons
 from hades.recall.answer.told import from_notes, from_summaries
+from hades.recall.answer.unit_answer import from_units
 
 if TYPE_CHECKING:
     from hades.models.encoder import Encoder
@@ -108,6 +109,7 @@ SOURCES = (
     Source("reasons", _is_of_notes, lambda r, _: from_reasons(r)),
     Source("versions", _is_of_notes, lambda r, _: from_versions(r)),
     Source("notes", _is_of_notes, lambda r, _: from_notes(r)),
+    Source("units", lambda r: any(p.units for p in r.passages[:1]), lambda r, _: from_units(r)),
     Source("passages", lambda _: True, from_passages),
 )
 """The sources of answers, from the most specific one to passages, which always fit."""

@@ -12,10 +12,10 @@ import re
 import numpy as np
 
 from hades.domain.question import Question, Sign
-from hades.domain.topics import COMMITS
+from hades.domain.topics import COMMITS, Chunk
 from hades.graph.arrays import Floats, Ints
 from hades.index.words import IDS_AT_MOST, stems
-from hades.language.names import name_parts
+from hades.language.names import name_parts, spoken
 from hades.language.words import ids
 from hades.recall.query_context import QueryContext
 
@@ -55,6 +55,12 @@ def is_log_of_changes(topic: str) -> bool:
 def is_commits(topic: str) -> bool:
     """Return whether a topic has the commit messages of a repository."""
     return topic.rpartition("/")[2] == COMMITS
+
+
+def is_code(chunk: Chunk) -> bool:
+    """Return whether a passage is of code, settings or commits: its heading begins with its topic,
+    as that of a note does only if the name is a plain word."""
+    return chunk.heading.startswith(chunk.topic) and spoken(chunk.topic) != chunk.topic
 
 
 def code_signs(query: QueryContext, question: Question, numbers: Ints) -> Floats:

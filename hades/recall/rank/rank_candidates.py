@@ -32,6 +32,7 @@ from hades.recall.rank.ranking import (
     recency_of,
     with_turns,
 )
+from hades.recall.rank.unit_reading import read_units
 from hades.recall.run import Run, Stage
 
 RANKED_FROM_CANDIDATES = 20
@@ -42,9 +43,9 @@ SAME_TITLE = 2.0
 passages then have 1 to 1.5 points more of the gold of four sets (2Wiki 97.4 → 98.1)."""
 
 READ_FROM = 0.5
-"""The reader reads notes only if the best note has at least this share of the highest cosine, or of
-the highest BM25, of all candidates. With 10,000 papers and 14 notes, the share of the cosine was
-0.15 to 0.4 in questions about papers, and 1 in questions about the notes."""
+"""The reader reads notes, or documents, only if the best of them has at least this share of the
+highest cosine, or of the highest BM25, of all candidates. With 10,000 papers and 14 notes, the
+share of the cosine was 0.15 to 0.4 in questions about papers, and 1 in those about the notes."""
 
 
 def rank_candidates(
@@ -56,13 +57,14 @@ def rank_candidates(
 ) -> Ranking:
     """Choose candidates from all that was found, rank them, and return the `limit` best.
 
-    A reader judges the best notes, unless the plan has switched it off.
+    A reader judges the best notes and documents, unless the plan has switched it off.
     """
     plan, query = run.plan.reranker, found.search.query
     recent = found.search.question.intent is Intent.RECENT
     with run.stage("rank", plan.timeout_ms) as stage:
         candidates = choose_candidates(stage, found)
         numbers, notes = candidates.numbers, None
+        reader = reader if plan.reader else None
         stage.found = len(numbers)
         if not len(numbers):
             stage.note(Reason.NOTHING_FOUND)
@@ -70,8 +72,7 @@ def rank_candidates(
         is_note = query.notes[numbers]
         if is_note.any() and not stage.is_late("earlier versions"):
             own = replace(candidates, numbers=numbers[is_note])
-            reads = plan.reader and _may_answer(found.seeds, numbers, is_note)
-            judge = reader if reads else None
+            judge = reader if _may_answer(found.seeds, numbers, is_note) else None
             notes = rank_notes(stage, found, own, ranker, judge, recent=recent)
             numbers = numbers[~is_note]
         # Earlier versions are candidates among notes only.
@@ -79,7 +80,8 @@ def rank_candidates(
         ranking = notes
         if len(numbers):
             others = replace(candidates, numbers=numbers)
-            passages = _rank_passages(stage, found, others, ranker, recent=recent)
+            judge = reader if _may_answer(found.seeds, candidates.numbers, ~is_note) else None
+            passages = _rank_passages(stage, found, others, ranker, judge, recent=recent)
             ranking = passages if notes is None else merge(passages, notes)
         if not plan.on:
             stage.note(Reason.SWITCHED_OFF)
@@ -92,19 +94,28 @@ def rank_candidates(
         return ranking
 
 
-def _may_answer(seeds: Seeds, numbers: Ints, is_note: Flags) -> bool:
-    """Return whether a note comes close to the best candidate, by meaning or by words."""
+def _may_answer(seeds: Seeds, numbers: Ints, of_kind: Flags) -> bool:
+    """Return whether a candidate of a kind comes close to the best, by meaning or by words."""
     # A follow-up question may not name its subject at all.
-    if seeds.turned is not None or is_note.all():
+    if seeds.turned is not None or of_kind.all():
         return True
     signals = seeds.cosine[numbers], seeds.words[numbers]
-    return any(signal[is_note].max() > READ_FROM * signal.max() for signal in signals)
+    return any(signal[of_kind].max(initial=0) > READ_FROM * signal.max() for signal in signals)
 
 
 def _rank_passages(
-    stage: Stage, found: Found, candidates: Candidates, ranker: Ranker, *, recent: bool
+    stage: Stage,
+    found: Found,
+    candidates: Candidates,
+    ranker: Ranker,
+    reader: SentenceReader | None,
+    *,
+    recent: bool,
 ) -> Ranking:
-    """Rank passages by the models, or by fusion if they are few, late or switched off."""
+    """Rank passages by the models, or by fusion if they are few, late or switched off.
+
+    The reader then judges units of the best ones, unless the question asks for recent ones.
+    """
     plan, query, seeds = stage.run.plan.reranker, found.search.query, found.seeds
     numbers, features, recency = candidates.numbers, None, None
     few = len(numbers) < RANKED_FROM_CANDIDATES
@@ -119,14 +130,17 @@ def _rank_passages(
         ranked = ranker.rank_by_fusion(found, numbers, plan.fusion)
         scores = ranked.scores + FUSED * signs
     scores = with_turns(seeds, numbers, scores)
-    scores = _with_gains(query, plan, numbers, scores)
     if recent:
         recency = recency_of(query, numbers)
         scores = scores + RECENT_WEIGHT * recency
     if ranked.linked:
         scores = scores - SAME_TITLE * _better_of_title(query, numbers, scores)
     near = seeds.cosine[numbers]
-    return Ranking(numbers, scores, ranked.belief, near, features, recency).in_order()
+    ranking = Ranking(numbers, scores, ranked.belief, near, features, recency).in_order()
+    if reader is not None and plan.on and not recent and not stage.is_late("the reader"):
+        ranking = read_units(reader, stage, found.search, ranking)
+    gained = _with_gains(query, plan, ranking.numbers, ranking.scores)
+    return replace(ranking, scores=gained).in_order()
 
 
 def _with_gains(query: QueryContext, plan: Reranker, numbers: Ints, scores: Floats) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hades.domain.answer import ReadUnit
 from hades.domain.times import DAY_MICROSECONDS
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.recall.find.results import Seeds
@@ -43,10 +44,12 @@ class Ranking:
     current: Mapping[int, int] = field(default_factory=dict)
     """Maps versions of changed notes to the version that holds; both are chunk numbers."""
     answered: float | None = None
-    """The probability that one of the notes answers, by the reader; None if it read none, or if
-    the best candidate is no note."""
+    """The probability, by the reader, that a text of the best candidate's kind (notes or documents)
+    answers; None if it read none."""
     best: Mapping[int, str] = field(default_factory=dict)
     """Maps chunk numbers of notes to the sentence that the reader scored highest."""
+    units: Mapping[int, tuple[ReadUnit, ...]] = field(default_factory=dict)
+    """Maps chunk numbers of documents to the units that the reader read, the likeliest first."""
 
     def at(self, places: Ints) -> Ranking:
         """Return the candidates at these positions of the ranking, in the order given."""
@@ -82,10 +85,11 @@ def merge(passages: Ranking, notes: Ranking) -> Ranking:
         near=near,
         superseded=notes.superseded,
         held=notes.held,
-        answered=notes.answered,
         best=notes.best,
-    )
-    return merged.in_order()
+        units=passages.units,
+    ).in_order()
+    first = notes if merged.numbers[0] in notes.numbers else passages
+    return replace(merged, answered=first.answered)
 
 
 def with_turns(seeds: Seeds, numbers: Ints, scores: Floats) -> Floats:
@@ -111,8 +115,7 @@ def best_of(
     behind = limit + np.flatnonzero(np.isin(numbers[limit:], held))[: limit // 2]
     kept = np.concatenate([np.arange(min(len(numbers), limit - len(behind))), behind])
     are_notes = bool(query.notes[numbers[0]])
-    answered = ranking.answered if are_notes else None
-    return replace(ranking.at(kept), current=current, are_notes=are_notes, answered=answered)
+    return replace(ranking.at(kept), current=current, are_notes=are_notes)
 
 
 def recency_of(query: QueryContext, numbers: Ints) -> Floats:
