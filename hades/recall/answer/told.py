@@ -84,7 +84,7 @@ def from_notes(recall: Recall) -> Answer:
     if not terms.weights and recall.wants.is_state and not follows:
         return Answer(recall.question, (), recall)  # a greeting asks for nothing
     happened = recall.wants is Wants.HAPPENINGS
-    many = happened or recall.asked.many
+    many = happened or recall.asked.many or recall.wants is Wants.CHANGES
     room = LIST_WORDS if many else WORDS
     few = happened and len(recall.passages) <= FEW_NOTES
     units = list(_units(recall, ITEM_WORDS if many and not few else WHOLE_WORDS))

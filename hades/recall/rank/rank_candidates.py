@@ -114,7 +114,8 @@ def _rank_passages(
 ) -> Ranking:
     """Rank passages by the models, or by fusion if they are few, late or switched off.
 
-    The reader then judges units of the best ones, unless the question asks for recent ones.
+    The reader then judges units of the best ones, unless the question asks for recent ones or leads
+    from one passage to another.
     """
     plan, query, seeds = stage.run.plan.reranker, found.search.query, found.seeds
     numbers, features, recency = candidates.numbers, None, None
@@ -137,7 +138,9 @@ def _rank_passages(
         scores = scores - SAME_TITLE * _better_of_title(query, numbers, scores)
     near = seeds.cosine[numbers]
     ranking = Ranking(numbers, scores, ranked.belief, near, features, recency).in_order()
-    if reader is not None and plan.on and not recent and not stage.is_late("the reader"):
+    in_steps = ranked.linked and found.search.question.two_steps
+    reads = plan.on and not recent and not in_steps
+    if reader is not None and reads and not stage.is_late("the reader"):
         ranking = read_units(reader, stage, found.search, ranking)
     gained = _with_gains(query, plan, ranking.numbers, ranking.scores)
     return replace(ranking, scores=gained).in_order()

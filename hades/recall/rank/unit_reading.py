@@ -35,6 +35,10 @@ HEADINGS_READ = 2
 HEADING_SHARE, RANK_LOSS = 0.5, 0.12
 """In the choice of units to read: the weight of a word of the question that only the headings have,
 and the loss by the logarithm of the passage's rank."""
+NEAREST, NEAREST_FEW = 1.0, 10
+"""A passage gains NEAREST · NEAREST_FEW / (NEAREST_FEW + its rank by cosine), in points of the
+ranker, so that the nearest passages of a collection unlike those that the ranker learnt from are
+read. On eight collections 1 to 2 points more of the gold passages are among the first ten."""
 LIFT, LOGIT_LEAST = 1.0, -3.0
 """A passage gains LIFT times the highest logit of its units above LOGIT_LEAST, in points of the
 ranker. Chosen on five collections and 120 questions of HotpotQA, where both passages of a question
@@ -74,7 +78,8 @@ def read_units(
     """
     if len(search.text.split()) < WORDS_LEAST:
         return ranking
-    query = search.query
+    query, unread = search.query, ranking
+    ranking = _with_nearest(ranking)
     ids = query.graph.chunks[ranking.numbers[:PASSAGES_CUT]].tolist()
     placed = query.store.chunks.find(ids, query.as_of)
     rows = [(place, placed[chunk].chunk) for place, chunk in enumerate(ids) if chunk in placed]
@@ -82,7 +87,7 @@ def read_units(
     chosen = {one.read: one for one in sorted(found, key=lambda one: one.worth)}
     best = list(reversed(chosen.values()))[:UNITS_READ]
     if not best:
-        return ranking
+        return unread
 
     def read() -> Floats:
         return reader.speaks(search.text, [one.read for one in best])
@@ -91,8 +96,15 @@ def read_units(
         logits = stage.run.in_background(read, local=True)(stage.seconds_left)
     except TimeoutError:
         stage.stop(Reason.TIMEOUT, "without the reader")
-        return ranking
+        return unread
     return _reordered(ranking, best, logits.tolist())
+
+
+def _with_nearest(ranking: Ranking) -> Ranking:
+    """Return the ranking with what each passage gains by its rank by cosine."""
+    ranks = np.argsort(np.argsort(-ranking.near, kind="stable"), kind="stable")
+    gained = ranking.scores + NEAREST * NEAREST_FEW / (NEAREST_FEW + ranks)
+    return replace(ranking, scores=gained).in_order()
 
 
 def _candidates(search: SearchQuery, rows: Sequence[tuple[int, Chunk]]) -> Iterator[_Candidate]:
