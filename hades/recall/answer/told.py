@@ -50,7 +50,7 @@ if the step is a note."""
 SHARE_TO_COME = 0.5
 """The share of the best belief from which a note about the future comes before those about the
 past, if the question asks for a date to come."""
-SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.2, 0.05
+SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.15, 0.05
 """The share of the best belief that an answer, or an item of a list, needs."""
 
 
@@ -84,7 +84,7 @@ def from_notes(recall: Recall) -> Answer:
     if not terms.weights and recall.wants.is_state and not follows:
         return Answer(recall.question, (), recall)  # a greeting asks for nothing
     happened = recall.wants is Wants.HAPPENINGS
-    many = happened or recall.asked.many or recall.wants is Wants.CHANGES
+    many = happened or recall.asked.many
     room = LIST_WORDS if many else WORDS
     few = happened and len(recall.passages) <= FEW_NOTES
     units = list(_units(recall, ITEM_WORDS if many and not few else WHOLE_WORDS))

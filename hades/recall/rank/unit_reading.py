@@ -15,7 +15,6 @@ import numpy as np
 from hades.domain.answer import ReadUnit
 from hades.domain.graph import Reason
 from hades.domain.topics import Chunk
-from hades.graph.arrays import Floats
 from hades.language.english.stems import stem
 from hades.language.sentences import with_heading
 from hades.language.units import Unit, units
@@ -29,7 +28,10 @@ from hades.recall.run import Stage
 
 PASSAGES_CUT = 20
 """The best passages that are cut into units."""
-UNITS_READ = 8
+UNITS_READ, AT_ONCE, ENOUGH = 8, 2, 0.0
+"""The most units that are read, AT_ONCE at a time, until one has the logit ENOUGH. On six
+collections five are read on average; reading all eight, the first unit said is right for 1.2 of 100
+questions more."""
 HEADINGS_READ = 2
 """The last headings that are read before a unit."""
 HEADING_SHARE, RANK_LOSS = 0.5, 0.12
@@ -89,15 +91,19 @@ def read_units(
     if not best:
         return unread
 
-    def read() -> Floats:
-        return reader.speaks(search.text, [one.read for one in best])
+    def read() -> list[float]:
+        logits: list[float] = []
+        while len(logits) < len(best) and max(logits, default=-math.inf) < ENOUGH:
+            few = best[len(logits) : len(logits) + AT_ONCE]
+            logits += reader.speaks(search.text, [one.read for one in few]).tolist()
+        return logits
 
     try:
         logits = stage.run.in_background(read, local=True)(stage.seconds_left)
     except TimeoutError:
         stage.stop(Reason.TIMEOUT, "without the reader")
         return unread
-    return _reordered(ranking, best, logits.tolist())
+    return _reordered(ranking, best[: len(logits)], logits)
 
 
 def _with_nearest(ranking: Ranking) -> Ranking:
