@@ -50,7 +50,7 @@ if the step is a note."""
 SHARE_TO_COME = 0.5
 """The share of the best belief from which a note about the future comes before those about the
 past, if the question asks for a date to come."""
-SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.15, 0.05
+SHARE_OF_BEST, LIST_SHARE_OF_BEST = 0.17, 0.05
 """The share of the best belief that an answer, or an item of a list, needs."""
 
 
