@@ -69,6 +69,8 @@ def rank_notes(
     if recent:
         recency = recency_of(query, notes.numbers)
         scores = scores + RECENT_WEIGHT * recency
+    # Of what happened or is planned in a time, the time decides; the reader sees no dates of notes.
+    by_time = search.time.wants_happenings or not search.question.topical
     order = np.lexsort((notes.numbers, -scores))
     near = features[:, NOTE_FEATURES.index("near")].astype(float)
     return Ranking(
@@ -80,7 +82,7 @@ def rank_notes(
         recency=None if recency is None else recency[order],
         superseded=frozenset(anew | below),
         held=still_holds(notes, succession) if search.time.wants_current else {},
-        answered=reading.answered,
+        answered=None if by_time else reading.answered,
         best={
             int(notes.numbers[row]): notes.sentences(row)[at] for row, at in reading.best.items()
         },
