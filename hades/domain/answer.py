@@ -31,8 +31,9 @@ DOUBTED = 0.62
 """If neither the texts, by the reader, nor a fact reaches this probability, `ask` says that it is
 not sure, unless it gives a path or a theme."""
 FACT_DOUBTED = 0.1
-"""The same for a fact that comes first. With its domain left out, a fact reaches it for 93 % of the
-questions of `training/facts` that a fact answers, and for 20 % of the others."""
+"""The same limit if a fact comes first. With the domain of the question left out of training, a
+fact reaches it for 93 % of the questions of `training/facts` that a fact answers, and for 20 % of
+the others."""
 _COMPARING = ("seeds", "rank", "facts")
 """The stages that compare texts and facts with the question; others only add to these."""
 _LETTERS = {"fact": "F", "path": "P", "theme": "T"}
@@ -78,7 +79,7 @@ class ReadUnit:
     """A part of a document that the reader read: a sentence, an item, a row or a block of code."""
 
     text: str
-    """Without the marks of its format, after the line that introduces it."""
+    """The unit without marks of its format, after its lead."""
     chance: float
     """The probability that it answers the question."""
 

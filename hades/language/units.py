@@ -1,8 +1,9 @@
 """Units: the smallest parts of a document that can answer a question.
 
-A unit is a sentence, an item of a list, a row of a table, or a block of code. Its lead is the line
-that it needs to be understood: the line before a list or a block of code, the header of a table,
-or the term whose description it is. One pass over the lines of Markdown finds them.
+A unit is a sentence, an item of a list, a row of a table, or a block of code. Its lead is the text
+without which it cannot be understood: the line before a list or a block of code, the term that it
+describes, or the name of the speaker. A row of a table has none: the name of its column comes
+before each cell. One pass over the lines of Markdown finds the units.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ FACTS_READ, READ_WITHIN = 6, 2.0
 """The reader judges at most FACTS_READ facts, with logits at most READ_WITHIN below the best one's.
 On `training/facts` it then misses no fact that it would find among all candidates."""
 LIKELY, READ, READ_CONSTANT = 0.43, 0.69, 0.7
-"""Weights of the logit of a fact that was read: its logit before, and the reader's logit. Learnt on
+"""Weights of a fact's logit before reading and of the reader's logit, and a constant. Learnt on
 `training/facts` and `evals/facts`. With its own domain left out, the first fact is right for 97 %
 of the questions of `training/facts` that have an answer, and for 91 % of those of `evals/facts`
 whose fact was read."""

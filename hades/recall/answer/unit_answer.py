@@ -1,7 +1,7 @@
 """Answers from units of documents: those that the reader found most likely to answer.
 
-A question for many things is answered with the whole list that the best unit is an item of, and a
-question how to do something with the steps or the code beside it.
+A question that asks for many things is answered with the whole list that the best unit is an item
+of, and a question about how to do something with the steps or the code beside it.
 """
 
 from __future__ import annotations
@@ -45,8 +45,11 @@ def from_units(recall: Recall) -> Answer:
 
 
 def _extended(passage: Passage, text: str, asked: Question) -> str:
-    """Return a unit with what belongs to it: the rest of its list, or of a short section with steps
-    or code if the question asks how to do something."""
+    """Return a unit with what belongs to it.
+
+    If the question asks how to do something, that is its whole section, if it is short and has
+    steps or code. If the question asks for that or for many things, it is the whole list.
+    """
     own = units(passage.chunk.text)
     at = next((unit for unit in own if unit.told == text), None)
     if at is None:

@@ -58,8 +58,11 @@ def is_commits(topic: str) -> bool:
 
 
 def is_code(chunk: Chunk) -> bool:
-    """Return whether a passage is of code, settings or commits: its heading begins with its topic,
-    as that of a note does only if the name is a plain word."""
+    """Return whether a passage is of code, settings or commits.
+
+    The heading of such a passage begins with its topic, which is not a plain word. The heading of a
+    note begins with its topic only if that is a plain word.
+    """
     return chunk.heading.startswith(chunk.topic) and spoken(chunk.topic) != chunk.topic
 
 

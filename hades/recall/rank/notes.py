@@ -69,7 +69,7 @@ def rank_notes(
     if recent:
         recency = recency_of(query, notes.numbers)
         scores = scores + RECENT_WEIGHT * recency
-    # Of what happened or is planned in a time, the time decides; the reader sees no dates of notes.
+    # What happened or is planned in a period is decided by dates, which the reader does not see.
     by_time = search.time.wants_happenings or not search.question.topical
     order = np.lexsort((notes.numbers, -scores))
     near = features[:, NOTE_FEATURES.index("near")].astype(float)

@@ -54,9 +54,9 @@ UNSURE, WORSE = 1.0, 3.0
 training notes with a logit from -1 to 1, 41 % are replacements. If the later one's logit of
 answering is then lower by more than the second, only the earlier one answers. A judgement."""
 SOFT, TOGETHER, CONSTANT = 2.0, 3.1, 0.8
-"""The logit of the probability that a sentence answers is TOGETHER · ln Σ exp(logit / SOFT) +
-CONSTANT, over all sentences read. Learnt on 1,112 questions in a domain that the reader had not
-seen."""
+"""The logit of the probability that at least one sentence answers is CONSTANT + TOGETHER · ln Σ
+exp(logit / SOFT), over all sentences read. Learnt on 1,112 questions in a domain that the reader
+had not seen."""
 FOREIGN = 1.25
 """Added for a question that is not English, of which the reader learnt nothing. Chosen on 49
 questions in German, French and Spanish: 2 of 22 right answers are doubted, and 15 of 18 questions

@@ -27,33 +27,33 @@ from hades.recall.rank.reading import WORDS_LEAST
 from hades.recall.run import Stage
 
 PASSAGES_CUT = 20
-"""The best passages that are cut into units."""
+"""The number of best passages that are divided into units."""
 UNITS_READ, AT_ONCE, ENOUGH = 8, 2, 0.0
-"""The most units that are read, AT_ONCE at a time, until one has the logit ENOUGH. On six
-collections five are read on average; reading all eight, the first unit said is right for 1.2 of 100
-questions more."""
+"""The most units that are read, AT_ONCE at a time, until one reaches the logit ENOUGH. On
+six collections five are read on average. If all eight are read, the first unit of the answer is
+right for 1.2 more questions in 100."""
 HEADINGS_READ = 2
-"""The last headings that are read before a unit."""
+"""How many of the innermost headings are read before a unit."""
 HEADING_SHARE, RANK_LOSS = 0.5, 0.12
 """In the choice of units to read: the weight of a word of the question that only the headings have,
 and the loss by the logarithm of the passage's rank."""
 NEAREST, NEAREST_FEW = 1.0, 10
 """A passage gains NEAREST · NEAREST_FEW / (NEAREST_FEW + its rank by cosine), in points of the
-ranker, so that the nearest passages of a collection unlike those that the ranker learnt from are
-read. On eight collections 1 to 2 points more of the gold passages are among the first ten."""
+ranker, so that the nearest passages are read even in a collection unlike those that it learnt
+from. On eight collections, 1 to 2 points more of the gold passages are among the first ten."""
 LIFT, LOGIT_LEAST = 1.0, -3.0
-"""A passage gains LIFT times the highest logit of its units above LOGIT_LEAST, in points of the
-ranker. Chosen on five collections and 120 questions of HotpotQA, where both passages of a question
-stay among the first five."""
+"""A passage gains LIFT times the amount by which the highest logit of its units exceeds
+LOGIT_LEAST, in points of the ranker. Chosen on five collections and 120 questions of HotpotQA,
+where both passages of a question stay among the first five."""
 SPEAKS, RANK, CONSTANT = 0.7, -0.67, -0.8
 """The logit of the probability that a unit answers: from the reader's logit and the logarithm of
 the passage's rank. These weights and the next ones were learnt on 5,657 units of 566 questions over
 two collections of documents and two of conversations that the reader had not seen."""
 SOFT, TOGETHER, ANSWERED = 2.0, 2.3, 0.3
-"""The logit of the probability that one of the units answers is TOGETHER · ln Σ exp(logit / SOFT) +
-ANSWERED, over all units read. On collections left out, it tells questions with an answer from
-others as well as the highest logit and the mean of all do (AUC .86), and needs no constant number
-of units."""
+"""The logit of the probability that at least one unit answers is ANSWERED + TOGETHER · ln Σ
+exp(logit / SOFT), over all units read. On collections left out, it separates questions with an
+answer from others no worse than the highest and the mean logit together (AUC .86), and works for
+any number of units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,10 @@ def _with_nearest(ranking: Ranking) -> Ranking:
 
 
 def _candidates(search: SearchQuery, rows: Sequence[tuple[int, Chunk]]) -> Iterator[_Candidate]:
-    """Yield the units of passages, each with its worth by words; code has no units."""
+    """Yield the units of passages, each with its worth by words.
+
+    Passages of source code, settings and commits are left out.
+    """
     rarity = {term: search.query.indexes.words.rarity(term) for term in search.terms}
     for place, chunk in rows:
         if is_code(chunk):
