@@ -445,7 +445,7 @@ class Recall:
 
     @property
     def is_surely_answered(self) -> bool:
-        """Whether the probability that a note answers is known and at least DOUBTED."""
+        """Whether the probability that a text answers is known and at least DOUBTED."""
         return self.answered is not None and self.answered >= DOUBTED
 
     @property

@@ -37,7 +37,7 @@ _SPEAKER = lazy_pattern(
     r"(?:\*\*|<)?((?:[^\s:<>*]{1,40} ){0,3}[^\s:<>*]{1,40}(?: \([^()\n]{1,40}\))?)"
     r"(?::\*\*|\*\*:|>|:)\s+(?=\S)"
 )
-"""What a turn of a conversation begins with; `Note:` and the like count, too."""
+"""The beginning of a turn of a conversation. `Note:` and the like count as speakers, too."""
 _NO_TEXT = lazy_pattern(
     r"[ \t]*(?:\.\. |:[\w-]{1,40}:|\[[^\]\n]{0,80}\][ \t]*$|\{\{[<%]|<!--|</?[A-Z])"
 )
@@ -67,7 +67,8 @@ class Unit(NamedTuple):
     @property
     def told(self) -> str:
         """The unit after its lead, as it is read and quoted."""
-        return f"{self.lead}{chr(10) if self.is_code else ' '}{self.text}".lstrip()
+        between = "\n" if self.is_code else " "
+        return f"{self.lead}{between}{self.text}" if self.lead else self.text
 
 
 @lru_cache(maxsize=2_048)
@@ -98,7 +99,8 @@ def _unmarked(found: re.Match[str]) -> str:
 def _units(lines: Sequence[str]) -> Iterator[Unit]:
     at, lead, ended = 0, "", -1
     while at < len(lines):
-        line, start = lines[at], at
+        start = at
+        line = lines[at]
         at += 1
         if not line.strip():
             continue
@@ -121,7 +123,8 @@ def _units(lines: Sequence[str]) -> Iterator[Unit]:
                 yield from _prose("\n".join(map(str.strip, lines[start:at])), lead)
         elif not _is_title(lines, start) and not _NO_TEXT.match(line):
             at = _until(lines, at, _ends_paragraph)
-            last, ended = lines[at - 1].strip(), at
+            ended = at
+            last = lines[at - 1].strip()
             described = at < len(lines) and lines[at][:1] in (" ", "\t")
             if described and len(last) <= TERM_CHARACTERS_AT_MOST:
                 lead = plain_markup(_TERM_END.sub("", last)) + ":"

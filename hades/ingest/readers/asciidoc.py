@@ -16,7 +16,7 @@ from hades.ingest.readers.text import decode, one_line
 from hades.ingest.readers.translation import Translation, with_breaks
 
 LENGTHS_DIFFER_AT_MOST = 2
-"""Of a heading and the line under it."""
+"""The most characters by which a heading and the line under it may differ in length."""
 
 _HEADING = re.compile(r"(={1,6})[ \t]+(\S.*)$")
 _UNDERLINE = re.compile(r"([=\-~^+])\1+$")

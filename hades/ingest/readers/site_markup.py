@@ -77,7 +77,7 @@ class _Cleaner:
         self.lines = content.split("\n")
         self._fence = ""
         self._hidden_until = ""
-        """What ends a comment, a script or an import; "" outside."""
+        """The text that ends the open comment, script or import; "" if none is open."""
         self._prefix = ""
         """The kind of an admonition, for its first line."""
         self._indents: list[int] = []

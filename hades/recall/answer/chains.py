@@ -277,7 +277,7 @@ def _lasting(chains: Sequence[_Chain]) -> list[_Chain]:
 def _leading(chain: _Chain, step: str) -> str:
     """Return the sentences of a chain that have the bridges to a step; a short chain whole.
 
-    The reader reads 63 tokens, so a whole long note would leave no room for the step.
+    The reader reads 96 tokens, so a whole long note would leave no room for the step.
     """
     if len(chain.said) <= LEADING_CHARACTERS:
         return chain.said

@@ -18,7 +18,7 @@ from hades.recall.run import Stage
 
 PASSAGE_CHARACTERS = 250
 """Characters of a passage that are read. With 200, R@5 of HotpotQA is 0.4 points lower. With 350,
-as in training, it is the same, in 8 ms more (docs/lab/measurements.md)."""
+as in training, it is the same, in 8 ms more (docs/lab/recall.md)."""
 ADDED_AT_LEAST = 0.25
 """The share of the question's words, by weight, that the second passage must add to be read."""
 SECONDS_AT_LEAST = 0.1

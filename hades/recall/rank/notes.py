@@ -69,8 +69,9 @@ def rank_notes(
     if recent:
         recency = recency_of(query, notes.numbers)
         scores = scores + RECENT_WEIGHT * recency
-    # What happened or is planned in a period is decided by dates, which the reader does not see.
-    by_time = search.time.wants_happenings or not search.question.topical
+    # The reader sees no dates, so it cannot judge what happened or is planned in a period.
+    asks_for_period = search.time.is_timed and not search.question.topical
+    by_time = search.time.wants_happenings or asks_for_period
     order = np.lexsort((notes.numbers, -scores))
     near = features[:, NOTE_FEATURES.index("near")].astype(float)
     return Ranking(

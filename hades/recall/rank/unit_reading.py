@@ -80,7 +80,8 @@ def read_units(
     """
     if len(search.text.split()) < WORDS_LEAST:
         return ranking
-    query, unread = search.query, ranking
+    query = search.query
+    unread = ranking
     ranking = _with_nearest(ranking)
     ids = query.graph.chunks[ranking.numbers[:PASSAGES_CUT]].tolist()
     placed = query.store.chunks.find(ids, query.as_of)
