@@ -112,6 +112,7 @@ def test_what_another_role_owes_is_not_seen_nor_taken_back(
     with hades.open(tenants["theirs"], space="theirs"):
         assert (folder / name).exists()  # who sees one space cannot say what others need
     with hades.open(postgres) as memory:
+        memory._finish_owed()  # opening waits for no lock, and autovacuum may hold one
         assert not (folder / name).exists()
         assert not memory._store.owed()
 
