@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hades.domain.answer import Answer, Recall
@@ -30,6 +29,7 @@ from hades.store.records import Progress
 
 if TYPE_CHECKING:
     from hades.memory import View
+    from hades.recall.find.finder import Scope
     from hades.recall.plan import Plan
 
 RETRIEVERS = ("meaning", "words", "names")
@@ -122,11 +122,23 @@ def recall(
     last: a follow-up question (“When was it listed?”) is read with them. `reasons` lists
     everything that was cut or done in another way.
     """
+    scope = view._scope(tag, kind, glob, since, until, by)
+    how = {"budget": budget, "mode": mode, "plan": plan, "turns": turns}
+    return _recalled(view, scope, question, how, on_progress)
+
+
+def _recalled(
+    view: View,
+    scope: Scope,
+    question: str,
+    how: Mapping[str, Any],
+    on_progress: Progress | None,
+) -> Recall:
+    """Return the recall for a question, and log it; `how` has further arguments of the engine."""
     from hades.recall.find.turns import clean_turns
 
-    scope, before = view._scope(tag, kind, glob, since, until, by), clean_turns(turns)
+    how = {**how, "turns": clean_turns(how["turns"])}
     engine, change = view._engine, view._store.change()
-    how: dict[str, Any] = {"budget": budget, "mode": mode, "plan": plan, "turns": before}
     answered = engine.answers.answer(
         (scope, question, *how.values(), *engine.answered_by),
         lambda: engine.recall(scope, question, **how, on_progress=on_progress),
@@ -176,12 +188,12 @@ def ask(
     if model is None and (dry_run or keep_unsupported):
         raise InvalidInput("dry_run and keep_unsupported need a model: name one.")
     chat = None if model is None else open_chat_model(model)
-    find = partial(recall, view, question, mode=mode, plan=plan, on_progress=on_progress)
-    find = partial(find, tag=tag, kind=kind, glob=glob, since=since, until=until)
-    find = partial(find, by=by, turns=turns)
-    recalled = find(budget=budget)
+    scope = view._scope(tag, kind, glob, since, until, by)
+    how = {"budget": budget, "mode": mode, "plan": plan, "turns": turns, "quotes": True}
+    recalled = _recalled(view, scope, question, how, on_progress)
     if chat is not None and recalled.tokens > room_for(chat):
-        recalled = find(budget=max(room_for(chat), 50))
+        how["budget"] = max(room_for(chat), 50)
+        recalled = _recalled(view, scope, question, how, on_progress)
     quoted = extracted(view, recalled)
     if chat is None:
         return quoted

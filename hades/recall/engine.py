@@ -92,10 +92,14 @@ class RecallEngine:
         plan: Plan | Mapping[str, Any] | None,
         on_progress: Progress | None,
         turns: Sequence[str] = (),
+        quotes: bool = False,
         clock: Clock = time.perf_counter,
     ) -> Recall:
-        """Return the answer to a question; if the archive lost texts, the answer without them."""
-        asked = (question, budget, mode, plan, on_progress, turns, clock)
+        """Return the answer to a question; if the archive lost texts, the answer without them.
+
+        `quotes` says that sentences of it will be quoted, as `ask` does.
+        """
+        asked = (question, budget, mode, plan, on_progress, turns, quotes, clock)
         try:
             return self._recall(scope, *asked)
         except LOST as error:
@@ -112,6 +116,7 @@ class RecallEngine:
         plan: Plan | Mapping[str, Any] | None,
         on_progress: Progress | None,
         turns: Sequence[str],
+        quotes: bool,
         clock: Clock,
     ) -> Recall:
         now = self._store.now()
@@ -130,7 +135,7 @@ class RecallEngine:
         of_events = time_asked(asked, self._store.moment(scope.as_of)[0]).by_event
         many = mode is None and (relation is not None or asked.many or of_events)
         chosen, diagnostics, usual = plan_for(
-            asked, plan, budget, many=many, hard=mode == Mode.EXECUTION
+            asked, plan, budget, many=many, hard=mode == Mode.EXECUTION, quotes=quotes
         )
         run = Run(chosen, clock, self._store.within, list(diagnostics))
         here = AskedQuestion(asked, scope.space_name, scope.as_of, now)

@@ -48,6 +48,8 @@ The following file types are never backed up:
 An account is locked after five wrong passwords. An administrator can [unlock](unlock.md) it.
 """
 
+HOUSES = ("Harbour", "Mill", "Quarry", "Orchard", "Bakery")
+
 
 @pytest.fixture(scope="module")
 def manual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hades.Memory]:
@@ -109,8 +111,39 @@ def test_a_recall_says_which_parts_were_read_and_how_likely_each_answers(
     assert plain(found)["passages"][0]["units"][0]["text"] == first.units[0].text
 
 
+def test_a_plan_says_how_many_parts_are_read(manual: hades.Memory) -> None:
+    def read(found: hades.Recall) -> int:
+        return sum(len(passage.units) for passage in found.passages)
+
+    question = "Who paints the kettle?"  # nothing answers, so reading does not stop early
+    assert read(manual.recall(question)) == 4
+    assert read(manual.ask(question).recall) == 8
+    plan = {"reranker": {"units": 2}}
+    assert read(manual.recall(question, plan=plan)) == 2
+    assert read(manual.ask(question, plan=plan).recall) == 2
+
+
 def test_without_the_reader_words_decide(manual: hades.Memory) -> None:
     found = manual.ask("Which port does Kettle listen on?", plan={"reranker": {"reader": False}})
     assert found.recall.answered is None
     assert not any(passage.units for passage in found.recall.passages)
     assert "8412" in str(found)
+
+
+def test_parts_of_one_document_do_not_hide_each_other(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    houses = [f"{first} {last}" for first in ("Old", "New", "East", "West") for last in HOUSES]
+    for house, other in zip(houses, houses[1:] + houses[:1], strict=True):
+        text = f"# {house} House\n\n{house} House works with {other} House every day.\n"
+        (docs / f"{house.lower().replace(' ', '-')}.md").write_text(text)
+    sections = (
+        f"## Ledgers of {year}\n\n"
+        + f"The ledgers of {year} in Ledger House are kept on shelf {year % 7}. " * 8
+        for year in range(1990, 1996)
+    )
+    (docs / "ledger.md").write_text("# Ledger House\n\n" + "\n\n".join(sections))
+    with hades.open(tmp_path / "m.hades") as memory:
+        memory.ingest(docs)
+        found = memory.recall("Where are the ledgers of Ledger House kept?")
+    assert [one.chunk.topic for one in found.passages[:4]] == ["docs/ledger.md"] * 4

@@ -28,10 +28,9 @@ from hades.recall.run import Stage
 
 PASSAGES_CUT = 20
 """The number of best passages that are divided into units."""
-UNITS_READ, AT_ONCE, ENOUGH = 8, 2, 2.0
-"""The most units that are read, AT_ONCE at a time, until one reaches the logit ENOUGH. On six
-collections 6.4 are read on average. With ENOUGH 0 five are, the best passage is as good, but `ask`
-has fewer sentences to say: the answer is among them for 3 to 6 of 100 questions fewer."""
+AT_ONCE, ENOUGH = 2, 2.0
+"""Units are read AT_ONCE at a time until one reaches the logit ENOUGH, or as many are read as the
+plan says. Of 8 units, 6.4 are read on average (six collections)."""
 HEADINGS_READ = 2
 """How many of the innermost headings are read before a unit."""
 HEADING_SHARE, RANK_LOSS = 0.5, 0.12
@@ -88,7 +87,7 @@ def read_units(
     rows = [(place, placed[chunk].chunk) for place, chunk in enumerate(ids) if chunk in placed]
     found = list(_candidates(search, rows))
     chosen = {one.read: one for one in sorted(found, key=lambda one: one.worth)}
-    best = list(reversed(chosen.values()))[:UNITS_READ]
+    best = list(reversed(chosen.values()))[: stage.run.plan.reranker.units]
     if not best:
         return unread
 
