@@ -225,9 +225,9 @@ def _question(where: str, row: Mapping[str, Any], kind: str) -> EvalQuestion:
 def _quotes(where: str, row: Mapping[str, Any], gold: Sequence[Any]) -> tuple[tuple[str, str], ...]:
     """Return the gold places of a question about documents, as pairs of id and quote."""
     try:
-        quotes = tuple((f"{one['file']}: {one['quote']}", str(one["quote"])) for one in gold)
+        places = [(str(one["file"]), str(one["quote"])) for one in gold]
     except (TypeError, KeyError) as error:
         raise InvalidInput(f"{where} needs gold places, each with a file and a quote.") from error
-    if bool(quotes) == (row.get("type") == NOTHING_KNOWN):
+    if bool(places) == (row.get("type") == NOTHING_KNOWN):
         raise InvalidInput(f"{where} needs gold places, or the type {NOTHING_KNOWN!r} and none.")
-    return quotes
+    return tuple((f"{file}: {' '.join(quote.split())}", quote) for file, quote in places)

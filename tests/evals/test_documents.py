@@ -32,8 +32,7 @@ DOME = {
     "answer": ["forty minutes before sunset"],
     "gold": [{"file": "opening.md", "quote": "Open the dome forty minutes before sunset"}],
 }
-GAIN = {"file": "cameras.md", "quote": "| Heron | -20 °C | 300 |"}
-LOST = {"file": "opening.md", "quote": "Oil the hinges of the porch door every single spring."}
+LOST = {"file": "opening.md", "quote": "Oil the hinges of the porch door\nevery single spring."}
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +97,7 @@ def test_an_answer_counts_if_its_words_are_said(cache: Path, tmp_path: Path) -> 
 def test_a_quote_in_no_document_is_named_like_lost_gold(cache: Path, tmp_path: Path) -> None:
     rows = (DOME, {**DOME, "id": "q2", "gold": [LOST]})
     found = measure_documents(load_set(OBSERVATORY, asked(tmp_path, *rows)), cache, ["words"])
-    place = f"opening.md: {LOST['quote']}"
+    place = "opening.md: Oil the hinges of the porch door every single spring."
     assert found.plain()["lost_gold"] == {"questions": 1, "passages": 1, "some": [place]}
     assert found.sentences()[1].startswith("1 of 2 questions have gold that is not in the corpus")
     assert f"{place} (of q2)." in found.sentences()[1]
