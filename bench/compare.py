@@ -3,7 +3,8 @@
 Every system runs in a process of its own, with one thread and HADES's encoder. Systems that are
 not installed are skipped with the reason; `bench/peers/requirements.txt` lists them. There is one
 result file per system and set. A result of the same machine and versions is kept, so a stopped run
-continues; delete it to measure anew. `tools/comparison.py` writes docs/comparison.md.
+continues; delete it to measure anew. `python -m bench.compare SET …` measures only these sets.
+`tools/comparison.py` writes docs/comparison.md.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +38,8 @@ SAME = ("version", "hades", "machine", "python")
 """The fields in which a kept result must match this run to be used."""
 
 
-def run(*, small: bool = False) -> None:
-    """Measure every system that is installed on every set that is here."""
+def run(*, small: bool = False, only: Sequence[str] = ()) -> None:
+    """Measure every system that is installed on every set that is here, or on those named."""
     print("## Comparison\n")
     if small:
         with tempfile.TemporaryDirectory() as folder:
@@ -46,11 +48,16 @@ def run(*, small: bool = False) -> None:
         return
     RESULTS.mkdir(parents=True, exist_ok=True)
     for set_name, peer_set in SETS.items():
+        if only and set_name not in only:
+            continue
         if not peer_set.folder().is_dir():
             print(f"{set_name} skipped: there is no {peer_set.folder()}; set HADES_DATA.\n")
             continue
-        _show(set_name, [measured(name, set_name, RESULTS) for name in SYSTEMS])
-    for name in SYSTEMS:
+        if peer_set.kind == "documents":
+            _make_chunks(set_name)
+        systems = peer_set.systems or SYSTEMS
+        _show(set_name, [measured(name, set_name, RESULTS) for name in systems])
+    for name in () if only else SYSTEMS:
         measured(name, ABILITIES, RESULTS)
     print("Now write docs/comparison.md: python tools/comparison.py\n")
 
@@ -66,18 +73,8 @@ def measured(name: str, set_name: str, folder: Path) -> dict[str, Any]:
         if "skipped" not in kept and all(kept.get(key) == here[key] for key in SAME):
             return kept
     _tell(f"{set_name}: {TITLES[name]} …")
-    command = [sys.executable, "-m", "bench.peers.measure", name, set_name]
-    environment = os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
-        done = subprocess.run(
-            command,
-            env=environment,
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=TIME_LIMIT_S,
-        )
+        done = _python("-m", "bench.peers.measure", name, set_name)
         result = json.loads(done.stdout.splitlines()[-1])
     except subprocess.CalledProcessError as error:
         last = (error.stderr.strip().splitlines() or ["no message"])[-1]
@@ -88,6 +85,29 @@ def measured(name: str, set_name: str, folder: Path) -> dict[str, Any]:
     draft.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     draft.replace(path)
     return result
+
+
+def _make_chunks(set_name: str) -> None:
+    """Make the memory whose chunks all systems get, before any of them is measured.
+
+    It has a process of its own, because Linux counts the memory of this process in the peak of each
+    process that it starts.
+    """
+    _tell(f"{set_name}: making the chunks …")
+    _python("-c", f"from bench.peers.sets import SETS; SETS[{set_name!r}].load()")
+
+
+def _python(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with these arguments, in the environment of a measured system."""
+    return subprocess.run(
+        [sys.executable, *words],
+        env=os.environ | ENVIRONMENT | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=TIME_LIMIT_S,
+    )
 
 
 def _show(set_name: str, results: list[dict[str, Any]]) -> None:
@@ -106,3 +126,7 @@ def _show(set_name: str, results: list[dict[str, Any]]) -> None:
 def _tell(text: str) -> None:
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    run(only=sys.argv[1:])

@@ -23,6 +23,7 @@ END = "<!-- The end of what tools/comparison.py writes. -->"
 TESTS = ("time travel", "deletion", "bridges")
 Result = Mapping[str, Any]
 COLUMNS = {"hit@1": "hit@1 %", "recall@2": "R@2 %", "recall@5": "R@5 %", "all@5": "all@5 %"}
+DOCUMENT_COLUMNS = {"hit@1": "hit@1 %", "recall@5": "R@5 %", "recall@10": "R@10 %"}
 COSTS = ("index_processor_s", "p50_processor_ms", "p95_processor_ms", "peak_mb", "disk_mb")
 COST_HEADS = ("index s", "P50 ms", "P95 ms", "memory MB", "disk MB")
 
@@ -71,7 +72,8 @@ def _sets(found: Sequence[Result]) -> Iterator[str]:
         if not rows:
             continue
         counts = rows[0]["counts"]
-        scores = {**COLUMNS, "stale": "stale %"} if peer_set.kind == "everyday" else COLUMNS
+        scores = DOCUMENT_COLUMNS if peer_set.kind == "documents" else COLUMNS
+        scores = {**scores, "stale": "stale %"} if peer_set.kind == "everyday" else scores
         best = {
             key: (min if key == "stale" else max)(one["scores"][key] for one in rows)
             for key in scores
@@ -80,15 +82,22 @@ def _sets(found: Sequence[Result]) -> Iterator[str]:
         yield (
             f"{peer_set.chosen[0].upper()}{peer_set.chosen[1:]}: {counts['questions']:,} questions,"
             f" {counts['passages']:,} passages. The standard error of R@5 is about"
-            f" {max(one['scores']['error'] for one in rows):g} points.\n"
+            f" {max(one['scores']['error'] for one in rows):g} points.{_machine(rows, found)}\n"
         )
         yield _row(["system", *scores.values(), *COST_HEADS])
         yield _row(["---"] * (1 + len(scores) + len(COST_HEADS)))
         for one in rows:
             cells = [_shown(one["scores"][key], best[key]) for key in scores]
             yield _row([TITLES[one["system"]], *cells, *(f"{one[key]:g}" for key in COSTS)])
-        missing = [TITLES[name] for name in TITLES if name not in {one["system"] for one in rows}]
+        there = {one["system"] for one in rows}
+        missing = [TITLES[name] for name in peer_set.systems or TITLES if name not in there]
         yield f"\nNot measured on this set yet: {', '.join(missing)}.\n" if missing else ""
+
+
+def _machine(rows: Sequence[Result], found: Sequence[Result]) -> str:
+    """Return a sentence on the machine of a set, if not all sets were measured on one."""
+    here = sorted({one["machine"] for one in rows})
+    return f" Machine: {'; '.join(here)}." if len({one["machine"] for one in found}) > 1 else ""
 
 
 def _abilities(found: Sequence[Result]) -> Iterator[str]:

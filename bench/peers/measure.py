@@ -19,18 +19,17 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import hades
-from bench.peers.sets import SETS, TINY, Group, Passage, tiny
+from bench.peers.sets import FOUND, SETS, TINY, Group, Passage, tiny
 from bench.peers.systems import SYSTEMS, System
 from hades.evals import metrics
 from hades.evals.sets import EvalQuestion
 
-K = 5
-"""Passages asked for in each question; recall returns at least this many by default."""
 DISTRIBUTIONS = {"mem0": "mem0ai", "graphiti_core": "graphiti-core"}
 """Names of packages on PyPI, where they differ from the module."""
 
@@ -54,12 +53,13 @@ def measure(name: str, set_name: str) -> dict[str, Any]:
     """Return the figures of a system on a set."""
     groups = tiny() if set_name == TINY else SETS[set_name].load()
     kind = "corpus" if set_name == TINY else SETS[set_name].kind
+    k = FOUND if set_name == TINY else SETS[set_name].found
     importlib.import_module(SYSTEMS[name].module)
     indexing, asked, disk = Clock(), [], 0
     for number, group in enumerate(groups):
         with tempfile.TemporaryDirectory() as folder:
             system = SYSTEMS[name](Path(folder), kind)
-            asked += _ask_all(system, group, indexing, takes_events=name.startswith("hades"))
+            asked += _ask_all(system, group, k, indexing, takes_events=name.startswith("hades"))
             system.close()
             disk += sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
         print(f"{number + 1} of {len(groups)} groups", file=sys.stderr, flush=True)
@@ -74,7 +74,7 @@ def measure(name: str, set_name: str) -> dict[str, Any]:
         **_times(asked),
         "peak_mb": _peak_mb(),
         "disk_mb": round(disk / 1e6, 2),
-        "scores": _scores(asked),
+        "scores": _scores(asked, k),
     }
 
 
@@ -99,11 +99,21 @@ def machine() -> dict[str, Any]:
     }
 
 
-Asked = tuple[EvalQuestion, list[str], float, float]
-"""A question, the ids found, wall and processor milliseconds."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as one system answered it."""
+
+    needed: Sequence[frozenset[str]]
+    """Sets of passages, of each of which one must be found."""
+    stale: frozenset[str]
+    found: Sequence[str]
+    ms: float
+    processor_ms: float
 
 
-def _ask_all(system: System, group: Group, indexing: Clock, *, takes_events: bool) -> list[Asked]:
+def _ask_all(
+    system: System, group: Group, k: int, indexing: Clock, *, takes_events: bool
+) -> list[Asked]:
     """Write passages and ask questions in the order of time."""
     waiting, topics = deque(group.passages), dict[str, list[str]]()
     warm_up, asked = EvalQuestion("", "What is known about this?", frozenset()), []
@@ -121,34 +131,39 @@ def _ask_all(system: System, group: Group, indexing: Clock, *, takes_events: boo
                 indexing.timed(lambda old=old: old and system.delete(sorted(old)))
         if new := [one for one in new if one.text or takes_events]:
             indexing.timed(lambda new=new: system.index(new))
-            indexing.timed(lambda: system.find(warm_up, K))
-        found, wall, processor = Clock().timed(lambda q=question: system.find(q, K))
-        asked.append((question, found, wall, processor))
+            indexing.timed(lambda: system.find(warm_up, k))
+        found, wall, processor = Clock().timed(lambda q=question: system.find(q, k))
+        asked.append(Asked(group.needed(question), question.stale, found, wall, processor))
     return asked
 
 
-def _scores(asked: Sequence[Asked]) -> dict[str, float]:
+def _scores(asked: Sequence[Asked], k: int) -> dict[str, float]:
     """Return the mean scores in per cent, and the standard error of recall at five."""
-    rows = [_score(question, found) for question, found, _, _ in asked]
+    rows = [_score(one, k) for one in asked]
     means = {key: round(100 * statistics.fmean(row[key] for row in rows), 1) for key in rows[0]}
     error = metrics.standard_error([row["recall@5"] for row in rows])
     return {**means, "error": round(100 * error, 1)}
 
 
-def _score(question: EvalQuestion, found: Sequence[str]) -> Mapping[str, float]:
-    gold = question.gold
-    first = next((rank for rank, id_ in enumerate(found) if id_ in gold), len(found))
+def _score(asked: Asked, k: int) -> Mapping[str, float]:
+    found, wanted = asked.found, frozenset().union(*asked.needed)
+    first = next((rank for rank, id_ in enumerate(found) if id_ in wanted), len(found))
+    recalls = {
+        at: statistics.fmean(not need.isdisjoint(found[:at]) for need in asked.needed)
+        for at in (2, 5, 10)
+        if at <= k
+    }
     return {
-        "hit@1": float(bool(gold.intersection(found[:1]))),
-        "recall@2": metrics.recall_at(2, found, gold),
-        "recall@5": metrics.recall_at(5, found, gold),
-        "all@5": float(gold <= set(found[:5])),
-        "stale": float(not question.stale.isdisjoint(found[:first])),
+        "hit@1": float(not wanted.isdisjoint(found[:1])),
+        **{f"recall@{at}": recall for at, recall in recalls.items()},
+        "all@5": float(recalls[5] == 1),
+        "stale": float(not asked.stale.isdisjoint(found[:first])),
     }
 
 
 def _times(asked: Sequence[Asked]) -> dict[str, float]:
-    wall, processor = [one[2] for one in asked], [one[3] for one in asked]
+    wall = [one.ms for one in asked]
+    processor = [one.processor_ms for one in asked]
     return {
         f"{what}_{name}": round(metrics.percentile(values, share), 1)
         for name, values in (("ms", wall), ("processor_ms", processor))

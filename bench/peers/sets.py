@@ -1,7 +1,8 @@
 """The sets of the comparison, as groups of passages and the questions about them.
 
-A group is searched alone: a corpus, a conversation, the notes of a year, or the history of one
-question. Samples are taken by position, so every run asks the same questions.
+A group is searched alone: a corpus, a conversation, the notes of a year, the history of one
+question, or the chunks that HADES makes of a folder of documents. Samples are taken by position,
+so every run asks the same questions.
 """
 
 from __future__ import annotations
@@ -9,18 +10,24 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hades.evals.documents import TWO_STEPS, has_quote, spaced
+from hades.evals.memories import open_cached
 from hades.evals.replay import SetEvent, read_events
 from hades.evals.sets import EvalQuestion, EvalSet, load_set, read_rows
+from hades.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
 WIKI_EVERY, WIKI_PASSAGES = 8, 800
 LOCOMO_CONVERSATIONS, LOCOMO_EVERY = 2, 3
 LONGMEMEVAL_EVERY = 12
+FOUND, FOUND_IN_DOCUMENTS = 5, 10
+"""Passages asked for in each question."""
+DOCUMENT_SYSTEMS = ("hades", "hades-search", "chroma", "txtai", "bm25s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Passage:
     at: int = 0
     """When it is written, in microseconds since 1970; 0: before every question."""
     source: Any = None
-    """What HADES stores: a row of a file, an event, or a date."""
+    """What HADES stores: a row of a file, an event, a date, or the folder of documents."""
 
     @property
     def deletes(self) -> bool:
@@ -49,6 +56,14 @@ class Group:
 
     passages: Sequence[Passage]
     questions: Sequence[EvalQuestion]
+    needs: Mapping[str, Sequence[frozenset[str]]] = field(default_factory=dict)
+    """By question: sets of passages, of each of which one must be found. For questions that are
+    not here, each gold passage is such a set."""
+
+    def needed(self, question: EvalQuestion) -> Sequence[frozenset[str]]:
+        """Return the sets of passages, of each of which one must be found."""
+        each = [frozenset({passage}) for passage in sorted(question.gold)]
+        return self.needs.get(question.id, each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +77,10 @@ class PeerSet:
     """Which part of the set is measured."""
     folder: Callable[[], Path]
     groups: Callable[[EvalSet], Iterator[Group]]
+    found: int = FOUND
+    """Passages asked for in each question; recall returns at least FOUND by default."""
+    systems: Sequence[str] = ()
+    """The systems that are measured on it; all if none is named."""
 
     def load(self) -> list[Group]:
         """Return the groups."""
@@ -126,6 +145,39 @@ def _sessions(whole: EvalSet) -> Iterator[Group]:
         yield Group(passages, [question])
 
 
+def _documents(whole: EvalSet) -> Iterator[Group]:
+    """Yield the chunks that HADES makes of the documents, so that all systems find the same."""
+    cache = load_settings().cache_folder()
+    with open_cached(whole, cache, False, "minilm", None) as (memory, _):
+        chunks = [chunk for topic in memory.topics() for chunk in memory.chunks(topic.name)]
+    words = {chunk.id: spaced(chunk.text) for chunk in chunks}
+    answerable = [question for question in whole.questions if question.quotes]
+    needs = {}
+    for question in answerable:
+        places = [
+            frozenset(id_ for id_, text in words.items() if has_quote(text, quote))
+            for _, quote in question.quotes
+        ]
+        one_is_enough = question.type != TWO_STEPS
+        needs[question.id] = [frozenset().union(*places)] if one_is_enough else places
+    passages = [
+        Passage(chunk.id, f"{chunk.heading}\n{chunk.text}", source=whole.corpus) for chunk in chunks
+    ]
+    yield Group(passages, answerable, needs)
+
+
+def _document_set(name: str, title: str) -> PeerSet:
+    return PeerSet(
+        f"documents: {title}",
+        "documents",
+        "all questions with an answer; the passages are the chunks that HADES makes",
+        data(f"documents/{name}"),
+        _documents,
+        FOUND_IN_DOCUMENTS,
+        DOCUMENT_SYSTEMS,
+    )
+
+
 _TINY = {
     "Ada Brook": "Ada Brook keeps the lighthouse at Gull Point.",
     "Gull Point": "Gull Point is a cape in Marrow.",
@@ -180,4 +232,6 @@ SETS = {
         data("2wiki"),
         _wiki,
     ),
+    "site_policy": _document_set("site_policy", "policies of a code host"),
+    "runbooks": _document_set("runbooks", "runbooks for alerts"),
 }

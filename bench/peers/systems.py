@@ -18,12 +18,15 @@ from typing import Any, Protocol
 
 import hades
 from bench.peers.graphs import HippoStyle, LinearStyle, Rebuilt
-from bench.peers.sets import Passage
+from bench.peers.sets import FOUND, Passage
 from hades.evals.ladder import UNHURRIED
 from hades.evals.memories import open_set
 from hades.evals.replay import write_event
 from hades.evals.sets import FILES, EvalQuestion, EvalSet
 from hades.models.encoder import load_encoder
+
+OWN_MEMORY = ("everyday", "sessions", "documents")
+"""Kinds of sets that are written here, by calls; the others are opened as `hades eval` does."""
 
 
 class System(Protocol):
@@ -48,14 +51,17 @@ class System(Protocol):
 
 
 class Hades:
-    """HADES as shipped: `recall` with its default plan, but time limits that are not reached."""
+    """HADES as shipped: `recall` with its default plan, but time limits that are not reached.
+
+    Of documents, it is asked for as many passages as the peers, which are more than the default.
+    """
 
     module = "hades"
 
     def __init__(self, folder: Path, kind: str) -> None:
         self._folder, self._kind = folder, kind
         self._clock, self._open = SimpleNamespace(now=0), ExitStack()
-        if kind in ("everyday", "sessions"):
+        if kind in OWN_MEMORY:
             clock = {"clock": lambda: self._clock.now} if kind == "everyday" else {}
             self.memory = self._open.enter_context(hades.open(folder / "set.hades", **clock))
             self.memory._store.uses.counts, self.memory._store.query_log.kept = False, 0
@@ -69,6 +75,8 @@ class Hades:
             with self.memory.batch():
                 for passage in passages:
                     self.memory.remember(passage.id, passage.text, valid_from=passage.source)
+        elif self._kind == "documents":
+            self.memory.ingest(passages[0].source)
         else:
             rows = self._folder / FILES[self._kind]
             rows.write_text("".join(json.dumps(passage.source) + "\n" for passage in passages))
@@ -82,7 +90,7 @@ class Hades:
 
     def find(self, question: EvalQuestion, k: int) -> list[str]:
         self._clock.now = max(self._clock.now, question.asked_at)
-        if self._kind in ("everyday", "sessions"):
+        if self._kind in OWN_MEMORY:
             view = self.memory.at(question.as_of) if question.as_of else self.memory
         else:
             view = self._set.view(question)
@@ -91,6 +99,8 @@ class Hades:
             ids = [chunk.id.rsplit("#", 1)[0] for chunk in chunks]
         elif self._kind == "sessions":
             ids = [chunk.topic for chunk in chunks]
+        elif self._kind == "documents":
+            ids = [chunk.id for chunk in chunks]
         else:
             ids = [self._set.id_of(chunk) for chunk in chunks]
         return list(dict.fromkeys(ids))[:k]
@@ -101,7 +111,8 @@ class Hades:
             rows.unlink()  # Copies of the set, which are not part of the memory.
 
     def _chunks(self, view: hades.View, question: str, k: int) -> list[Any]:
-        return [passage.chunk for passage in view.recall(question, plan=UNHURRIED).passages]
+        plan = UNHURRIED if k <= FOUND else {**UNHURRIED, "final_context": k}
+        return [passage.chunk for passage in view.recall(question, plan=plan).passages]
 
 
 class HadesSearch(Hades):

@@ -25,6 +25,7 @@ OPTIONS_OF = {
     "everyday": ("notes", "show"),
     "facts": ("show",),
     "sessions": ("show",),
+    "documents": ("systems", "show"),
 }
 """The options that are allowed for each kind of set, besides those for all kinds."""
 
@@ -35,7 +36,8 @@ def evaluate(
     folder: Annotated[
         Path,
         typer.Argument(
-            help="A set: questions.jsonl and corpus, turns, events, facts or sessions.jsonl."
+            help="A set: questions.jsonl and corpus, turns, events, facts or sessions.jsonl,"
+            " or a folder corpus of documents."
         ),
     ],
     questions: Annotated[
@@ -44,7 +46,9 @@ def evaluate(
     systems: Annotated[
         str | None,
         typer.Option(
-            "--systems", help="Some of dense,words,hybrid,ppr,fusion,full (default: all)."
+            "--systems",
+            help="Some of dense,words,hybrid,ppr,fusion,full (default: all); of documents, ask"
+            " too, and not ppr.",
         ),
     ] = None,
     limit: Annotated[
@@ -85,18 +89,19 @@ def evaluate(
 ) -> None:
     """Measure how well the questions of a set are answered.
 
-    The memory of a corpus or of conversations is built once and cached (HADES_CACHE).
+    The memory of a corpus, of conversations or of documents is built once and cached (HADES_CACHE).
     """
-    from hades.evals import load_set, measure_everyday, measure_sessions
+    from hades.evals import load_set, measure_documents, measure_everyday, measure_sessions
+    from hades.evals.documents import SYSTEMS_ASKED
     from hades.evals.measure import chosen_systems
     from hades.evals.sets import LADDER_KINDS
+    from hades.recall.rank.baselines import SYSTEMS
     from hades.settings import load_settings
 
     if answers and (systems or report or held_out):
         raise InvalidInput("--answers measures `ask` alone: no --systems, --report or --held-out.")
     if ladder and (systems or answers or held_out):
         raise InvalidInput("--ladder has its own systems: no --systems, --answers or --held-out.")
-    chosen = chosen_systems(name.strip() for name in (systems or "").split(",") if name.strip())
     eval_set = load_set(folder, questions)
     eval_set = eval_set if fold is None else eval_set.half(fold)
     eval_set = eval_set if limit is None else eval_set.first(limit)
@@ -105,6 +110,8 @@ def evaluate(
     for name, value in given.items():
         if value and name not in OPTIONS_OF[eval_set.kind]:
             raise InvalidInput(f"--{name} is not for sets of the kind {eval_set.kind}.")
+    names = [name.strip() for name in (systems or "").split(",") if name.strip()]
+    chosen = chosen_systems(names, SYSTEMS_ASKED if eval_set.kind == "documents" else SYSTEMS)
     if eval_set.kind in LADDER_KINDS:
         kind = "answers" if answers else "ladder" if ladder else "systems"
         _climb(invocation, eval_set, chosen, triples, held_out, kind, report)
@@ -114,6 +121,9 @@ def evaluate(
         options: dict[str, Any] = {"encoder": load_settings().encoder, "on_progress": progress}
         if eval_set.kind == "sessions":
             by_type = measure_sessions(eval_set, **options)
+        elif eval_set.kind == "documents":
+            cache = load_settings().cache_folder()
+            by_type = measure_documents(eval_set, cache, chosen, **options)
         else:
             by_type = measure_everyday(eval_set, sizes, **options)
     misses = by_type.misses(show) if show else []
@@ -202,6 +212,8 @@ def show_by_type(measured: ByType, misses: Sequence[Outcome], out: Console) -> N
     from hades.cli import render
     from hades.evals.report import type_tables
 
+    for sentence in measured.sentences():
+        out.print(render.clean(sentence), markup=False)
     for outcome in misses:
         out.print(render.printable(str(outcome)), markup=False)
     for name, (titles, *rows) in type_tables(measured).items():

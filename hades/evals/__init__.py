@@ -4,11 +4,13 @@ A set is a corpus, questions, and the passages that answer each (its gold). Eval
 View as any caller would. They make a memory of the corpus once and keep it, ask every question of
 every system of the ladder, from plain vectors to full recall, and report quality, time and the
 calibration of beliefs. `ask` is measured separately, by its sentences. Sets of notes, told facts
-and sessions are replayed, each event at its own moment, and measured by type of question.
+and sessions are replayed, each event at its own moment, and measured by type of question. So are
+sets of documents, which are ingested as they are.
 """
 
 from hades.evals.answers import measure_answers as measure_answers
 from hades.evals.by_type import ByType as ByType
+from hades.evals.documents import measure_documents as measure_documents
 from hades.evals.everyday import measure_everyday as measure_everyday
 from hades.evals.everyday import measure_sessions as measure_sessions
 from hades.evals.ladder import Ladder as Ladder

@@ -1,4 +1,4 @@
-"""Tables by type of question, for sets of notes, told facts and sessions."""
+"""Tables by type of question, for sets of notes, told facts, sessions and documents."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hades.evals.memories import Index
 from hades.evals.sets import EvalQuestion
 
 ALL = "all"
 """The row of all questions."""
+ANSWERABLE = "answerable"
+"""The row of the questions with gold, in a set that also has others."""
 WORDS = "words"
 """The column of the number of words of `ask`, the only one that is not a share."""
 
@@ -45,9 +48,16 @@ class ByType:
     columns: tuple[str, ...]
     outcomes: Mapping[str, Sequence[Outcome]]
     """By table: a size of memory, or a system."""
+    index: Index | None = None
+    """The cost of making the memory, if it is kept in the cache."""
+    lost: Sequence[tuple[str, str]] = ()
+    """(question, gold) pairs whose gold is not in the corpus, so that no system can find it."""
 
     def tables(self) -> dict[str, dict[str, Row]]:
-        """Return, by table and type, the number of questions (n) and the mean of each column."""
+        """Return, by table and type, the number of questions (n) and the mean of each column.
+
+        A column that applies to no question of a table is left out.
+        """
         return {name: self._rows(some) for name, some in self.outcomes.items()}
 
     def misses(self, of: str) -> list[Outcome]:
@@ -64,13 +74,27 @@ class ByType:
             }
             for name, rows in self.tables().items()
         }
-        return {"dataset": self.dataset, "kind": self.kind, "tables": tables}
+        made = {} if self.index is None else self.index.plain(self.lost)
+        return {"dataset": self.dataset, "kind": self.kind, **made, "tables": tables}
+
+    def sentences(self) -> list[str]:
+        """Return what was measured, and what is wrong with the set; nothing without `index`."""
+        asked = max(map(len, self.outcomes.values()), default=0)
+        return [] if self.index is None else self.index.sentences(asked, self.lost)
 
     def _rows(self, outcomes: Sequence[Outcome]) -> dict[str, Row]:
+        groups = {
+            of: [one for one in outcomes if one.question.type == of]
+            for of in sorted({one.question.type for one in outcomes})
+        }
+        answerable = [one for one in outcomes if one.question.gold]
+        if 0 < len(answerable) < len(outcomes):
+            groups[ANSWERABLE] = answerable
+        groups[ALL] = list(outcomes)
+        columns = [name for name in self.columns if any(name in one.values for one in outcomes)]
         rows: dict[str, Row] = {}
-        for of in (*sorted({one.question.type for one in outcomes}), ALL):
-            some = [one.values for one in outcomes if of in (ALL, one.question.type)]
-            rows[of] = {"n": len(some), **{name: _mean(some, name) for name in self.columns}}
+        for of, some in groups.items():
+            rows[of] = {"n": len(some), **{name: _mean(some, name) for name in columns}}
         return rows
 
 
@@ -81,6 +105,6 @@ def cell(column: str, value: float | None) -> str:
     return f"{value if column == WORDS else 100 * value:.1f}" if column != "n" else f"{value:,}"
 
 
-def _mean(some: Sequence[Mapping[str, float]], column: str) -> float | None:
-    values = [one[column] for one in some if column in one]
+def _mean(some: Sequence[Outcome], column: str) -> float | None:
+    values = [one.values[column] for one in some if column in one.values]
     return statistics.fmean(values) if values else None

@@ -22,7 +22,7 @@ from hades.errors import InvalidInput
 from hades.evals import metrics
 from hades.evals.by_type import ByType, Outcome
 from hades.evals.replay import SetEvent, holds, read_events, replay, said
-from hades.evals.sets import EvalQuestion, EvalSet, read_rows
+from hades.evals.sets import NOTHING_KNOWN, EvalQuestion, EvalSet, read_rows
 from hades.memory import Memory, View
 from hades.opening import open as open_memory
 from hades.store.records import Progress
@@ -38,9 +38,8 @@ WORDS_READ = 60
 """The answer must be within this many words from the start of the text of `ask`."""
 WORDS_READ_OF_MANY = 150
 """The same for questions that ask for a list of notes."""
-_MANY = ("list", "window")
-_NOTHING_KNOWN = "unknown"
-"""The type of question that nothing in the memory answers."""
+MANY = ("list", "window")
+"""The types of question that ask for a list."""
 QUESTIONS_ENOUGH = 120
 """Small memories are drawn until this many questions have been asked in total."""
 DRAWS_AT_MOST = 20
@@ -72,8 +71,8 @@ def measure_everyday(
 
 
 def _outcome(question: EvalQuestion, answer: Answer, view: View, kind: str) -> Outcome:
-    gold, unknown = question.gold, question.type == _NOTHING_KNOWN
-    many = kind != "facts" and question.type in _MANY
+    gold, unknown = question.gold, question.type == NOTHING_KNOWN
+    many = kind != "facts" and question.type in MANY
     read = said(answer, WORDS_READ_OF_MANY if many else WORDS_READ)
     values: dict[str, float] = {
         "answered": bool(answer.shortfall) if unknown else holds(read, question.answers),

@@ -28,8 +28,6 @@ RECALL_AT = (2, 5, 10, 25, 50)
 RANKS = max(RECALL_AT)
 PACKED_PASSAGES = 6
 """The passages of a plain search whose tokens count: as many as a recall packs by default."""
-LOST_NAMED_AT_MOST = 5
-"""Lost gold ids that are listed as examples: often they are of another corpus."""
 
 METRICS = (*(f"recall@{k}" for k in RECALL_AT), "ndcg@10", "mrr")
 
@@ -84,44 +82,23 @@ class Measured:
 
     def plain(self) -> dict[str, Any]:
         """Return the result as JSON values, as it is printed."""
-        made = self.index
         return {
             "dataset": self.dataset,
-            "lost_gold": {
-                "questions": len({question for question, _ in self.lost}),
-                "passages": len({gold for _, gold in self.lost}),
-                "some": [gold for _, gold in self.lost[:LOST_NAMED_AT_MOST]],
-            },
-            "index": {"seconds": made.seconds, "chunks": made.chunks, "edges": made.edges},
+            **self.index.plain(self.lost),
             "systems": {name: scores.plain() for name, scores in self.systems.items()},
         }
 
     def sentences(self) -> list[str]:
         """Return what was measured, and what is wrong with the set, in sentences."""
-        made = self.index
-        said = [
-            f"{self.questions:,} questions, {made.chunks:,} chunks, {made.edges:,} edges, "
-            f"made in {made.seconds:g} s"
-        ]
-        if made.skipped:
-            said.append(f"{made.skipped:,} records could not be read.")
-        if self.lost:
-            asked = len({question for question, _ in self.lost})
-            named = ", ".join(f"{gold} (of {q})" for q, gold in self.lost[:LOST_NAMED_AT_MOST])
-            more = len(self.lost) - LOST_NAMED_AT_MOST
-            said.append(
-                f"{asked:,} of {self.questions:,} questions have gold that is not in the corpus, "
-                f"and counts as not found: {named}" + (f" and {more:,} more." if more > 0 else ".")
-            )
-        return said
+        return self.index.sentences(self.questions, self.lost)
 
 
-def chosen_systems(names: Iterable[str]) -> tuple[str, ...]:
+def chosen_systems(names: Iterable[str], among: Sequence[str] = SYSTEMS) -> tuple[str, ...]:
     """Return the named systems in ladder order, or all if none is named; refuse an unknown name."""
     asked = set(names)
-    if unknown := sorted(asked - set(SYSTEMS)):
-        raise InvalidInput(f"There is no system {unknown[0]!r}: {', '.join(SYSTEMS)}.")
-    return tuple(name for name in SYSTEMS if name in asked or not asked)
+    if unknown := sorted(asked - set(among)):
+        raise InvalidInput(f"There is no system {unknown[0]!r}: {', '.join(among)}.")
+    return tuple(name for name in among if name in asked or not asked)
 
 
 def measure(

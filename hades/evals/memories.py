@@ -1,22 +1,24 @@
-"""Memories of question sets: made once from a corpus, kept, and opened again.
+"""Memories of question sets: made once from a corpus or documents, kept, and opened again.
 
-The memory of a corpus is in the cache under a hash of the corpus, the encoder and FORMAT. A stopped
-run continues where it was, as ingestion does. Each conversation has its own space, so that names,
-their frequencies and the graph are of that conversation only; a filter by topic would use a graph
-of all conversations.
+A memory is in the cache under a hash of the corpus, the encoder and FORMAT. A stopped run continues
+where it was, as ingestion does. Each conversation has its own space, so that names, their
+frequencies and the graph are of that conversation only; a filter by topic would use a graph of all
+conversations.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
 from pathlib import Path
+from typing import Any
 
 from hades.domain.topics import Chunk
 from hades.errors import InvalidInput, Unavailable
@@ -30,6 +32,8 @@ FORMAT = 4
 format changes."""
 PREFIX = "passage"
 """The first part of each topic; the rest is the id of the passage."""
+LOST_NAMED_AT_MOST = 5
+"""Lost gold ids that are listed as examples: often they are of another corpus."""
 _FIELDS = {"id": "id", "title": "title", "text": "text"}
 
 IdOf = Callable[[Chunk], str]
@@ -45,7 +49,36 @@ class Index:
     edges: int
     """Mentions, derived edges, and told edges."""
     skipped: int = 0
-    """Records that could not be read."""
+    """Files or records that could not be read."""
+
+    def sentences(self, questions: int, lost: Sequence[tuple[str, str]]) -> list[str]:
+        """Return what was measured, and what is wrong with the set, in sentences."""
+        said = [
+            f"{questions:,} questions, {self.chunks:,} chunks, {self.edges:,} edges, "
+            f"made in {self.seconds:g} s"
+        ]
+        if self.skipped:
+            said.append(f"{self.skipped:,} files or records could not be read.")
+        if lost:
+            asked = len({question for question, _ in lost})
+            named = ", ".join(f"{gold} (of {q})" for q, gold in lost[:LOST_NAMED_AT_MOST])
+            more = len(lost) - LOST_NAMED_AT_MOST
+            said.append(
+                f"{asked:,} of {questions:,} questions have gold that is not in the corpus, "
+                f"and counts as not found: {named}" + (f" and {more:,} more." if more > 0 else ".")
+            )
+        return said
+
+    def plain(self, lost: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        """Return the costs and the lost gold as JSON values."""
+        return {
+            "lost_gold": {
+                "questions": len({question for question, _ in lost}),
+                "passages": len({gold for _, gold in lost}),
+                "some": [gold for _, gold in lost[:LOST_NAMED_AT_MOST]],
+            },
+            "index": {"seconds": self.seconds, "chunks": self.chunks, "edges": self.edges},
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +111,19 @@ def open_set(
     mentioned in the passage of each fact.
     """
     if eval_set.kind not in LADDER_KINDS:
-        raise InvalidInput(f"The set {eval_set.name!r} has no corpus: it is of {eval_set.kind}.")
+        raise InvalidInput(f"The set {eval_set.name!r} has no passages: it is of {eval_set.kind}.")
     if triples and not eval_set.triples.is_file():
         raise InvalidInput(f"The set {eval_set.name!r} has no {TRIPLES}.")
+    with open_cached(eval_set, cache, triples, encoder, on_progress) as (memory, index):
+        id_of = _turn_of(memory, eval_set) if eval_set.kind == "turns" else _passage_of
+        yield OpenSet(memory, id_of, index, sum(1 for _ in read_rows(eval_set.corpus)))
+
+
+@contextmanager
+def open_cached(
+    eval_set: EvalSet, cache: Path, triples: bool, encoder: str, on_progress: Progress | None
+) -> Iterator[tuple[Memory, Index]]:
+    """Open the memory of a set's passages, turns or documents, made first if it is not there."""
     folder = cache / "evals" / f"{eval_set.name}-{_key(eval_set, triples, encoder)}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -90,9 +133,7 @@ def open_set(
         ) from error
     with open_memory(folder / "set.hades", actor="evals", encoder=encoder) as memory:
         memory._store.uses.counts, memory._store.query_log.kept = False, 0
-        index = _ready(memory, eval_set, folder, triples, on_progress)
-        id_of = _turn_of(memory, eval_set) if eval_set.kind == "turns" else _passage_of
-        yield OpenSet(memory, id_of, index, sum(1 for _ in read_rows(eval_set.corpus)))
+        yield memory, _ready(memory, eval_set, folder, triples, on_progress)
 
 
 def space_of(conversation: str | None) -> str:
@@ -102,8 +143,14 @@ def space_of(conversation: str | None) -> str:
 
 def _key(eval_set: EvalSet, triples: bool, encoder: str) -> str:
     key = blake2b(f"{FORMAT}\n{encoder}\n{triples}\n".encode(), digest_size=8)
-    for path in (eval_set.corpus, *([eval_set.triples] if triples else [])):
-        key.update(blake2b(path.read_bytes()).digest())
+    if eval_set.kind == "documents":
+        paths = sorted(path for path in eval_set.corpus.rglob("*") if path.is_file())
+        key.update(b"\0".join(os.fsencode(path.relative_to(eval_set.folder)) for path in paths))
+    else:
+        paths = [eval_set.corpus, *([eval_set.triples] if triples else [])]
+    for path in paths:
+        with path.open("rb") as file:
+            key.update(file_digest(file, blake2b).digest())
     return key.hexdigest()
 
 
@@ -121,6 +168,10 @@ def _ready(
     try:
         if eval_set.kind == "turns":
             skipped = _take_conversations(memory, eval_set, folder, told)
+        elif eval_set.kind == "documents":
+            # Named, so that a continued run finds the same source even if the set was moved.
+            taken = memory.ingest(eval_set.corpus, source=eval_set.corpus.name, on_progress=told)
+            skipped = len(taken.skipped)
         else:
             skipped = _take_passages(memory, eval_set, folder, triples, told)
         for space in memory.spaces():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hades.errors import Unavailable
-from hades.evals.by_type import ByType, cell
+from hades.evals.by_type import ALL, ByType, cell
 from hades.evals.chart import to_svg
 from hades.evals.ladder import Ladder
 from hades.evals.measure import METRICS, Measured, Scores
@@ -42,6 +42,7 @@ def to_markdown(measured: Measured | ByType | Ladder) -> str:
     """Return the Markdown page: what was measured, and the ladder or the tables by type."""
     lines = [f"# {measured.dataset}\n"]
     if isinstance(measured, ByType):
+        lines += [f"{sentence}\n" for sentence in measured.sentences()]
         lines.append("Shares in per cent.")
         for name, table in type_tables(measured).items():
             lines += [f"\n## {name}\n", *_markdown(table)]
@@ -78,7 +79,7 @@ def type_tables(measured: ByType) -> dict[str, Table]:
     """Return a table by size of memory or system: a row per type of question, in per cent."""
     return {
         name: [
-            ["type", "n", *measured.columns],
+            ["type", *rows[ALL]],
             *([of, *(cell(*one) for one in row.items())] for of, row in rows.items()),
         ]
         for name, rows in measured.tables().items()

@@ -5,14 +5,15 @@ The kind of a set is known by its main file; `questions.jsonl` is beside it. A l
 conversation, session, when, speaker, text}`; of `questions.jsonl` a question, `{id, question, gold:
 [ids]}`, for turns with its `conversation`, and with the `answer` if it is known. The lines of
 `events.jsonl`, `facts.jsonl` and `sessions.jsonl`, whose sets are measured by type of question, are
-described in `docs/evaluation.md`.
+described in `docs/evaluation.md`. A set of documents has a folder `corpus` instead of a file, and
+its gold is quotes, `{file, quote}`.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,12 +30,17 @@ FILES = {
     "everyday": "events.jsonl",
     "facts": "facts.jsonl",
     "sessions": "sessions.jsonl",
+    "documents": "corpus/",
 }
-"""The kinds of sets, each with its main file."""
+"""The kinds of sets, each with its main file, or its folder of documents."""
 LADDER_KINDS = ("corpus", "turns")
 """Kinds that are measured system by system; the others by type of question."""
 _DATED = ("everyday", "facts")
-"""Kinds whose questions have a time; some of these questions have no gold."""
+"""Kinds whose questions have a time."""
+_SOME_WITHOUT_GOLD = (*_DATED, "documents")
+"""Kinds that also have questions without gold."""
+NOTHING_KNOWN = "unknown"
+"""The type of question that nothing in the memory answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,8 @@ class EvalQuestion:
     """Sentences that were right once and no longer are, if the set has them."""
     history: tuple[tuple[str, str], ...] = ()
     """The sessions it may look at, each with its date."""
+    quotes: tuple[tuple[str, str], ...] = ()
+    """For documents: the id of each gold place, and the quote that is there."""
 
     @property
     def fold(self) -> int:
@@ -79,7 +87,7 @@ class EvalSet:
 
     @property
     def corpus(self) -> Path:
-        """The file of passages, turns, events, facts or sessions."""
+        """The file of passages, turns, events, facts or sessions, or the folder of documents."""
         return self.folder / FILES[self.kind]
 
     @property
@@ -126,7 +134,7 @@ class EvalSet:
 def load_set(folder: str | Path, questions: str | Path | None = None) -> EvalSet:
     """Load the set in a folder, with its own questions or those of another file.
 
-    Questions without gold are left out, except in sets whose questions have a time.
+    Questions without gold are left out, except in sets of notes, facts and documents.
     """
     folder = Path(folder).expanduser().resolve()
     if not folder.is_dir():
@@ -140,7 +148,7 @@ def load_set(folder: str | Path, questions: str | Path | None = None) -> EvalSet
     asked = tuple(
         question
         for where, row in read_rows(path)
-        if (question := _question(where, row, kind)).gold or kind in _DATED
+        if (question := _question(where, row, kind)).gold or kind in _SOME_WITHOUT_GOLD
     )
     if not asked:
         raise InvalidInput(f"{path} has no question, or no question with a gold passage.")
@@ -151,7 +159,11 @@ def load_set(folder: str | Path, questions: str | Path | None = None) -> EvalSet
 
 def kind_of(folder: Path) -> str | None:
     """Return the kind of set in a folder; None if there is none."""
-    return next((kind for kind, name in FILES.items() if (folder / name).is_file()), None)
+    for kind, name in FILES.items():
+        path = folder / name
+        if path.is_dir() if kind == "documents" else path.is_file():
+            return kind
+    return None
 
 
 def read_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -193,10 +205,11 @@ def _question(where: str, row: Mapping[str, Any], kind: str) -> EvalQuestion:
         history = tuple((str(one["session"]), str(one["date"])) for one in row.get("haystack", ()))
     except (TypeError, KeyError) as error:
         raise InvalidInput(f"{where} needs a haystack of sessions, each with a date.") from error
+    quotes = _quotes(where, row, gold) if kind == "documents" else ()
     return EvalQuestion(
         id=str(row.get("id", where)),
         text=text,
-        gold=frozenset(map(str, gold)),
+        gold=frozenset(place for place, _ in quotes) if quotes else frozenset(map(str, gold)),
         conversation=None if about is None else str(about),
         answers=texts(row.get("answer")),
         type=str(row.get("type", "")),
@@ -205,4 +218,16 @@ def _question(where: str, row: Mapping[str, Any], kind: str) -> EvalQuestion:
         stale=frozenset(texts(row.get("stale"))),
         stale_sentences=texts(row.get("stale_sentences")),
         history=history,
+        quotes=quotes,
     )
+
+
+def _quotes(where: str, row: Mapping[str, Any], gold: Sequence[Any]) -> tuple[tuple[str, str], ...]:
+    """Return the gold places of a question about documents, as pairs of id and quote."""
+    try:
+        places = [(str(one["file"]), str(one["quote"])) for one in gold]
+    except (TypeError, KeyError) as error:
+        raise InvalidInput(f"{where} needs gold places, each with a file and a quote.") from error
+    if bool(places) == (row.get("type") == NOTHING_KNOWN):
+        raise InvalidInput(f"{where} needs gold places, or the type {NOTHING_KNOWN!r} and none.")
+    return tuple((f"{file}: {' '.join(quote.split())}", quote) for file, quote in places)

@@ -117,8 +117,8 @@ def test_the_kind_of_a_set_shows_in_its_files(ovens: Path, told: Path, chats: Pa
 
 def test_notes_are_measured_by_type_of_question(ovens: Path) -> None:
     rows = measure_everyday(load_set(ovens)).tables()["all"]
-    assert list(rows) == ["as_of", "current", "name", "unknown", "all"]
-    assert rows["all"]["n"] == 4
+    assert list(rows) == ["as_of", "current", "name", "unknown", "answerable", "all"]
+    assert (rows["answerable"]["n"], rows["all"]["n"]) == (3, 4)
     current = {"n": 1, "hit1": 1, "r5": 1, "stale": 0, "answered": 1}
     assert current.items() <= rows["current"].items()
     assert rows["as_of"]["hit1"] == 1, "asked as of February it is the first version"
@@ -255,7 +255,7 @@ def test_lines_that_cannot_be_read_are_named(ovens: Path, file: str, row: Any, s
 
 
 def test_only_a_corpus_has_a_ladder(ovens: Path, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="has no corpus: it is of everyday"):
+    with pytest.raises(InvalidInput, match="has no passages: it is of everyday"):
         open_set(load_set(ovens), tmp_path / "cache").__enter__()
 
 
