@@ -80,6 +80,8 @@ class View:
     subgraph = op.graph.subgraph
     working_memory = op.graph.working_memory
     brief = op.briefs.brief
+    sessions = op.distil.sessions
+    session = op.distil.session
     suggest = op.promotion.suggest
     focus = op.graph.focus
 
@@ -373,6 +375,7 @@ class Memory(View):
     split = op.entities.split
     resolve = op.entities.resolve
     extract = op.extraction.extract
+    distil = op.distil.distil
 
     # Proposals, and writes that are done once
     propose = op.proposals.propose

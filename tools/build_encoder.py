@@ -278,7 +278,7 @@ def quantise(source: Path, destination: Path) -> None:
         per_channel=True,
         weight_type=QuantType.QInt8,
         op_types_to_quantize=["Attention", "MatMul"],
-        nodes_to_exclude=["pool"],
+        nodes_to_exclude=["pool", "head", "head_MatMul"],
         extra_options={"DefaultTensorType": TensorProto.FLOAT},
     )
 

@@ -61,9 +61,12 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 Weights = dict[str, Tensor]
 
 
-def read_encoder(folder: Path) -> Weights:
-    """The weights of the int8 encoder, as floats, by the names that transformers has for them."""
-    graph = onnx.load(folder / "model.onnx").graph
+def read_encoder(folder: Path, graph: onnx.GraphProto | None = None) -> Weights:
+    """The weights of the int8 encoder, or of another graph with its layers, as floats.
+
+    They have the names that transformers has for them.
+    """
+    graph = graph or onnx.load(folder / "model.onnx").graph
     found = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
 
     def matrix(name: str, smoothing: str | None = None) -> Any:

@@ -190,7 +190,7 @@ class Pairs:
     def all(self, model: Reader) -> Tensor:
         model.eval()
         order = sorted(range(len(self.lengths)), key=self.lengths.__getitem__)
-        found = torch.empty(len(order), 2, device=DEVICE)
+        found = torch.empty(len(order), model.head.out_features, device=DEVICE)
         for at in range(0, len(order), 1024):
             found[order[at : at + 1024]] = self.logits(model, order[at : at + 1024])
         return found
@@ -565,8 +565,10 @@ def build_reader(model: Reader) -> onnx.ModelProto:
     both = graph.op("Concat", [first, mean], "both", axis=1)
     matrix = graph.constant("head.weight", model.head.weight.detach().float().cpu().numpy())
     bias = graph.constant("head.bias", model.head.bias.detach().float().cpu().numpy())
-    graph.nodes.append(helper.make_node("Gemm", [both, matrix, bias], ["logits"], transB=1))
-    return graph.model(("input_ids", "token_type_ids", "attention_mask"), "logits", 2)
+    graph.nodes.append(helper.make_node("Gemm", [both, matrix, bias], ["logits"], "head", transB=1))
+    return graph.model(
+        ("input_ids", "token_type_ids", "attention_mask"), "logits", model.head.out_features
+    )
 
 
 def write_reader(model: Reader, folder: Path, file: Path) -> None:

@@ -2,7 +2,8 @@
 
 The encoder makes a vector of a sentence before any question is asked. The reader sees both at once,
 so it judges better whether a sentence answers, but it must run once for each sentence. It is the
-file `reader.onnx` in the folder of an encoder; `tools/train_reader.py` trains it.
+file `reader.onnx` in the folder of an encoder; `tools/train_reader.py` trains it. The keeper
+(`keeper.py`) is a model of the same form.
 """
 
 from __future__ import annotations
@@ -30,45 +31,34 @@ _SPEAKS, _REPLACES = 0, 1
 """Columns of the graph's output."""
 
 
-class SentenceReader:
-    """Judges sentences; a logit above 0 means yes."""
+class CrossEncoder:
+    """A small model that reads several texts together and gives them logits."""
 
-    def __init__(self, graph: Path, tokenizer: Tokenizer) -> None:
+    def __init__(self, graph: Path, tokenizer: Tokenizer, outputs: int) -> None:
         self._graph = graph
         self._tokenizer = tokenizer
+        self._outputs = outputs
         self._loading = threading.Lock()
-
-    def speaks(self, question: str, sentences: Sequence[str]) -> Floats:
-        """Return for each sentence the logit that it answers the question, now or in the past."""
-        return self._read(question, [(sentence,) for sentence in sentences])[:, _SPEAKS]
-
-    def replaces(self, question: str, pairs: Sequence[tuple[str, str]]) -> Floats:
-        """Return for each pair the logit that its second sentence replaces the first.
-
-        The second sentence was written later. It replaces the first one if it answers the question
-        and the first one no longer does.
-        """
-        return self._read(question, pairs)[:, _REPLACES]
 
     def load(self) -> None:
         """Load the graph, or wait until another thread has loaded it."""
         with self._loading:
             _ = self._session
 
+    def read(self, groups: Sequence[Sequence[str]]) -> Floats:
+        """Return the logits of each group of texts, a row a group."""
+        if not groups:
+            return np.zeros((0, self._outputs))
+        self.load()
+        texts = list(dict.fromkeys(text for group in groups for text in group))
+        tokens = dict(zip(texts, self._tokenise(texts), strict=True))
+        inputs = [[tokens[text] for text in group] for group in groups]
+        with ThreadPoolExecutor(min(cores(), len(inputs)), "reader") as pool:
+            return np.stack(list(pool.map(self._run, inputs)))
+
     @cached_property
     def _session(self) -> Any:
         return open_graph(self._graph, threads=1)
-
-    def _read(self, question: str, groups: Sequence[Sequence[str]]) -> Floats:
-        """Return the outputs for the question with each group of texts."""
-        if not groups:
-            return np.zeros((0, 2))
-        self.load()
-        texts = list(dict.fromkeys([question, *(text for group in groups for text in group)]))
-        tokens = dict(zip(texts, self._tokenise(texts), strict=True))
-        inputs = [[tokens[text] for text in (question, *group)] for group in groups]
-        with ThreadPoolExecutor(min(cores(), len(inputs)), "reader") as pool:
-            return np.stack(list(pool.map(self._run, inputs)))
 
     def _tokenise(self, texts: Sequence[str]) -> list[list[int]]:
         readable = [text.encode("utf-8", "replace").decode() for text in texts]
@@ -84,3 +74,22 @@ class SentenceReader:
         feed = {name: np.array([value], np.int64) for name, value in values.items()}
         output: Floats = self._session.run(None, feed)[0][0].astype(float)
         return output
+
+
+class SentenceReader(CrossEncoder):
+    """Judges sentences; a logit above 0 means yes."""
+
+    def __init__(self, graph: Path, tokenizer: Tokenizer) -> None:
+        super().__init__(graph, tokenizer, 2)
+
+    def speaks(self, question: str, sentences: Sequence[str]) -> Floats:
+        """Return for each sentence the logit that it answers the question, now or in the past."""
+        return self.read([(question, sentence) for sentence in sentences])[:, _SPEAKS]
+
+    def replaces(self, question: str, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """Return for each pair the logit that its second sentence replaces the first.
+
+        The second sentence was written later. It replaces the first one if it answers the question
+        and the first one no longer does.
+        """
+        return self.read([(question, *pair) for pair in pairs])[:, _REPLACES]

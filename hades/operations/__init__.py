@@ -8,6 +8,7 @@ how it is called from outside; REST route, client method and command are made fr
 from hades.operations import (
     briefs,
     context,
+    distil,
     edges,
     entities,
     extraction,
@@ -28,6 +29,7 @@ from hades.operations import (
 __all__ = [
     "briefs",
     "context",
+    "distil",
     "edges",
     "entities",
     "extraction",

@@ -112,6 +112,25 @@ class Summaries(StorePart):
         )
         return summary
 
+    def put_distilled(self, space: int, state: tuple[str, int], source: tuple[str, int]) -> None:
+        """Record that a state (topic, version) was distilled from a state of a conversation."""
+        topic, version = source
+        original = int(self._database.value(_ROWS, space, topic, version, version))
+        self.put(space, *state, [original])
+
+    def distilled(self, space: int, topic: str) -> list[tuple[str, int, Mapping[str, Any]]]:
+        """Return the states that were distilled from a conversation: topic, version, metadata."""
+        rows = self._database.rows(
+            "SELECT DISTINCT t.name, s.version, s.metadata, s.id FROM topics c "
+            "JOIN states said ON said.topic = c.id JOIN originals o ON o.state = said.id "
+            "JOIN states s ON s.id = o.summary AND s.level = 0 JOIN topics t ON t.id = s.topic "
+            "WHERE c.space = ? AND c.name = ? ORDER BY s.id",
+            *(space, topic),
+        )
+        return [
+            (name, version, json.loads(metadata or "{}")) for name, version, metadata, _ in rows
+        ]
+
     def are_there(self, states: Iterable[int], edges: Iterable[int]) -> bool:
         """Return whether all these rows still exist, since some may have been purged."""
         return all(

@@ -1,0 +1,116 @@
+"""Sentences of a conversation, each with what was said around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from hades.language.patterns import lazy_pattern
+from hades.language.sentences import sentences
+
+WORDS_BEFORE, WORDS_OWN, WORDS_AFTER = 50, 25, 25
+"""How many words are read of the turn before a sentence, of its own turn before it, and after."""
+TURN_CHARACTERS_AT_MOST = 4_000
+"""From a longer turn, only the first and the last half of this are read: the middle of a long turn
+is mostly pasted text."""
+USERS = ("user", "human")
+ASSISTANTS = ("assistant", "ai", "bot", "model")
+_QUOTED = lazy_pattern(r"```[^`]{0,20000}(?:```|$)|^ {0,3}>.*$", 8)
+
+
+@dataclass(frozen=True, slots=True)
+class SaidSentence:
+    """A sentence of a turn."""
+
+    turn: int
+    """The number of its turn, from 0."""
+    start: int
+    end: int
+    """Its place in the text of the turn."""
+    text: str
+    speaker: str
+    asked: str
+    """The end of the turn before."""
+    asked_by: str
+    own: str
+    """The end of what the speaker said before it in the same turn."""
+    after: str
+    """What the speaker said next, and the beginning of the next turn."""
+
+    @property
+    def read(self) -> tuple[str, str, str]:
+        """The texts that a model reads together to judge the sentence."""
+        before = (f"{self.asked_by}: {self.asked}" if self.asked else "", self.own)
+        return f"{self.speaker}: {self.text}", " / ".join(filter(None, before)), self.after
+
+
+def said_sentences(turns: Sequence[tuple[str, str]]) -> Iterator[SaidSentence]:
+    """Yield the sentences of turns (speaker, text); code and quoted lines are left out."""
+    plain = [_plain(text) for _, text in turns]
+    for number, ((speaker, _), text) in enumerate(zip(turns, plain, strict=True)):
+        own = [part.strip() for part in sentences(text) if part.strip()]
+        then = _first(turns[number + 1][0], plain[number + 1]) if number + 1 < len(turns) else ""
+        asked = _last(plain[number - 1]) if number else ""
+        end = 0
+        for place, part in enumerate(own):
+            start = max(text.find(part, end), end)
+            end = start + len(part)
+            yield SaidSentence(
+                turn=number,
+                start=start,
+                end=end,
+                text=part,
+                speaker=speaker,
+                asked=asked,
+                asked_by=turns[number - 1][0] if number else "",
+                own=_cut_front(" ".join(own[:place]), WORDS_OWN),
+                after=" / ".join(filter(None, (_cut(" ".join(own[place + 1 :])), then))),
+            )
+
+
+def as_statement(said: Sequence[SaidSentence], *, leans: bool) -> str:
+    """Return neighbouring sentences of a turn as one text that can be read alone.
+
+    With `leans`, it has the end of the turn before, without which it cannot be understood. A
+    speaker is named unless it is the user.
+
+    >>> turns = [("assistant", "Shall we use Actions?"), ("user", "yes, do that")]
+    >>> as_statement([*said_sentences(turns)][1:], leans=True)
+    'yes, do that (answering “Shall we use Actions?”)'
+    """
+    text = " ".join(one.text for one in said)
+    name = "" if said[0].speaker.casefold() in USERS else f"{said[0].speaker}: "
+    if not leans or not said[0].asked:
+        return f"{name}{text}"
+    # Several sentences are joined: the quotation must stay in one sentence with the answer.
+    asked = "; ".join(part.strip(" .…") for part in sentences(said[0].asked))
+    return f"{name}{text.rstrip('.')} (answering “{asked}”)"
+
+
+def _plain(text: str) -> str:
+    """Blank out code, quoted lines and the middle of a long turn; all other places stay."""
+    half = TURN_CHARACTERS_AT_MOST // 2
+    if len(text) > TURN_CHARACTERS_AT_MOST:
+        text = text[:half] + " " * (len(text) - 2 * half) + text[-half:]
+    return _QUOTED.sub(lambda found: " " * len(found[0]), text)
+
+
+def _last(text: str) -> str:
+    """Return the last sentences of a turn, at least the end of the last one."""
+    parts = [part.strip() for part in sentences(text) if part.strip()]
+    sizes = list(accumulate(len(part.split()) for part in reversed(parts)))
+    fits = sum(size <= WORDS_BEFORE for size in sizes)
+    return " ".join(parts[-fits:]) if fits else _cut_front(text, WORDS_BEFORE)
+
+
+def _first(speaker: str, text: str) -> str:
+    return f"{speaker}: {_cut(text)}"
+
+
+def _cut(text: str) -> str:
+    return " ".join(text.split()[:WORDS_AFTER])
+
+
+def _cut_front(text: str, words: int) -> str:
+    return " ".join(text.split()[-words:])

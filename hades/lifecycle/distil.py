@@ -1,0 +1,163 @@
+"""Distilling: find the sentences of a conversation that are worth keeping.
+
+The keeper judges each sentence with the turn before it. Neighbouring sentences of one kind become
+one statement. A statement that cannot be understood alone carries the end of the turn before. Only
+what people and assistants said is read: code, quoted lines and the middle of long turns, which is
+mostly pasted text, are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from hades.domain.topics import State
+from hades.language.english.lexicon import STOP_WORDS
+from hades.language.english.moments import said_moment
+from hades.language.english.written_times import read_written_time
+from hades.language.patterns import lazy_pattern
+from hades.language.said import ASSISTANTS, USERS, as_statement, said_sentences
+from hades.language.words import words
+from hades.models.keeper import JudgedSentence, load_keeper
+
+WORTH, LEANS, REPLACES = -1.5, -1.0, -1.0
+"""Logits from which a sentence is kept, carries the turn before, and replaces another statement.
+Chosen on four projects of `training/said` that the keeper did not learn from."""
+SENTENCES_AT_ONCE = 3
+"""The most neighbouring sentences that become one statement."""
+NAME_WORDS = 6
+"""The most words of a new topic's name."""
+USERS_FOLDER = "users"
+_TURN = lazy_pattern(r"(?:\[([^\]\n]{1,60})\] )?([^:\n]{1,80}): +(?=\S)")
+_DAY_WORDS = lazy_pattern(
+    r"\b(?:today|tonight|tomorrow|yesterday|this weekend|(?:next|last) (?:week|month|year|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day))\b",
+    re.IGNORECASE,
+)
+
+
+class Turn(NamedTuple):
+    """One turn of a conversation."""
+
+    speaker: str
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A statement to keep, before it is compared with what is known."""
+
+    kind: str
+    text: str
+    by: str
+    at: datetime
+    turn: int
+    worth: float
+    mark: str
+    """A digest of the words and of the turn before, by which a second run knows them."""
+
+
+def candidates(turns: Sequence[Turn], first: int = 0) -> Iterator[Candidate]:
+    """Yield the statements that turns from number `first` on are worth, in order."""
+    said = [
+        sentence
+        for sentence in said_sentences([(turn.speaker, turn.text) for turn in turns])
+        if sentence.turn >= first
+    ]
+    for _, judged in groupby(load_keeper().judge(said), key=lambda one: one.said.turn):
+        for group in _groups(list(judged)):
+            yield _candidate(group, turns)
+
+
+def _groups(judged: Sequence[JudgedSentence]) -> Iterator[list[JudgedSentence]]:
+    """Yield neighbouring sentences of a turn that are worth keeping and of one kind."""
+    group: list[JudgedSentence] = []
+    for one in judged:
+        is_kept = one.worth >= WORTH
+        joins = group and one.kind == group[0].kind and len(group) < SENTENCES_AT_ONCE
+        if group and not (is_kept and joins):
+            yield group
+            group = []
+        if is_kept:
+            group.append(one)
+    if group:
+        yield group
+
+
+def _candidate(group: Sequence[JudgedSentence], turns: Sequence[Turn]) -> Candidate:
+    said = [one.said for one in group]
+    at = turns[said[0].turn].at
+    text = as_statement(said, leans=max(one.leans for one in group) >= LEANS)
+    words_said = "\0".join((said[0].asked, said[0].speaker, *(one.text for one in said)))
+    return Candidate(
+        kind=max(group, key=lambda one: one.worth).kind,
+        text=with_dates(text, at),
+        by=said[0].speaker,
+        at=at,
+        turn=said[0].turn,
+        worth=max(one.worth for one in group),
+        mark=sha256(words_said.encode("utf-8", "replace")).hexdigest()[:16],
+    )
+
+
+def with_dates(text: str, at: datetime) -> str:
+    """Return a text with the day after words such as `tomorrow`, seen from a moment.
+
+    >>> with_dates("we ship tomorrow", datetime(2026, 3, 24, tzinfo=UTC))
+    'we ship tomorrow (2026-03-25)'
+    """
+
+    def dated(found: re.Match[str]) -> str:
+        day = said_moment(found[0].casefold(), at)
+        return found[0] if day is None else f"{found[0]} ({day:%Y-%m-%d})"
+
+    return _DAY_WORDS.sub(dated, text)
+
+
+def topic_name(candidate: Candidate, user: str | None) -> str:
+    """Return a name for a new topic: the user, the kind and the first words that say something."""
+    telling = [word for word in words(candidate.text.casefold()) if word not in STOP_WORDS]
+    name = "_".join(telling[:NAME_WORDS])[:80] or candidate.mark
+    return f"{folder_of(user)}{candidate.kind}s/{name}"
+
+
+def folder_of(user: str | None) -> str:
+    """Return the beginning of the names of what a user said; "" without a user."""
+    return "" if user is None else f"{USERS_FOLDER}/{user}/"
+
+
+def turns_of(state: State) -> list[Turn]:
+    """Return the turns of a stored conversation: paragraphs that begin with a speaker's name."""
+    paragraphs = state.content.split("\n\n")
+    heads = [_TURN.match(paragraph) for paragraph in paragraphs]
+    counts = Counter(head[2] for head in heads if head)
+    known = state.metadata.get("participants") or [name for name in counts if counts[name] > 1]
+    turns: list[Turn] = []
+    for paragraph, head in zip(paragraphs, heads, strict=True):
+        if head and (head[2] in known or head[2].casefold() in USERS + ASSISTANTS):
+            written = read_written_time(head[1])
+            at = written.at if written else state.valid_from
+            turns.append(Turn(head[2], paragraph[head.end() :], at))
+        elif turns:
+            last = turns[-1]
+            turns[-1] = last._replace(text=f"{last.text}\n\n{paragraph}")
+    return turns
+
+
+def turns_of_messages(messages: Sequence[Mapping[str, Any]], now: datetime) -> list[Turn]:
+    """Return the turns of messages {role or name, content, at}; empty ones are left out."""
+    turns = []
+    for message in messages:
+        written = read_written_time(message.get("at"))
+        speaker = message.get("name") or message.get("role", "user")
+        text = message["content"].strip()
+        if text:
+            turns.append(Turn(str(speaker), text, written.at if written else now))
+    return turns

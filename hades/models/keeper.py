@@ -1,0 +1,73 @@
+"""The keeper: a model that judges which sentences of a conversation are worth keeping.
+
+It also judges whether a statement replaces an earlier one, and whether a prompt calls for a
+statement. It is a cross-encoder like the reader, shares the word vectors of the built-in encoder,
+and works beside any other encoder. `tools/train_keeper.py` trains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from hades.domain.distilled import KINDS
+from hades.graph.arrays import Floats
+from hades.language.said import SaidSentence
+from hades.models.encoder import MINILM_FOLDER
+from hades.models.reader import CrossEncoder
+
+KEEPER_GRAPH = "keeper.onnx"
+_WORTH, _LEANS, _REPLACES, _TOUCHES = 0, len(KINDS) + 1, len(KINDS) + 2, len(KINDS) + 3
+"""Columns of the graph's output; the kinds are between the first two."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSentence:
+    """What the keeper says of a sentence."""
+
+    said: SaidSentence
+    worth: float
+    """The logit that it is worth keeping."""
+    kind: str
+    """Its most likely kind if it is worth keeping."""
+    leans: float
+    """The logit that it is understood only with the turn before."""
+
+
+class Keeper(CrossEncoder):
+    """Judges sentences, statements and prompts; a logit above 0 means yes."""
+
+    def judge(self, sentences: Sequence[SaidSentence]) -> list[JudgedSentence]:
+        """Judge each sentence together with what was said before and after it."""
+        logits = self.read([said.read for said in sentences])
+        return [
+            JudgedSentence(
+                said=said,
+                worth=float(row[_WORTH]),
+                kind=KINDS[int(np.argmax(row[_WORTH + 1 : _LEANS]))],
+                leans=float(row[_LEANS]),
+            )
+            for said, row in zip(sentences, logits, strict=True)
+        ]
+
+    def replaces(self, statement: str, earlier: Sequence[str]) -> Floats:
+        """Return the logits that a statement makes each earlier one outdated."""
+        return self.read([(statement, text) for text in earlier])[:, _REPLACES]
+
+    def touches(self, prompt: str, statements: Sequence[str]) -> Floats:
+        """Return the logits that a prompt calls for each statement."""
+        return self.read([(prompt, text) for text in statements])[:, _TOUCHES]
+
+
+@cache
+def load_keeper() -> Keeper:
+    """Return the keeper in the package; it loads on first use."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(MINILM_FOLDER / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return Keeper(MINILM_FOLDER / KEEPER_GRAPH, tokenizer, _TOUCHES + 1)
