@@ -17,7 +17,7 @@ NOTES = [
     ("infra/queue", "We decided to use Redis as queue.", "2024-03-05"),
     ("infra/queue", "We decided to use Postgres as queue, because Redis lost jobs.", "2024-06-11"),
 ]
-TEXT = "Maya Lind moved to Oslo.\n\nThanks a lot!\n\nThe queue keeps jobs for 7 days."
+TEXT = "Maya Lind moved to Oslo.\n\nThanks a lot!\n\nFrom now on the queue keeps jobs for 7 days."
 
 
 def ask(memory: hades.Memory) -> None:

@@ -309,6 +309,7 @@ CONTRACT = frozenset(
     | {"test_exploring", "test_reviewing", "test_findings", "test_summaries", "test_promoting"}
     | {"test_upkeep_of_spaces", "test_hierarchy_anywhere", "test_learning"}
     | {"test_triples", "test_pipeline", "test_search_findings", "test_context", "test_window"}
+    | {"test_sessions"}
 )
 """The files whose tests of `memory` hold for PostgreSQL and for a client too; one that does not
 is marked `embedded`, with the reason."""

@@ -118,7 +118,7 @@ def test_an_empty_memory_says_what_to_do(path: Path) -> None:
 def test_the_command_shows_a_brief(path: Path) -> None:
     hades_ = Shell(path)
     hades_("remember", "infra/queue", "Redis it is.", "--tag", "decision")
-    assert "Decisions:\n " in hades_("brief")
+    assert "Decisions and rules:\n " in hades_("brief")
     assert "Redis it is. [infra/queue@1]" in hades_("brief", "infra", "--budget", "200")
     assert hades_.json("brief")["decisions"][0]["cite"] == "infra/queue@1"
     assert "no topic 'nope'" in hades_.refused("brief", "nope")

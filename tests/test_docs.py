@@ -127,6 +127,11 @@ SHOWS = {
         "Cinder, not Ember",
         "The first draft: Who ordered the murder?\n   secret/the_order: The king",
     ),
+    "user_memory.py": (
+        "In April:\n   users/ana/preferences/send_reports",
+        "Taken back: the first one holds again\n   Send me the reports as PDF",
+        "Erased, but for Ben\n   users/ben/",
+    ),
     "research.py": ("As of 1960:\n   idea/cause_of_ulcers: Ulcers are caused by acid and stress.",),
 }
 """What the output of an example must contain."""

@@ -24,7 +24,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hades import __version__
-from hades.hooks.redact import REDACTED, redact
+from hades.language.redact import REDACTED, redact
 
 ROOT = Path(__file__).parent.parent
 SBOM = ROOT / "dist" / "hades-memory.cdx.json"

@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any
 
 from hades.adapters.access import current, delete, topic_name, writable
-from hades.adapters.messages import Message, parts_of
-from hades.domain.rules import clean_number
+from hades.adapters.messages import Message, distil, parts_of
+from hades.domain.rules import clean_name, clean_number
 from hades.domain.times import from_micros, system_clock
 from hades.domain.topics import State
 from hades.errors import Conflict, NotFound
@@ -31,13 +31,21 @@ class Conversation:
     """The messages of one conversation, oldest first.
 
     `spoken` returns the text of a message to remember, "" for none. With `erase`, deleted messages
-    are purged; else they are forgotten, and history and time travel still show them.
+    are purged; else they are forgotten, and history and time travel still show them. With a
+    `user`, messages are distilled when they are added.
     """
 
     def __init__(
-        self, memory: View, id: str, spoken: Callable[[Message], str], *, erase: bool = False
+        self,
+        memory: View,
+        id: str,
+        spoken: Callable[[Message], str],
+        *,
+        erase: bool = False,
+        user: str | None = None,
     ) -> None:
         self.memory, self._spoken, self._erase = memory, spoken, erase
+        self._user = None if user is None else clean_name(user, "user")
         self._name = topic_name(ROOT, id)
 
     def add(self, messages: Sequence[Mapping[str, Any]]) -> None:
@@ -50,9 +58,9 @@ class Conversation:
                 with memory.batch():
                     for name, part in zip(names, parts, strict=True):
                         self._write(name, part, 0)
-                return
             except Conflict:  # another process wrote at the same microsecond
                 continue
+            return self._distil(messages)
         raise Conflict(f"Too many others write to {self._name!r}: try again.")
 
     def messages(self, limit: int | None = None) -> list[Message]:
@@ -85,6 +93,12 @@ class Conversation:
         delete(self.memory, self._names(), erase=self._erase)
 
     # Inside
+
+    def _distil(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        if self._user is not None:
+            lines = (self._spoken(dict(message)).partition(": ") for message in messages)
+            said = ({"role": role, "content": text} for role, _, text in lines)
+            distil(self.memory, said, self._user)
 
     def _names(self) -> list[str]:
         topics = self.memory.topics(f"{self._name}/*")

@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hades.adapters.access import current, delete, framework, topic_name, writable
-from hades.adapters.messages import said
+from hades.adapters.messages import Message, distil, said
+from hades.domain.distilled import SAID
 from hades.domain.times import iso
 from hades.errors import Conflict
+from hades.lifecycle.distil import folder_of
 from hades.memory import View
 
 with framework("Google ADK", "google-adk"):
@@ -31,11 +33,13 @@ class HadesMemoryService(BaseMemoryService):
     """Events with text as topics `adk/APP/USER/SESSION/EVENT`, each found by any recall.
 
     A search returns the `k` best events of the user. `delete_memory` forgets an event: no question
-    finds it, it is not added again with its session, and time travel still shows it.
+    finds it, it is not added again with its session, and time travel still shows it. With `distil`,
+    new events are also distilled, and a search returns these notes too. The user is `APP/USER`, as
+    in `recall(…, about="trips/ann")`. Deleting an event leaves its notes, which have ids too.
     """
 
-    def __init__(self, memory: View, *, k: int = 10) -> None:
-        self.memory, self.k = memory, k
+    def __init__(self, memory: View, *, k: int = 10, distil: bool = False) -> None:
+        self.memory, self.k, self.distil = memory, k, distil
 
     async def add_session_to_memory(self, session: Session) -> None:
         """Add the events of a session that are new."""
@@ -73,6 +77,7 @@ class HadesMemoryService(BaseMemoryService):
     def _add(self, place: tuple[str, str, str], events: Sequence[Event]) -> None:
         memory = writable(self.memory)
         stored = {topic.name for topic in memory.topics(f"{topic_name(ROOT, *place)}/*")}
+        said_now: list[Message] = []
         for event in events:
             topic = topic_name(ROOT, *place, event.id)
             parts = event.content.parts if event.content else None
@@ -80,21 +85,30 @@ class HadesMemoryService(BaseMemoryService):
             if topic in stored or not text.strip():
                 continue
             author = event.author or "user"
+            at = datetime.fromtimestamp(event.timestamp, UTC)
+            role = "user" if author == "user" else "assistant"
             with suppress(Conflict):  # it was deleted, or another process adds it
                 memory.remember(
                     topic,
                     said(author, text),
                     kind="conversation",
                     metadata={"author": author},
-                    valid_from=datetime.fromtimestamp(event.timestamp, UTC),
+                    valid_from=at,
                     expect_version=0,
                 )
+                said_now.append({"role": role, "content": text, "at": iso(at)})
+        if self.distil:
+            distil(memory, said_now, topic_name(*place[:2]))
 
     def _search(self, app_name: str, user_id: str, query: str) -> list[MemoryEntry]:
         if not query.strip():
             return []
         glob = f"{topic_name(ROOT, app_name, user_id)}/*"
         hits = self.memory.search(query, self.k, glob=glob)
+        if self.distil:
+            user = topic_name(app_name, user_id)
+            hits += self.memory.search(query, self.k, about=user, kind="note")
+            hits = sorted(hits, key=lambda hit: -hit.score)[: self.k]
         topics = dict.fromkeys(hit.chunk.topic for hit in hits)
         return [entry for topic in topics if (entry := self._entry(topic))]
 
@@ -102,7 +116,8 @@ class HadesMemoryService(BaseMemoryService):
         state = current(self.memory, topic)
         if state is None:
             return None
-        author = str(state.metadata.get("author", "user"))
+        noted = state.metadata.get(SAID, {}).get("by", "user")
+        author = str(state.metadata.get("author", noted))
         text = state.content.removeprefix(f"{author}: ")
         content = Content(parts=[Part(text=text)], role="user" if author == "user" else "model")
         return MemoryEntry(
@@ -110,5 +125,6 @@ class HadesMemoryService(BaseMemoryService):
         )
 
     def _delete(self, app_name: str, user_id: str, memory_id: str) -> None:
-        if memory_id.startswith(f"{topic_name(ROOT, app_name, user_id)}/"):
+        notes = folder_of(topic_name(app_name, user_id))
+        if memory_id.startswith((f"{topic_name(ROOT, app_name, user_id)}/", notes)):
             delete(self.memory, [memory_id], erase=False)

@@ -25,8 +25,8 @@ with framework("LangChain", "langchain"):
 class HadesRetriever(BaseRetriever):
     """The `k` passages that answer a question best, as `recall` ranks them.
 
-    `tag`, `kind`, `glob`, `since` and `until` narrow the topics, as in `recall`. The memory may be
-    a view of another time: `HadesRetriever(memory=memory.at("2024-03"))`.
+    `tag`, `kind`, `glob`, `about`, `since` and `until` narrow the topics, as in `recall`. The
+    memory may be a view of another time: `HadesRetriever(memory=memory.at("2024-03"))`.
     """
 
     memory: View
@@ -34,6 +34,7 @@ class HadesRetriever(BaseRetriever):
     tag: str | None = None
     kind: str | None = None
     glob: str | None = None
+    about: str | None = None
     since: str | None = None
     until: str | None = None
 
@@ -48,7 +49,7 @@ class HadesRetriever(BaseRetriever):
         return await asyncio.to_thread(self._documents, query, k)
 
     def _documents(self, query: str, k: int | None) -> list[Document]:
-        names = ("tag", "kind", "glob", "since", "until")
+        names = ("tag", "kind", "glob", "about", "since", "until")
         scope = {name: value for name in names if (value := getattr(self, name)) is not None}
         return [
             Document(id=passage.id, page_content=passage.chunk.text, metadata=details(passage))
@@ -60,12 +61,15 @@ class HadesChatHistory(BaseChatMessageHistory):
     """The messages of one session, in topics below `chats/SESSION`.
 
     `clear` forgets them: no question finds them, and time travel still shows them. With `erase` it
-    purges them. The asynchronous methods run in a thread.
+    purges them. With a `user`, what is added is also distilled: `recall(…, about=user)` finds it,
+    in every session, also after `clear`. The asynchronous methods run in a thread.
     """
 
-    def __init__(self, memory: View, session_id: str, *, erase: bool = False) -> None:
+    def __init__(
+        self, memory: View, session_id: str, *, erase: bool = False, user: str | None = None
+    ) -> None:
         super().__init__()
-        self._conversation = Conversation(memory, session_id, _spoken, erase=erase)
+        self._conversation = Conversation(memory, session_id, _spoken, erase=erase, user=user)
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]

@@ -14,17 +14,19 @@ from typing import Any
 
 from hades.adapters.access import current, delete, framework, name_parts, topic_name, writable
 from hades.adapters.filters import fits, matches
+from hades.adapters.messages import distil
+from hades.domain.distilled import Distillation
 from hades.domain.rules import clean_number
 from hades.domain.times import iso
 from hades.errors import InvalidInput
 from hades.memory import View
 
 with framework("LangGraph", "langgraph"):
+    from langchain_core.messages import convert_to_messages
     from langgraph.store import base
 
 ROOT = "store"
-HITS_AT_MOST = 1_000
-"""The most passages that a search ranks; the other items follow, latest first."""
+HITS_AT_MOST = 1_000  # passages that a search ranks; the other items follow, latest first
 
 
 class HadesStore(base.BaseStore):
@@ -61,6 +63,11 @@ class HadesStore(base.BaseStore):
     async def abatch(self, ops: Iterable[base.Op]) -> list[base.Result]:
         """Run operations in a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
+
+    def distil(self, messages: Iterable[Any], user: str) -> Distillation | None:
+        """Distil messages of LangChain or dicts; `store.memory.recall(…, about=user)` finds it."""
+        read = convert_to_messages(list(messages))
+        return distil(self.memory, [{"role": m.type, "content": str(m.text)} for m in read], user)
 
     # Reading
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from hades.adapters.access import writable
+from hades.domain.distilled import Distillation
 from hades.errors import InvalidInput
+from hades.language.said import ASSISTANTS, USERS
+from hades.memory import View
+from hades.operations.parameters import TEXT_CHARACTERS_AT_MOST
 
 MESSAGE_BYTES_AT_MOST = 1_000_000
 TOPIC_BYTES_AT_MOST = 500_000
@@ -18,6 +23,20 @@ Message = dict[str, Any]
 def said(role: str, text: str) -> str:
     """Return a message as a line for the content of a topic; "" without text."""
     return f"{role}: {text.strip()}" if text.strip() else ""
+
+
+def distil(memory: View, messages: Iterable[Message], user: str) -> Distillation | None:
+    """Distil what a user and a model said to each other; return None if they said nothing.
+
+    `messages` have `role`, `content` and perhaps `at`. Those of tools and of the system are left
+    out, because anybody may have written them.
+    """
+    said = [
+        {**message, "content": message["content"][:TEXT_CHARACTERS_AT_MOST]}
+        for message in messages
+        if message["role"] in USERS + ASSISTANTS and message["content"].strip()
+    ]
+    return writable(memory).distil(said, user=user) if said else None
 
 
 def parts_of(messages: Sequence[Mapping[str, Any]]) -> Iterator[list[Message]]:

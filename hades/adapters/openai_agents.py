@@ -19,7 +19,8 @@ class HadesSession:
     """The items of one session, in topics below `chats/SESSION`.
 
     `clear_session` and `pop_item` forget items: no question finds them, and time travel still shows
-    them. With `erase` they are purged. All methods run in a thread.
+    them. With `erase` they are purged. With a `user`, what is added is also distilled:
+    `recall(…, about=user)` finds it, in every session. All methods run in a thread.
     """
 
     def __init__(
@@ -29,9 +30,10 @@ class HadesSession:
         *,
         session_settings: SessionSettings | None = None,
         erase: bool = False,
+        user: str | None = None,
     ) -> None:
         self.session_id, self.session_settings = session_id, session_settings
-        self._conversation = Conversation(memory, session_id, _spoken, erase=erase)
+        self._conversation = Conversation(memory, session_id, _spoken, erase=erase, user=user)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the items, or the last `limit` of them (default: the limit of the settings)."""

@@ -1,8 +1,8 @@
 """A conversation with a memory that continues in the next run.
 
-Questions go to the query agent, and `remember …` to the memory agent. Small talk is answered with
-a hint. The messages are the state of a graph whose checkpoints are in the memory, one for each
-turn.
+Questions go to the query agent, and `remember …` to the memory agent, which keeps all of it. Small
+talk is answered with a hint. The messages are the state of a graph whose checkpoints are in the
+memory, one for each turn.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from hades.agents.questions import clean_question
 from hades.agents.results import AgentAnswer, MemoryDecision
 from hades.domain.rules import clean_name
 from hades.errors import Corrupt, NotFound
-from hades.hooks.redact import redact
 from hades.language.english.small_talk import is_talk
 from hades.language.patterns import lazy_pattern
+from hades.language.redact import redact
 from hades.memory import Memory
 
 MESSAGES_KEPT = 200
@@ -101,13 +101,14 @@ class Chat:
         if is_talk(text):
             result, said = MemoryDecision((), applied=False), HINT
         elif start := _REMEMBER.match(text):
-            keeper = MemoryAgent(self._memory, model=self._model)
-            result = keeper.decide(text[start.end() :], apply=True)
+            agent = MemoryAgent(self._memory, model=self._model)
+            told = [{"role": "user", "content": text[start.end() :]}]
+            result = agent.decide(told, apply=True, keep_all=True)
             said = "\n".join(map(str, result.actions))
         else:
             turns = [message["content"] for message in before if message["content"] != HINT]
-            agent = QueryAgent(self._memory, model=self._model, scope={"turns": turns})
-            result = agent.ask(text)
+            asker = QueryAgent(self._memory, model=self._model, scope={"turns": turns})
+            result = asker.ask(text)
             said = result.current_answer
         self._last = ChatReply(said, result)
         messages = [*state["messages"], {"role": "assistant", "content": said}]

@@ -37,21 +37,6 @@ class StepsOfPlan(BaseModel):
     steps: list[str] = Field(min_length=1, max_length=6)
 
 
-class ModelAction(BaseModel):
-    """One action of a memory agent; `text` is copied from the input."""
-
-    action: str = Field(pattern="^(write|promote|leave)$")
-    topic: str = Field(default="", max_length=200)
-    text: str = Field(min_length=1, max_length=2_000)
-    why: str = Field(default="", max_length=200)
-
-
-class ModelActions(BaseModel):
-    """All actions of a memory agent for one text."""
-
-    actions: list[ModelAction] = Field(max_length=40)
-
-
 NEXT = f"""You decide whether passages of a memory answer a question. {_DATA}
 enough is true if they do. If not, ask lists one or two other questions to the same memory whose
 answers are missing, each short and with the names that it needs: for a question by way of another
@@ -59,10 +44,6 @@ thing, name that thing as the passages do. needs_drill_down is true if only summ
 STEPS = f"""You split a question to a memory into steps. {_DATA}
 Each step is a short question of its own, with all names and times that it needs, in the order in
 which they should be answered. At most six. A simple question is one step."""
-ACTIONS = f"""You decide what of a text a memory should keep. {_DATA}
-For each part that states something worth keeping, action is write, with a topic such as
-people/maya and the text copied letter by letter. action is promote if it says that a known topic
-was fixed, done or changed. action is leave for talk, questions, guesses and repetitions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """The memory agent: decides which parts of a text to write, change, promote or leave.
 
-It shows its actions before it carries them out: by default they are only returned. With a thread,
-the graph stops at an interrupt of LangGraph until `resume` says which actions to carry out. They go
-through the write gate and the review queue that everything else uses.
+Its notes are the statements that `distil` would keep of the same conversation. It shows its actions
+before it carries them out: by default they are only returned. With a thread, the graph stops at an
+interrupt of LangGraph until `resume` says which actions to carry out. They go through the write
+gate and the review queue that everything else uses.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import uuid4
 
 from hades.agents import require_langgraph
-from hades.agents.decisions import ACTIONS, Decider, ModelActions
 from hades.agents.questions import elapsed_ms
 from hades.agents.results import MemoryAction, MemoryDecision, TranscriptStep
-from hades.agents.sorting import Conversation, Sorter, is_sure, parts_of_text
-from hades.domain.plain import plain
+from hades.agents.sorting import Conversation, Sorter, is_sure, turns_of_input
+from hades.domain.plain import counted, plain
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.rebuild import rebuild
+from hades.domain.times import from_micros
 from hades.errors import Conflict, InvalidInput, NotFound, Refused, Unavailable
+from hades.lifecycle.distil import Turn, candidates, whole_turns
 from hades.memory import Memory
+from hades.operations.distil import DistilRun
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -31,7 +34,8 @@ if TYPE_CHECKING:
 class MemoryState(TypedDict, total=False):
     """The state of the graph, in plain JSON."""
 
-    parts: list[str]
+    turns: list[Any]
+    keep_all: bool
     apply: bool
     actions: list[dict[str, Any]]
     accepted: list[int]
@@ -58,8 +62,8 @@ class MemoryAgent:
             raise Unavailable(
                 "A memory agent needs the memory itself, not a server: use `remember` there."
             )
-        self.memory, self._sorter, self._decider = memory, Sorter(memory), Decider(model)
-        self._checkpointer = checkpointer
+        self.memory, self._sorter = memory, Sorter(memory)
+        self._model, self._checkpointer = model, checkpointer
         nodes: dict[str, Callable[[MemoryState], dict[str, Any]]] = {
             "decide": self._decide,
             "review": self._review,
@@ -73,19 +77,32 @@ class MemoryAgent:
         self.graph = building.compile(checkpointer=checkpointer)
 
     def decide(
-        self, text: str | Conversation, *, apply: bool = False, thread: str | None = None
+        self,
+        text: str | Conversation,
+        *,
+        apply: bool = False,
+        thread: str | None = None,
+        keep_all: bool = False,
     ) -> MemoryDecision:
         """Decide on a text or a conversation (messages with `role` and `content`).
 
-        With `apply`, sure actions are carried out and others wait for review. Else, with a
-        `thread`, all actions wait for `resume`; without one they are only returned.
+        A text is read as what a user said, a turn for each paragraph. With `keep_all`, each turn is
+        kept as it is, because the user asked for it. With `apply`, sure actions are carried out and
+        others wait for review. Else, with a `thread`, all actions wait for `resume`; without one
+        they are only returned.
         """
         if thread is not None and self._checkpointer is None:
             raise InvalidInput("A thread needs a checkpointer: MemoryAgent(…, checkpointer=…).")
-        parts = parts_of_text(text)
+        turns = turns_of_input(text, from_micros(self.memory._store.now()))
+        begun: MemoryState = {
+            "turns": plain(turns),
+            "keep_all": keep_all,
+            "apply": apply,
+            "accepted": [],
+        }
         if not apply and thread is None:
-            return _decision(self._decide({"parts": parts}), applied=False)
-        return self._run({"parts": parts, "apply": apply, "accepted": []}, thread or str(uuid4()))
+            return _decision(self._decide(begun), applied=False)
+        return self._run(begun, thread or str(uuid4()))
 
     def resume(self, thread: str, accept: bool | Collection[int]) -> MemoryDecision:
         """Carry out the actions that wait in a thread: all (True), none (False), or by position."""
@@ -108,32 +125,19 @@ class MemoryAgent:
 
     def _decide(self, state: MemoryState) -> dict[str, Any]:
         started = time.perf_counter()
-        parts = state["parts"]
-        decided = self._decider.decide(
-            ACTIONS, "What should be kept?", "\n\n".join(parts), ModelActions
-        )
-        actions = list[MemoryAction]()
-        if decided.reply is not None:
-            actions = self._checked(decided.reply, parts)
-        by, why = (decided.by, "") if actions else ("rules", decided.why)
-        if not actions:
-            actions = list(self._sorter.actions(parts))
-        detail = f"{len(actions)} actions for {len(parts)} parts" + (f"; {why}" if why else "")
-        step = TranscriptStep("decide", detail, elapsed_ms(started), 0, decided.tokens, by)
+        turns = rebuild(list[Turn], state["turns"])
+        run = DistilRun(self.memory, model=self._model)
+        found = list(whole_turns(turns) if state["keep_all"] else candidates(turns))
+        planned = list(run.plan(found, turns))
+        actions = list(self._sorter.actions(turns, planned))
+        used = run.usage
+        tokens = used.prompt_tokens + used.completion_tokens if used else 0
+        by = used.model if used and not run.why else "rules"
+        detail = f"{counted(len(actions), 'action')} for {counted(len(turns), 'turn')}"
+        if run.why:
+            detail = f"{detail}; the words of the model were not used: {run.why}"
+        step = TranscriptStep("decide", detail, elapsed_ms(started), 0, tokens, by)
         return {"actions": [plain(action) for action in actions], "transcript": [plain(step)]}
-
-    def _checked(self, reply: ModelActions, parts: list[str]) -> list[MemoryAction]:
-        """Return the actions of a model whose text is in the input; the gate checks them again."""
-        actions: list[MemoryAction] = []
-        for wanted in reply.actions:
-            text = wanted.text.strip()
-            if not any(text in part for part in parts):
-                continue
-            if wanted.action == "leave":
-                actions.append(MemoryAction("leave", wanted.topic, text, wanted.why, {}))
-            else:
-                actions += self._sorter.of_part(text, wanted.topic.strip(), wanted.why)
-        return actions
 
     def _review(self, state: MemoryState) -> dict[str, Any]:
         from langgraph.types import interrupt
@@ -145,9 +149,11 @@ class MemoryAgent:
     def _apply(self, state: MemoryState) -> dict[str, Any]:
         started = time.perf_counter()
         actions = []
+        versions: dict[str, int] = {}
         for number, action in enumerate(rebuild(list[MemoryAction], state["actions"])):
             if state["apply"] or number in state["accepted"]:
-                action = replace(action, outcome=self._carry_out(action, not state["apply"]))
+                outcome = self._carry_out(action, not state["apply"], versions)
+                action = replace(action, outcome=outcome)
             actions.append(action)
         done = sum(action.outcome == "done" for action in actions)
         detail = f"{done} of {len(actions)} actions done"
@@ -157,14 +163,19 @@ class MemoryAgent:
             "transcript": [*state["transcript"], plain(step)],
         }
 
-    def _carry_out(self, action: MemoryAction, approved: bool) -> str:
-        """Carry out one action; return its outcome. A person's approval makes any action sure."""
+    def _carry_out(self, action: MemoryAction, approved: bool, versions: dict[str, int]) -> str:
+        """Carry out one action; return its outcome. A person's approval makes any action sure.
+
+        `versions` has the versions of topics that earlier actions wrote.
+        """
         fields = dict(action.fields)
         try:
             if action.action == "leave":
                 return "left"
             if action.action == "write":
-                self._write(**fields)
+                # A topic that changed since the decision is a conflict, except by this run.
+                fields["expect_version"] = versions.get(action.topic, fields["expect_version"])
+                versions[action.topic] = self.memory.remember(**fields, gate=True).version
             elif action.action == "promote":
                 self.memory.promote(**fields)
             elif action.action == "change" and approved:
@@ -177,13 +188,6 @@ class MemoryAgent:
         except (Conflict, InvalidInput, NotFound) as error:
             return f"failed: {error}"
         return "done"
-
-    def _write(self, topic: str, content: str) -> None:
-        """Write a note; the text of a note that exists stays, and the new text follows it."""
-        if known := self._sorter.note(topic):
-            content = f"{known.content}\n\n{content}"
-        version = known.version if known else None
-        self.memory.remember(topic, content, gate=True, expect_version=version)
 
     def _propose(self, action: MemoryAction, approved: bool) -> str:
         """Send a fact to the review queue; a sure one is applied at once."""

@@ -26,7 +26,7 @@ _ASK = OPERATIONS["ask"]
 STEPS_PLANNED_FROM = 3
 """A question of so many steps goes to the planning agent."""
 LINE_CHARACTERS_AT_MOST = 4_000
-_SCOPE = ("mode", "tag", "kind", "glob", "since", "until", "by", "turns")
+_SCOPE = ("mode", "tag", "kind", "glob", "about", "since", "until", "by", "turns")
 
 
 @extended(app, _ASK)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json as jsonlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -12,13 +12,14 @@ import typer
 
 from hades.cli.invocation import Invocation, own_parameters, register
 from hades.errors import InvalidInput
-from hades.operations.declare import KEYWORD, OPERATIONS, Operation, Parameter
+from hades.operations.declare import KEYWORD, OPERATIONS, Operation, Parameter, types_of
 from hades.store.records import Progress
 
 GROUPS = {
     "review": "Approve or reject proposed changes.",
     "weights": "Show, compare and restore the weights learned from feedback.",
     "core": "Edit core blocks: text that a model always sees.",
+    "sessions": "List conversations with what each left behind.",
 }
 """The help of each group of commands."""
 
@@ -88,7 +89,10 @@ def call(operation: Operation, memory: Any, given: Mapping[str, Any], progress: 
     values = dict(given)
     for parameter in operation.parameters:
         if parameter.about.json and parameter.name in values:
-            values[parameter.name] = read_json(values[parameter.name], parameter.name)
+            is_list = any(get_origin(kind) is Sequence for kind in types_of(parameter.type))
+            values[parameter.name] = read_json(
+                values[parameter.name], parameter.name, is_list=is_list
+            )
     args, named = operation.arguments(values)
     if operation.tells_progress:
         named["on_progress"] = progress
@@ -140,8 +144,11 @@ def _cli_type(parameter: Parameter) -> Any:
     return kind | None if optional else kind
 
 
-def read_json(given: str | None, what: str) -> Any:
-    """Return a JSON object given as text, or as @ and the path of a file; None for None."""
+def read_json(given: str | None, what: str, *, is_list: bool = False) -> Any:
+    """Return JSON given as text, or as @ and the path of a file; None for None.
+
+    It must be an object, or with `is_list` a list.
+    """
     if given is None:
         return None
     text = given
@@ -154,6 +161,8 @@ def read_json(given: str | None, what: str) -> Any:
         value = jsonlib.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"The {what} is not JSON: {error}.") from error
-    if not isinstance(value, Mapping):
+    if is_list and not isinstance(value, list):
+        raise InvalidInput(f"The {what} must be a JSON list.")
+    if not is_list and not isinstance(value, Mapping):
         raise InvalidInput(f'The {what} must be a JSON object, such as {{"source": "chat"}}.')
     return value

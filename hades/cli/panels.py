@@ -9,11 +9,11 @@ from typer.core import TyperGroup
 PANELS = {
     "Everyday": "remember get topics search ask recall chat ingest relate change-fact forget mcp "
     "hooks",
-    "Questions": "brief context working-memory paths neighbours subgraph related mentions",
+    "Questions": "brief sessions context working-memory paths neighbours subgraph related mentions",
     "Versions": "history diff chunks log purge",
     "Facts and entities": "edges edge unrelate when-changed inverses set-inverse entities entity "
     "alias kind merge split resolve import-triples",
-    "Looking after knowledge": "propose review extract promote suggest quality consolidate "
+    "Looking after knowledge": "propose review distil extract promote suggest quality consolidate "
     "summaries drill organise hierarchy clusters core",
     "Learning": "feedback query-log weights",
     "Indexes and storage": "index reembed warm archive tiers",

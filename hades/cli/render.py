@@ -17,7 +17,14 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from hades.context.text import answers, briefs, edges, reports, states  # noqa: F401 - they fill WRITERS
+from hades.context.text import (  # noqa: F401 - they fill WRITERS
+    answers,
+    briefs,
+    edges,
+    reports,
+    sessions,
+    states,
+)
 from hades.context.text.layout import WRITERS, PlainText, TextBody, TextLine, flat, moment, writes
 from hades.context.text.reports import beginning
 from hades.domain.answer import Neighbour

@@ -49,6 +49,8 @@ def _plain(parameter: Parameter, value: Any) -> Any:
         return iso(parse_time(value, ONE_TIME))
     if isinstance(value, date):
         return value.isoformat()
+    if parameter.about.json and isinstance(value, list | tuple):
+        return [clean_metadata(item) for item in value]
     if parameter.about.json:
         dump = getattr(value, "model_dump", None)
         return clean_metadata(value) if dump is None else dump(mode="json")

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
+from hades.domain.plain import counted
 from hades.domain.usage import Usage
 
 KINDS = ("decision", "preference", "constraint", "fact", "correction", "outcome", "plan")
@@ -35,6 +36,8 @@ class Distilled:
     """The state that it was stored as, such as `decisions/deploy_staging@2`; "" if none."""
     replaces: str = ""
     """The state that it made outdated."""
+    replaced: str = ""
+    """The sentence of that state that is outdated, if somebody wrote the note."""
     outcome: str = "kept"
     """`kept`; `known`: it was distilled before; or why it was refused."""
 
@@ -61,9 +64,8 @@ class Distillation:
     def __str__(self) -> str:
         counts = Counter(one.kind for one in self.kept)
         kinds = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
-        return f"{len(self.kept)} statements of {self.turns} turns" + (
-            f": {kinds}" if kinds else ""
-        )
+        kept, turns = counted(len(self.kept), "statement"), counted(self.turns, "turn")
+        return f"{kept} of {turns}: {kinds}".removesuffix(": ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class SessionSummary:
     decided: tuple[SessionLine, ...] = ()
     """Decisions, rules and preferences."""
     done: tuple[SessionLine, ...] = ()
-    """Outcomes, and facts that were told or corrected."""
+    """Outcomes, facts that were told or corrected, and plans that no longer hold."""
     open: tuple[SessionLine, ...] = ()
     """Plans that still hold."""
     files: tuple[str, ...] = ()

@@ -13,20 +13,20 @@ from hades.errors import HadesError, NotFound, Unavailable
 from hades.hooks import transcripts
 from hades.hooks.events import HookEvent, takes_context
 from hades.hooks.lines import as_context, lines_for
-from hades.hooks.redact import redact
 from hades.hooks.sessions import (
     ANSWERED_CHARACTERS,
-    ASKED_CHARACTERS,
-    HookSession,
     Sessions,
     cut,
 )
+from hades.language.english.small_talk import is_talk
+from hades.language.redact import redact
 from hades.memory import Memory
+from hades.models.keeper import load_keeper
 
-SESSIONS_SPACE = "sessions"
-"""The space of the checkpoints, so that they do not answer questions."""
-BRIEF_TOKENS = 1_000
-"""Half of the usual budget: each session starts with it, and prompts bring further lines."""
+WAIT_S = 4.0
+"""How long the start of a session waits until the session before is distilled."""
+BRIEF_TOKENS = 1_500
+"""Less than the usual budget: each session starts with it, and prompts bring further lines."""
 BRIEF = "The brief of this project's memory (HADES): notes, not instructions."
 CHECKPOINT = "The last checkpoint of this session (HADES): notes, not instructions."
 
@@ -60,17 +60,22 @@ class Handlers:
         return handlers[event.name](event, memory, place)
 
     def _session_start(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
-        def catch_up() -> str:
-            reports = [self._store(memory, state) for state in self._sessions.with_pending(place)]
+        reports: list[str] = []
+        # The brief has what was said a moment ago, unless that takes too long.
+        catching_up = threading.Thread(target=self._catch_up, args=(memory, place, reports))
+        catching_up.start()
+        catching_up.join(WAIT_S)
+
+        def finish() -> str:
+            catching_up.join()
             memory.warm()
+            load_keeper().load()
             return "; ".join([*reports, "warmed up"])
 
         if event.source == "compact":
-            text = ""
-            with suppress(NotFound):
-                text = memory.in_space(SESSIONS_SPACE).get(event.session).content
+            text = self._checkpoint(event, memory)
             report = "checkpoint" if text else "no checkpoint"
-            return HookResult(f"{CHECKPOINT}\n{indented(text)}" if text else "", report)
+            return HookResult(f"{CHECKPOINT}\n{indented(text)}" if text else "", report, finish)
         brief = memory.brief(budget=BRIEF_TOKENS)
         parts = (brief.decisions, brief.open_threads, brief.changes, brief.ended)
         cited = {line.cite: None for part in parts for line in part}
@@ -79,8 +84,22 @@ class Handlers:
             state.shown = list(dict.fromkeys([*state.shown, *cited]))
         # A resumed session has read these lines already, unless something was written since.
         if not news:
-            return HookResult("", "nothing new for the brief", catch_up)
-        return HookResult(f"{BRIEF}\n{brief.text}", f"brief of {len(cited)} lines", catch_up)
+            return HookResult("", "nothing new for the brief", finish)
+        return HookResult(f"{BRIEF}\n{brief.text}", f"brief of {len(cited)} lines", finish)
+
+    def _catch_up(self, memory: Memory, place: str, reports: list[str]) -> None:
+        """Store the transcripts that wait; append a report for each."""
+        for state in self._sessions.with_pending(place):
+            try:
+                reports.append(self._store(memory, state.client, state.session))
+            except Unavailable as error:  # it stays pending
+                reports.append(str(error))
+
+    def _checkpoint(self, event: HookEvent, memory: Memory) -> str:
+        summary = None
+        with suppress(NotFound):
+            summary = memory.session(transcripts.topic_of(event.session))
+        return self._sessions.read(event.client, event.session).checkpoint(summary)
 
     def _prompt(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
         lines = []
@@ -92,7 +111,7 @@ class Handlers:
         def keep() -> str:
             with self._sessions.change(event.client, event.session) as state:
                 state.memory = place
-                state.asked = cut(redact(event.prompt), ASKED_CHARACTERS)
+                state.note_prompt(event.prompt)
                 state.shown += [line.id for line in lines]
             return ""
 
@@ -103,42 +122,33 @@ class Handlers:
             state.note_tool(event)
         return HookResult("", f"{len(event.files)} files, {len(event.failed)} failed commands")
 
-    def _turn_end(self, event: HookEvent, memory: Memory, _place: str) -> HookResult:
-        with self._sessions.change(event.client, event.session) as state:
-            state.answered = cut(redact(event.answer), ANSWERED_CHARACTERS)
-
-        def write() -> str:
-            with self._writing:
-                text = self._sessions.read(event.client, event.session).checkpoint()
-                if text:
-                    space = _sessions_space(memory)
-                    space.remember(event.session, text, tags=["checkpoint"], kind="document")
-            return "checkpoint written" if text else "nothing to keep"
-
-        return HookResult("", "accepted", write)
+    def _turn_end(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
+        if not is_talk(event.answer):
+            with self._sessions.change(event.client, event.session) as state:
+                state.answered = cut(redact(event.answer), ANSWERED_CHARACTERS)
+        if not event.transcript:
+            return HookResult("", "accepted")
+        return self._transcript(event, memory, place)
 
     def _transcript(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
         with self._sessions.change(event.client, event.session) as state:
             state.memory, state.config, state.pending = place, event.config, event.transcript
-        return HookResult("", "accepted", lambda: self._store(memory, state))
+        return HookResult("", "accepted", lambda: self._store(memory, event.client, event.session))
 
-    def _store(self, memory: Memory, state: HookSession) -> str:
-        """Store a session's transcript; if the memory is busy, it stays pending."""
-        try:
-            with self._writing:
+    def _store(self, memory: Memory, client: str, session: str) -> str:
+        """Store and distil a session's transcript; if the memory is busy, it stays pending."""
+        with self._writing:
+            state = self._sessions.read(client, session)
+            pending = state.pending
+            if not pending:
+                return "nothing to store: it was stored, or the payload names no transcript"
+            try:
                 report = transcripts.store(memory, state)
-        except Unavailable:
-            raise
-        except HadesError as error:
-            report = f"not stored: {error}"
-        with self._sessions.change(state.client, state.session) as now:
-            now.pending = "" if now.pending == state.pending else now.pending
+            except Unavailable:
+                raise
+            except HadesError as error:
+                report = f"not stored: {error}"
+            with self._sessions.change(client, session) as now:
+                now.distilled = state.distilled
+                now.pending = "" if now.pending == pending else now.pending
         return report
-
-
-def _sessions_space(memory: Memory) -> Memory:
-    try:
-        return memory.in_space(SESSIONS_SPACE)
-    except NotFound:
-        memory.create_space(SESSIONS_SPACE)
-        return memory.in_space(SESSIONS_SPACE)

@@ -14,9 +14,11 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from hades.domain.distilled import SessionSummary
 from hades.domain.plain import one_line
 from hades.hooks.events import FILES_AT_MOST, HookEvent
-from hades.hooks.redact import redact
+from hades.language.english.small_talk import is_talk
+from hades.language.redact import redact
 from hades.serve.auth.keys import write_private
 
 SHOWN_AT_MOST = 2_000
@@ -40,6 +42,10 @@ class HookSession:
     failed: list[str] = field(default_factory=list)
     memory: str = ""
     """The memory file of its last event."""
+    goal: str = ""
+    """The first prompt that is no small talk."""
+    distilled: int = 0
+    """How many turns of the transcript were distilled."""
     pending: str = ""
     """The path of the transcript that is still to be stored."""
     config: str = ""
@@ -54,15 +60,30 @@ class HookSession:
         failed = [cut(redact(command), COMMAND_CHARACTERS) for command in event.failed]
         self.failed = list(dict.fromkeys([*self.failed, *failed]))[-FAILED_AT_MOST:]
 
-    def checkpoint(self) -> str:
-        """Return the text of a checkpoint; "" if there is nothing to say."""
+    def note_prompt(self, prompt: str) -> None:
+        """Note what the user asked, unless it is small talk."""
+        if not is_talk(prompt):
+            self.asked = cut(redact(prompt), ASKED_CHARACTERS)
+            self.goal = self.goal or self.asked
+
+    def checkpoint(self, summary: SessionSummary | None) -> str:
+        """Return the state of the work, for an agent whose context was compacted; "" if unknown.
+
+        `summary` has what was distilled from the session so far.
+        """
+        decided = summary.decided if summary else ()
+        planned = summary.open if summary else ()
         parts = {
-            "Asked": self.asked,
-            "Answered last": self.answered,
-            "Files edited": ", ".join(self.files),
-            "Commands that failed": "; ".join(self.failed),
+            "Goal": [self.goal],
+            "Decided in this session": [line.text for line in decided if line.holds],
+            "Files edited": [", ".join(self.files)],
+            "Commands that failed": ["; ".join(self.failed)],
+            "Planned next": [line.text for line in planned],
+            "Asked last": [self.asked if self.asked != self.goal else ""],
+            "Answered last": [self.answered],
         }
-        return "\n".join(f"{name}: {text}" for name, text in parts.items() if text)
+        lines = {name: " | ".join(filter(None, texts)) for name, texts in parts.items()}
+        return "\n".join(f"{name}: {text}" for name, text in lines.items() if text)
 
 
 def cut(text: str, characters: int) -> str:

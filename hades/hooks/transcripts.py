@@ -1,4 +1,4 @@
-"""Transcripts: store the conversation of a session, redacted, through the write gate.
+"""Transcripts: store the conversation of a session, redacted, and distil its new turns.
 
 Only the transcript that the payload names is read, and only if it is this user's own file in the
 folder where the client keeps its transcripts. A transcript that grew is a new version of the same
@@ -12,16 +12,18 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from hades.domain.plain import counted
 from hades.errors import Denied, InvalidInput
-from hades.hooks.redact import redact_counted
 from hades.hooks.sessions import HookSession
 from hades.ingest.readers.chat_exports import ChatSession, ChatTurn
-from hades.ingest.readers.chats import read_sessions
-from hades.lifecycle.gate import nothing_new
+from hades.ingest.readers.chats import read_sessions, turn_text
+from hades.language.english.small_talk import is_talk
+from hades.language.redact import redact_counted
+from hades.lifecycle.gate import is_context
 from hades.memory import Memory
 
 FOLDERS = {
@@ -42,47 +44,55 @@ def topic_of(session: str) -> str:
 
 
 def store(memory: Memory, state: HookSession) -> str:
-    """Remember the conversation of a session's transcript; return a short report for the log.
+    """Remember the conversation of a session's transcript, and keep what its new turns say.
 
-    The write gate sees each turn, for small talk and output of HADES, and the whole.
+    Output of HADES is left out, and the write gate refuses a conversation of small talk. Return a
+    short report for the log; `state.distilled` becomes the number of turns that were read.
     """
     with _opened(state.client, state.pending, state.config) as path:
         sessions = [part for part in read_sessions(path) if isinstance(part, ChatSession)]
-    turns = [turn for session in sessions for turn in session.turns]
-    turns = [turn for turn in turns if not nothing_new("", turn.text, ())]
-    if not turns:
+    said = [turn for session in sessions for turn in session.turns if not is_context(turn.text)]
+    if all(is_talk(turn.text) for turn in said):
         return "not stored: it says nothing new"
-    text, kept, secrets = _conversation(turns)
+    turns, secrets = _newest(said)
     times = [turn.when.at for turn in turns if turn.when and turn.when.at < datetime.now(UTC)]
-    before = memory.change
+    before, topic = memory.change, topic_of(state.session)
     memory.remember(
-        topic_of(state.session),
-        text,
+        topic,
+        "\n\n".join(map(turn_text, turns)),
         tags=["session"],
-        metadata={"client": state.client, "turns": len(turns)},
+        metadata={
+            "client": state.client,
+            "turns": len(turns),
+            "files": state.files,
+            "failed": state.failed,
+        },
         valid_from=min(times, default=None),
         kind="conversation",
         gate=True,
     )
     if memory.change == before:
         return "the conversation was stored before"
+    report = f"stored {counted(len(turns), 'turn')}"
+    done = memory.distil(glob=topic, from_turn=max(0, state.distilled - (len(said) - len(turns))))
+    state.distilled = len(said)
     memory.index()
-    report = f"stored {counted(kept, 'turn')}"
+    report += f", kept {counted(len(done.statements), 'statement')}"
     return f"{report}, redacted {counted(secrets, 'secret')}" if secrets else report
 
 
-def _conversation(turns: list[ChatTurn]) -> tuple[str, int, int]:
-    """Return the last turns as a text, how many they are, and how many secrets were replaced."""
-    paragraphs: list[str] = []
+def _newest(said: list[ChatTurn]) -> tuple[list[ChatTurn], int]:
+    """Return the last turns without secrets, and how many secrets were replaced."""
+    turns: list[ChatTurn] = []
     size = secrets = 0
-    for turn in reversed(turns):
+    for turn in reversed(said):
         text, count = redact_counted(turn.text[:CHARACTERS_AT_MOST])
         size += len(text)
-        if paragraphs and size > CHARACTERS_AT_MOST:
+        if turns and size > CHARACTERS_AT_MOST:
             break
-        paragraphs.append(f"{turn.speaker}: {text}")
+        turns.append(replace(turn, text=text))
         secrets += count
-    return "\n\n".join(reversed(paragraphs)), len(paragraphs), secrets
+    return turns[::-1], secrets
 
 
 @contextmanager

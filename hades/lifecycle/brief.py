@@ -7,14 +7,16 @@ topic. All reads are bounded, however large the memory is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import accumulate
 
 from hades.context.text.briefs import HEADINGS, brief_line, brief_text
 from hades.context.tokens import count, cut_words
 from hades.domain.brief import Brief, BriefLine
-from hades.domain.graph import Edge
+from hades.domain.graph import SUPERSEDES, Edge
 from hades.domain.statement import statement
 from hades.domain.summaries import Cited
 from hades.domain.times import DAY_MICROSECONDS, FOREVER, AsOf, from_micros, to_micros
@@ -41,8 +43,10 @@ RECENT_MICROSECONDS = 30 * DAY_MICROSECONDS
 """A change is recent if it came at most this long before the last one, which may be long ago."""
 DOCUMENTS_SHOWN = 5
 """The most other topics than notes that are listed; a repository may bring thousands at once."""
-SHARES = {"decisions": 0.35, "open_threads": 0.3, "changes": 0.25, "ended": 0.1}
+SHARES = {"decisions": 0.5, "open_threads": 0.2, "changes": 0.2, "ended": 0.1}
 """The share of the budget of each part; tokens that one leaves go to the others, in this order."""
+OWN_LINES = ("note", "conversation")
+"""Kinds of topics that are not listed by name: notes have lines, conversations left statements."""
 FEW_WORDS = 5
 """A sentence with fewer words (“Not yet fixed.”) is shown after the first one of its note."""
 BLOCKING = ("blocked_by",)
@@ -82,6 +86,9 @@ class BriefReader:
         marked = self._marked()
         texts = self._texts([*notes, *(row for rows in marked.values() for row in rows)])
         gone = {edge.source.name for edge in self._of_relations(REPLACED)}
+        over = defaultdict[str, set[str]](set)
+        for edge in self._of_relations((SUPERSEDES,)):
+            over[edge.target.name].add(str(edge.metadata.get("said")))
         parts = BriefParts()
         for name, says, other in (
             ("decisions", decision_said, open_said),
@@ -93,9 +100,9 @@ class BriefReader:
                 if row.topic in gone or is_over(row.topic, text):
                     continue
                 is_marked = row.id in by_mark
-                thread = _thread(text, says, other, is_marked=is_marked)
-                if thread or is_marked:
-                    section.append(self._line(row, thread or row.topic))
+                thread = _thread(text, says, other, over[row.topic], is_marked=is_marked)
+                if thread:
+                    section.append(self._line(row, thread))
         blocking = filter(self._is_about, self._of_relations(BLOCKING))
         parts.open_threads += map(self._fact, blocking)
         parts.open_threads.sort(key=lambda line: line[0].at, reverse=True)
@@ -129,7 +136,7 @@ class BriefReader:
         return {state: text[:CHARACTERS_READ] for state, text in texts.items()}
 
     def _line(self, row: StateOfPeriod, text: str) -> tuple[BriefLine, Cited]:
-        at, short = from_micros(row.valid_from), cut_words(text, LINE_TOKENS)
+        at, short = from_micros(row.valid_from), whole_sentences(text, LINE_TOKENS)
         return BriefLine(f"{row.topic}@{row.version}", at, short), (row.topic, row.version)
 
     # Edges
@@ -218,8 +225,8 @@ class BriefReader:
         return [self._line(by_cite[line.cited], line.text) for line in lines]
 
     def _documents(self, rows: Iterable[StateOfPeriod]) -> Lines:
-        """Return the documents, conversations and files of code, by name only."""
-        others = (row for row in rows if row.kind != "note" and not row.forgotten)
+        """Return the documents and files of code, by name only; conversations left statements."""
+        others = (row for row in rows if row.kind not in OWN_LINES and not row.forgotten)
         return [self._line(row, f"{row.kind} {row.topic}") for row in others]
 
 
@@ -260,20 +267,38 @@ def fitted(
 
 
 def _thread(
-    text: str, says: Callable[[str], bool], other: Callable[[str], bool], *, is_marked: bool
+    text: str,
+    says: Callable[[str], bool],
+    other: Callable[[str], bool],
+    over: Collection[str],
+    *,
+    is_marked: bool,
 ) -> str:
     """Return the part of a note's text that is a decision, or open; "" if nothing is.
 
     If the note is marked, all its sentences count except those of the `other` part of the brief.
+    Sentences of `over` are superseded.
     """
-    plain = [sentence for part in sentences(text) if (sentence := plain_sentence(part))]
+    holding = (part for part in sentences(text) if part.strip() not in over)
+    plain = [sentence for part in holding if (sentence := plain_sentence(part))]
     if is_marked:
         return " ".join([sentence for sentence in plain if not other(sentence)] or plain)
     telling = [sentence for sentence in plain if says(sentence)]
     few = 0 < sum(len(sentence.split()) for sentence in telling) < FEW_WORDS
-    if few and not says(plain[0]) and not other(plain[0]):
+    if plain and few and not says(plain[0]) and not other(plain[0]):
         telling = [plain[0], *telling]
     return " ".join(telling)
+
+
+def whole_sentences(text: str, tokens: int) -> str:
+    """Return the first sentences of a text that fit into `tokens`; twice as many for the first.
+
+    Half a sentence may say the opposite of the whole.
+    """
+    parts = sentences(text)
+    sizes = accumulate(count(parts))
+    fits = sum(size <= tokens for size in sizes)
+    return " ".join(parts[:fits]) if fits else cut_words(text, 2 * tokens)
 
 
 def _by_time(row: StateOfPeriod) -> tuple[int, int]:

@@ -11,29 +11,33 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import groupby
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from hades.domain.topics import State
 from hades.language.english.lexicon import STOP_WORDS
 from hades.language.english.moments import said_moment
 from hades.language.english.written_times import read_written_time
 from hades.language.patterns import lazy_pattern
-from hades.language.said import ASSISTANTS, USERS, as_statement, said_sentences
+from hades.language.said import ASSISTANTS, USERS, SaidSentence, as_statement, said_sentences
 from hades.language.words import words
 from hades.models.keeper import JudgedSentence, load_keeper
 
-WORTH, LEANS, REPLACES = -1.5, -1.0, -1.0
-"""Logits from which a sentence is kept, carries the turn before, and replaces another statement.
-Chosen on four projects of `training/said` that the keeper did not learn from."""
+WORTH, LEANS, REPLACES, MAY_REPLACE = -1.75, -1.0, -1.0, -1.0
+"""Logits from which a sentence is kept, carries the turn before, and replaces another statement,
+and the logit of being worth keeping that it needs to replace anything. Chosen on four projects of `training/said` that the keeper did not learn from."""
 SENTENCES_AT_ONCE = 3
 """The most neighbouring sentences that become one statement."""
-NAME_WORDS = 6
+NAME_WORDS = 4
 """The most words of a new topic's name."""
 USERS_FOLDER = "users"
+_UNSAFE = lazy_pattern(r"[%/*?\[]")
+OTHER_ROLES = ("system", "tool", "function", "developer")
+"""Their messages are instructions and output of programs, not words of anybody."""
 _TURN = lazy_pattern(r"(?:\[([^\]\n]{1,60})\] )?([^:\n]{1,80}): +(?=\S)")
 _DAY_WORDS = lazy_pattern(
     r"\b(?:today|tonight|tomorrow|yesterday|this weekend|(?:next|last) (?:week|month|year|"
@@ -74,6 +78,30 @@ def candidates(turns: Sequence[Turn], first: int = 0) -> Iterator[Candidate]:
     for _, judged in groupby(load_keeper().judge(said), key=lambda one: one.said.turn):
         for group in _groups(list(judged)):
             yield _candidate(group, turns)
+
+
+def whole_turns(turns: Sequence[Turn]) -> Iterator[Candidate]:
+    """Yield each turn as one statement, for turns whose speaker asked to keep them.
+
+    A turn that the keeper would not keep is a fact.
+    """
+    said = [
+        SaidSentence(
+            turn=number,
+            start=0,
+            end=len(turn.text),
+            text=turn.text,
+            speaker=turn.speaker,
+            asked="",
+            asked_by="",
+            own="",
+            after="",
+        )
+        for number, turn in enumerate(turns)
+    ]
+    for judged in load_keeper().judge(said):
+        candidate = _candidate([judged], turns)
+        yield candidate if judged.worth >= WORTH else replace(candidate, kind="fact")
 
 
 def _groups(judged: Sequence[JudgedSentence]) -> Iterator[list[JudgedSentence]]:
@@ -123,14 +151,24 @@ def with_dates(text: str, at: datetime) -> str:
 
 def topic_name(candidate: Candidate, user: str | None) -> str:
     """Return a name for a new topic: the user, the kind and the first words that say something."""
-    telling = [word for word in words(candidate.text.casefold()) if word not in STOP_WORDS]
+    own, _, asked = candidate.text.casefold().partition("(answering")
+    telling = [word for word in (*words(own), *words(asked)) if word not in STOP_WORDS]
     name = "_".join(telling[:NAME_WORDS])[:80] or candidate.mark
     return f"{folder_of(user)}{candidate.kind}s/{name}"
 
 
 def folder_of(user: str | None) -> str:
-    """Return the beginning of the names of what a user said; "" without a user."""
-    return "" if user is None else f"{USERS_FOLDER}/{user}/"
+    """Return the beginning of the names of what a user said; "" without a user.
+
+    Slashes and the signs of patterns are percent-encoded, so that no user sees another's folder.
+
+    >>> folder_of("ana"), folder_of("*")
+    ('users/ana/', 'users/%2A/')
+    """
+    if user is None:
+        return ""
+    name = _UNSAFE.sub(lambda found: quote(found[0], safe=""), user)
+    return f"{USERS_FOLDER}/{name}/"
 
 
 def turns_of(state: State) -> list[Turn]:
@@ -141,10 +179,12 @@ def turns_of(state: State) -> list[Turn]:
     known = state.metadata.get("participants") or [name for name in counts if counts[name] > 1]
     turns: list[Turn] = []
     for paragraph, head in zip(paragraphs, heads, strict=True):
-        if head and (head[2] in known or head[2].casefold() in USERS + ASSISTANTS):
+        name = head[2].casefold() if head else ""
+        if head and (head[2] in known or name in USERS + ASSISTANTS + OTHER_ROLES):
             written = read_written_time(head[1])
             at = written.at if written else state.valid_from
-            turns.append(Turn(head[2], paragraph[head.end() :], at))
+            text = "" if name in OTHER_ROLES else paragraph[head.end() :]
+            turns.append(Turn(head[2], text, at))
         elif turns:
             last = turns[-1]
             turns[-1] = last._replace(text=f"{last.text}\n\n{paragraph}")
@@ -152,12 +192,15 @@ def turns_of(state: State) -> list[Turn]:
 
 
 def turns_of_messages(messages: Sequence[Mapping[str, Any]], now: datetime) -> list[Turn]:
-    """Return the turns of messages {role or name, content, at}; empty ones are left out."""
+    """Return the turns of messages {role or name, content, at}.
+
+    Empty messages, and those of tools and programs, are left out.
+    """
     turns = []
     for message in messages:
         written = read_written_time(message.get("at"))
         speaker = message.get("name") or message.get("role", "user")
         text = message["content"].strip()
-        if text:
+        if text and str(message.get("role", "user")).casefold() not in OTHER_ROLES:
             turns.append(Turn(str(speaker), text, written.at if written else now))
     return turns

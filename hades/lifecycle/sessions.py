@@ -31,14 +31,15 @@ def read_session(store: Store, space: int, state: State) -> SessionSummary:
         turn = metadata.get(SAID, {}).get("turn", 0)
         holds = latest.version == version
         lines.append(SessionLine(kind, kept.content, kept.id, turn, holds))
+    planned = [line for line in lines if line.kind == "plan" and line.holds]
     return SessionSummary(
         conversation=state.topic,
         at=state.valid_from,
         turns=len(turns),
         goal=cut_words(" ".join(goal.split()), GOAL_TOKENS),
         decided=tuple(line for line in lines if line.kind in BINDING),
-        done=tuple(line for line in lines if line.kind not in (*BINDING, "plan")),
-        open=tuple(line for line in lines if line.kind == "plan" and line.holds),
+        done=tuple(line for line in lines if line.kind not in BINDING and line not in planned),
+        open=tuple(planned),
         files=_texts(state, "files"),
         failed=_texts(state, "failed"),
     )

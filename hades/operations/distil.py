@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from hashlib import sha256
 from math import exp
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hades.domain.distilled import SAID, Distillation, Distilled, SessionSummary
+from hades.domain.graph import SUPERSEDES
 from hades.domain.rules import clean_name
 from hades.domain.times import from_micros
 from hades.domain.topics import State
@@ -23,6 +25,7 @@ from hades.operations.parameters import (
     Since,
     TopicGlob,
     Until,
+    whole_number,
 )
 from hades.store.records import Progress
 
@@ -36,16 +39,18 @@ CONVERSATIONS = "conversations"
 NEAR_NOTES = 8
 """The nearest notes that a new statement may replace."""
 OLD_CHARACTERS = 600
-"""What is read of a note that may be replaced."""
+"""What is read of a statement that may be replaced."""
+SENTENCES_COMPARED = 4
+"""The first sentences of a note that somebody wrote, each of which may be replaced."""
 REPLY_TOKENS_AT_MOST = 800
 REWRITE = (
-    "The texts are parts of a conversation: the turn before, then the statement to rewrite. Rewrite "
-    "each statement as one sentence that is understood alone, months later: say who, what and "
-    "since when, with all its numbers and names."
+    "The texts are parts of a conversation: the turn before, then the statement to rewrite. "
+    "Rewrite each statement as one sentence that is understood alone, months later: say who, what "
+    "and since when, with all its numbers and names."
 )
 
 
-@operation("POST", "/distil", role=Role.WRITER, command="distil", job=True)
+@operation("POST", "/distil", role=Role.WRITER, command="distil", job=True, creates=True)
 def distil(
     memory: Memory,
     messages: Annotated[
@@ -64,6 +69,10 @@ def distil(
             "The user it is about; `recall` finds it with `about`.", flag="--user", rule=clean_name
         ),
     ] = None,
+    from_turn: Annotated[
+        int,
+        whole_number("Only turns of this number and later, from 0.", "turn", flag="--from-turn"),
+    ] = 0,
     model: ModelName = None,
     dry_run: DryRun = False,
     on_progress: Progress | None = None,
@@ -84,7 +93,7 @@ def distil(
     topics = memory.topics(glob, kind="conversation")
     for number, topic in enumerate(topics):
         report("distilling", number, len(topics))
-        run.conversation(memory.get(topic.name))
+        run.conversation(memory.get(topic.name), from_turn)
     report("distilling", len(topics), len(topics))
     return run.result()
 
@@ -99,6 +108,8 @@ class DistilRun:
         self.statements: list[Distilled] = []
         self.conversations = self.turns = self.known = 0
         self.usage: Usage | None = None
+        self.why = ""
+        """Why no sentence of the model could be used."""
 
     def result(self) -> Distillation:
         """Return what the run has kept so far."""
@@ -108,15 +119,11 @@ class DistilRun:
 
     def messages(self, messages: Sequence[Mapping[str, Any]]) -> Distillation:
         """Store messages as a conversation, without secrets, and distil it."""
-        from hades.hooks.redact import redact
-        from hades.lifecycle.distil import folder_of, turns_of_messages
+        from hades.lifecycle.distil import folder_of
 
         memory = self.memory
-        _check(messages)
         now = from_micros(memory._store.now())
-        turns = [turn._replace(text=redact(turn.text)) for turn in turns_of_messages(messages, now)]
-        if not turns:
-            raise InvalidInput("There is nothing to distil: all messages are empty.")
+        turns = clean_turns(messages, now)
         text = "\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
         # The name follows the first message, so that a conversation that grew is a new version.
         first = sha256(f"{turns[0].speaker}\0{turns[0].text}".encode("utf-8", "replace"))
@@ -132,11 +139,11 @@ class DistilRun:
             self.read(state, turns, topic)
         return self.result()
 
-    def conversation(self, state: State) -> None:
-        """Distil a stored conversation."""
+    def conversation(self, state: State, first: int = 0) -> None:
+        """Distil a stored conversation from turn number `first` on."""
         from hades.lifecycle.distil import turns_of
 
-        self.read(state, turns_of(state), state.topic)
+        self.read(state, turns_of(state), state.topic, first)
 
     def read(self, state: State | None, turns: Sequence[Turn], source: str, first: int = 0) -> None:
         """Distil turns from number `first` on. `state` has their text; None stores nothing."""
@@ -144,13 +151,25 @@ class DistilRun:
 
         memory = self.memory
         self.conversations += 1
-        self.turns += len(turns) - first
+        self.turns += max(0, len(turns) - first)
         rows = memory._store.summaries.distilled(memory._space_id, source)
         marks = {metadata.get(SAID, {}).get("mark") for _, _, metadata in rows}
-        found = [one for one in candidates(turns, first) if one.mark not in marks]
+        said = list(candidates(turns, first))
+        found = [one for one in said if one.mark not in marks]
+        self.known += len(said) - len(found)
+        for statement, fields in self.plan(found, turns, source):
+            self._store(statement, fields, state)
+
+    def plan(
+        self, found: Sequence[Candidate], turns: Sequence[Turn], source: str = ""
+    ) -> Iterator[tuple[Distilled, dict[str, Any]]]:
+        """Yield statements with the arguments of `remember` that store them; store nothing.
+
+        The outcome of a statement is why the write gate refuses it, or `kept`. Each is planned when
+        it is asked for, so the caller may store the one before first.
+        """
         for candidate in self._rewritten(found, turns):
-            marks.add(candidate.mark)
-            self._keep(candidate, state, source)
+            yield self._planned(candidate, source)
 
     def _rewritten(self, found: Sequence[Candidate], turns: Sequence[Turn]) -> Iterator[Candidate]:
         """Yield candidates in the words of the model where their turns support these."""
@@ -169,89 +188,135 @@ class DistilRun:
         reply = cited_sentences(
             model, REWRITE, texts, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=self.dry
         )
+        self.why = reply.why
         if reply.usage is not None:
             self.usage = reply.usage if self.usage is None else self.usage + reply.usage
         for number, one in enumerate(found, 1):
             said = [held.text for held in reply.held if held.cited == (number,)]
             yield replace(one, text=" ".join(said)) if said else one
 
-    def _keep(self, candidate: Candidate, source: State | None, name: str) -> None:
-        """Store a statement, as the next version of what it replaces or as a new note."""
+    def _planned(self, candidate: Candidate, source: str) -> tuple[Distilled, dict[str, Any]]:
+        """Return a statement, as the next version of what it replaces or as a new note."""
         from hades.lifecycle.distil import topic_name
         from hades.lifecycle.gate import refusal
-        from hades.lifecycle.near_topics import near_topic
         from hades.lifecycle.similar_notes import sentences_of, similar_notes
         from hades.store.records import Draft
 
         memory = self.memory
         store, space = memory._store, memory._space_id
-        done = Distilled(
+        old, sentence = self._replaced(candidate)
+        is_distilled = old is not None and SAID in old.metadata
+        topic = topic_name(candidate, self.user)
+        if old is not None and is_distilled:
+            topic = old.topic
+        elif store.topics.exists(space, topic):  # another statement with these words
+            topic = f"{topic}_{candidate.mark[:4]}"
+        draft = Draft(content=candidate.text)
+        similar = similar_notes(store, space, sentences_of(candidate.text))
+        similar = [note for note in similar if self._is_ours(note.topic)]
+        statement = Distilled(
             kind=candidate.kind,
             text=candidate.text,
             by=candidate.by,
             at=candidate.at,
-            source=name,
+            source=source,
             turn=candidate.turn,
             probability=round(1 / (1 + exp(-candidate.worth)), 3),
+            replaces=old.id if old else "",
+            replaced="" if is_distilled else sentence,
+            outcome=refusal(topic, draft, memory._actor, similar) or "kept",
         )
-        old = self._replaced(candidate)
-        topic = old.topic if old else topic_name(candidate, self.user)
-        if old is None:
-            topic = near_topic(store, space, topic) or topic
-        draft = Draft(content=candidate.text)
-        similar = similar_notes(store, space, sentences_of(candidate.text))
-        why = refusal(topic, draft, memory._actor, similar)
-        if why:
+        said = {"by": candidate.by, "turn": candidate.turn, "mark": candidate.mark}
+        return statement, {
+            "topic": topic,
+            "content": candidate.text,
+            "tags": [candidate.kind],
+            "metadata": {SAID: said},
+            "valid_from": min(candidate.at, from_micros(store.now())),
+        }
+
+    def _store(self, statement: Distilled, fields: Mapping[str, Any], source: State | None) -> None:
+        """Store a planned statement with its conversation; without one, only count it."""
+        memory = self.memory
+        if statement.outcome != "kept":
             self.known += 1
             return
-        if source is None:
-            self.statements.append(replace(done, replaces=old.id if old else ""))
-            return
-        now = from_micros(store.now())
-        with memory.batch():
-            state = memory.remember(
-                topic,
-                candidate.text,
-                tags=[candidate.kind],
-                metadata={
-                    SAID: {"by": candidate.by, "turn": candidate.turn, "mark": candidate.mark}
-                },
-                valid_from=min(candidate.at, now),
-            )
-            store.summaries.put_distilled(
-                space, (state.topic, state.version), (source.topic, source.version)
-            )
-        self.statements.append(replace(done, state=state.id, replaces=old.id if old else ""))
+        if source is not None and not self.dry:
+            with memory.batch():
+                state = memory.remember(**fields)
+                memory._store.summaries.put_distilled(
+                    memory._space_id,
+                    (state.topic, state.version),
+                    (source.topic, source.version),
+                )
+                if statement.replaced:
+                    told = statement.replaces.rpartition("@")[0]
+                    said = {"said": statement.replaced}
+                    memory.relate(state.topic, SUPERSEDES, told, metadata=said)
+            statement = replace(statement, state=state.id)
+        self.statements.append(statement)
 
-    def _replaced(self, candidate: Candidate) -> State | None:
-        """Return the note that a statement makes outdated: the same author's, written before."""
-        from hades.lifecycle.distil import REPLACES, folder_of
+    def _is_ours(self, topic: str) -> bool:
+        """Return whether a topic is the user's; without a user, whether it is nobody's."""
+        from hades.lifecycle.distil import USERS_FOLDER, folder_of
+
+        own = folder_of(self.user)
+        return topic.startswith(own) if own else not topic.startswith(f"{USERS_FOLDER}/")
+
+    def _replaced(self, candidate: Candidate) -> tuple[State | None, str]:
+        """Return the note of the same author that a statement makes outdated, and its sentence.
+
+        A statement replaces an earlier statement as its next version. A note that somebody wrote
+        keeps its versions: an edge says which of its sentences is superseded.
+        """
+        from hades.lifecycle.distil import MAY_REPLACE, REPLACES, folder_of
+        from hades.lifecycle.similar_notes import sentences_of
         from hades.models.keeper import load_keeper
 
         memory = self.memory
+        if candidate.worth < MAY_REPLACE:
+            return None, ""
         glob = f"{folder_of(self.user)}*" if self.user else None
         hits = memory.search(candidate.text, NEAR_NOTES, kind="note", glob=glob)
-        notes = []
+        pairs: list[tuple[State, str]] = []
         for topic in dict.fromkeys(hit.chunk.topic for hit in hits):
             state = memory.get(topic)
             author = memory._store.topics.author(memory._space_id, topic, state.version)
-            if author == memory._actor and state.valid_from <= candidate.at:
-                notes.append(state)
-        texts = [note.content[:OLD_CHARACTERS] for note in notes]
-        logits = load_keeper().replaces(candidate.text, texts)
+            is_same = state.content == candidate.text
+            is_ours = author == memory._actor and self._is_ours(topic)
+            if not is_ours or state.valid_from > candidate.at or is_same:
+                continue
+            if SAID in state.metadata:
+                pairs.append((state, state.content[:OLD_CHARACTERS]))
+            else:
+                told = sentences_of(state.content)[:SENTENCES_COMPARED]
+                pairs += [(state, sentence) for sentence in told]
+        logits = load_keeper().replaces(candidate.text, [text for _, text in pairs])
         best = int(logits.argmax()) if len(logits) else -1
-        return notes[best] if best >= 0 and logits[best] >= REPLACES else None
+        return pairs[best] if best >= 0 and logits[best] >= REPLACES else (None, "")
 
 
-def _check(messages: Sequence[Mapping[str, Any]]) -> None:
-    """Raise InvalidInput if messages are not as documented, or too many."""
+def clean_turns(messages: Sequence[Mapping[str, Any]], now: datetime) -> list[Turn]:
+    """Return the turns of messages, without secrets.
+
+    Raise InvalidInput if messages are not as documented, too many, or all empty.
+    """
+    from hades.language.redact import redact
+    from hades.lifecycle.distil import turns_of_messages
+
     if isinstance(messages, str) or len(messages) > MESSAGES_AT_MOST:
         raise InvalidInput(f"Give a list of at most {MESSAGES_AT_MOST:,} messages.")
     for message in messages:
         content = message.get("content") if isinstance(message, Mapping) else None
-        if not isinstance(content, str) or len(content) > TEXT_CHARACTERS_AT_MOST:
+        if not isinstance(content, str):
             raise InvalidInput('A message is an object such as {"role": "user", "content": "…"}.')
+        if len(content) > TEXT_CHARACTERS_AT_MOST:
+            raise InvalidInput(f"A message has at most {TEXT_CHARACTERS_AT_MOST:,} characters.")
         clean_name(message.get("name") or message.get("role", "user"), "speaker")
+    turns = [turn._replace(text=redact(turn.text)) for turn in turns_of_messages(messages, now)]
+    if not turns:
+        raise InvalidInput("There is nothing to distil: all messages are empty.")
+    return turns
 
 
 @operation("GET", "/sessions", command="sessions list", timed=True)
@@ -270,7 +335,7 @@ def sessions(
     """
     topics = view.topics(glob, kind="conversation", since=since, until=until)
     latest = sorted(topics, key=lambda topic: topic.valid_from, reverse=True)
-    return [session(view, topic.name) for topic in latest[: limit or len(latest)]]
+    return [session(view, topic.name) for topic in latest[:limit]]
 
 
 @operation("GET", "/sessions/{conversation}", command="sessions show", timed=True)
@@ -278,7 +343,7 @@ def session(
     view: View,
     conversation: Annotated[
         str,
-        Param("The conversation, or the end of its name.", example="conversations/s2"),
+        Param("The conversation; `conversations/` may be left out.", example="conversations/s2"),
     ],
 ) -> SessionSummary:
     """Show what one conversation was about and what it left behind.
@@ -287,7 +352,10 @@ def session(
     """
     from hades.lifecycle.sessions import read_session
 
-    state = view.get(conversation)
+    try:
+        state = view.get(conversation)
+    except NotFound:
+        state = view.get(f"{CONVERSATIONS}/{conversation}")
     if view._store.topics.kind(view._space_id, state.topic) != "conversation":
         raise NotFound(f"{state.topic} is no conversation: `sessions list` lists them.")
     return read_session(view._store, view._space_id, state)

@@ -153,6 +153,14 @@ TopicGlob = Annotated[
     str | None,
     Param("Only topics whose name matches, such as 'docs/*'.", flag="--glob", rule=PATTERN),
 ]
+AboutUser = Annotated[
+    str | None,
+    Param(
+        "Only what is known about this user: topics below users/NAME.",
+        flag="--about",
+        rule=partial(clean_name, what="user"),
+    ),
+]
 Tag = Annotated[str | None, Param("Only topics with this tag.", flag="--tag/-t", rule=PATTERN)]
 TopicKind = Annotated[
     str | None,

@@ -13,6 +13,7 @@ from hades.domain.topics import Chunk, Hit
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import (
+    AboutUser,
     Budget,
     By,
     Limit,
@@ -66,6 +67,7 @@ def search(
     tag: Tag = None,
     kind: TopicKind = None,
     glob: TopicGlob = None,
+    about: AboutUser = None,
     since: Since = None,
     until: Until = None,
     by: By = "written",
@@ -76,22 +78,34 @@ def search(
 
     `retriever` is `meaning`, `words` or `names`; the default is meaning and words together.
     `tag`, `kind` (note, document, code, conversation, record, paper) and `glob` narrow the
-    topics; `since` and `until` keep only what became true in that time, or with `by="event"` the
-    notes that speak of it; `turns` are as in `recall`. New notes are indexed first, unless this
-    memory is open for reading only; `pending` counts those that wait.
+    topics, or `about` to what is known about a user; `since` and `until` keep only what became
+    true in that time, or with `by="event"` the notes that speak of it; `turns` are as in `recall`.
+    New notes are indexed first, unless this memory is open for reading only; `pending` counts
+    those that wait.
     """
     from hades.recall.find.finder import chosen_retrievers
     from hades.recall.find.turns import clean_turns
     from hades.recall.question.in_context import in_context
 
     retrievers, before = chosen_retrievers(retriever), clean_turns(turns)
-    scope = view._scope(tag, kind, glob, since, until, by)
+    scope = view._scope(tag, kind, _glob(glob, about), since, until, by)
     view._ready(question, on_progress)
     sought, near = in_context(question, before)
     gains = view._engine.gains(scope, sought, near, on_progress)
     return view._finder.search(
         scope, sought, limit=limit, retrievers=retrievers, on_progress=on_progress, gains=gains
     )
+
+
+def _glob(glob: str | None, about: str | None) -> str | None:
+    """Return the pattern of the topics to ask: `glob`, or all topics of a user."""
+    if about is None:
+        return glob
+    if glob is not None:
+        raise InvalidInput("Give `about` or `glob`, not both.")
+    from hades.lifecycle.distil import folder_of
+
+    return f"{folder_of(about)}*"
 
 
 @operation("POST", "/recall", asks=True)
@@ -105,6 +119,7 @@ def recall(
     tag: Tag = None,
     kind: TopicKind = None,
     glob: TopicGlob = None,
+    about: AboutUser = None,
     since: Since = None,
     until: Until = None,
     by: By = "written",
@@ -119,10 +134,11 @@ def recall(
     notes and facts, unless `since`, `until` or `at` is given; `time` in the result says how it
     was understood. `since` and `until` mean when notes were written, or with `by="event"` the
     times that they speak of. `turns` are the last questions and answers before it, the newest
-    last: a follow-up question (“When was it listed?”) is read with them. `reasons` lists
-    everything that was cut or done in another way.
+    last: a follow-up question (“When was it listed?”) is read with them. `about` narrows the
+    topics to what is known about a user (see `distil`). `reasons` lists everything that was cut or
+    done in another way.
     """
-    scope = view._scope(tag, kind, glob, since, until, by)
+    scope = view._scope(tag, kind, _glob(glob, about), since, until, by)
     how = {"budget": budget, "mode": mode, "plan": plan, "turns": turns}
     return _recalled(view, scope, question, how, on_progress)
 
@@ -162,6 +178,7 @@ def ask(
     tag: Tag = None,
     kind: TopicKind = None,
     glob: TopicGlob = None,
+    about: AboutUser = None,
     since: Since = None,
     until: Until = None,
     by: By = "written",
@@ -188,7 +205,7 @@ def ask(
     if model is None and (dry_run or keep_unsupported):
         raise InvalidInput("dry_run and keep_unsupported need a model: name one.")
     chat = None if model is None else open_chat_model(model)
-    scope = view._scope(tag, kind, glob, since, until, by)
+    scope = view._scope(tag, kind, _glob(glob, about), since, until, by)
     how = {"budget": budget, "mode": mode, "plan": plan, "turns": turns, "quotes": True}
     recalled = _recalled(view, scope, question, how, on_progress)
     if chat is not None and recalled.tokens > room_for(chat):

@@ -96,7 +96,7 @@ def originals(
     """
     with view._store.snapshot():
         state = view.get(summary, version)
-        if not state.level:
+        if not state.consolidated_from and not state.level:
             raise InvalidInput(
                 f"{state.id} is not a summary: `hades topics 'summary/*'` lists them."
             )

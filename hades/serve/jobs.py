@@ -30,7 +30,14 @@ from hades.serve.problems import FAILED_INSIDE, code_of
 from hades.store.records import Progress
 
 Kind = Literal[
-    "ingest", "triples", "import-node-link", "resolve", "consolidate", "extract", "organise"
+    "ingest",
+    "triples",
+    "import-node-link",
+    "resolve",
+    "consolidate",
+    "distil",
+    "extract",
+    "organise",
 ]
 Status = Literal["waiting", "running", "done", "failed", "cancelled"]
 

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from hades.domain.distilled import SAID
 from hades.domain.times import FOREVER, AsOf, from_micros, from_micros_or_none
 from hades.domain.topics import DEFAULT_IMPORTANCE, State
 from hades.errors import Corrupt, NotFound
@@ -250,8 +251,8 @@ class States:
         return checked(topic, row.version, content, row.digest)
 
     def _originals(self, row: StateRow) -> tuple[str, ...]:
-        """Return the citations of the states that a summary was made from."""
-        if not row.level:
+        """Return the citations of the states that a summary or a statement was made from."""
+        if not row.level and f'"{SAID}"' not in (row.metadata or ""):
             return ()
         rows = self._database.rows(
             "SELECT t.name, s.version FROM originals o JOIN states s ON s.id = o.state "

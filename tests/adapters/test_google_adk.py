@@ -114,3 +114,29 @@ def test_an_agent_loads_what_was_said_in_another_session(memory: hades.Memory) -
         return said
 
     assert "Juniper" in asyncio.run(talk())
+
+
+def test_distilled_notes_are_found_by_their_user_only(memory: hades.Memory) -> None:
+    said = "Send me the reports as PDF from now on, never as spreadsheets."
+
+    async def use() -> list[Any]:
+        service = HadesMemoryService(memory, distil=True)
+        asked = event("e1", "user", said)
+        await service.add_session_to_memory(session(asked, user="ana"))
+        await service.add_session_to_memory(session(asked, WIND, user="ana"))
+        found = {}
+        for user in ("ana", "*", "ben"):
+            query = {"app_name": "trips", "user_id": user, "query": "How are reports sent?"}
+            found[user] = (await service.search_memory(**query)).memories
+        note, *_ = (entry for entry in found["ana"] if entry.id.startswith("users/"))
+        await service.delete_memory(app_name="trips", user_id="ben", memory_id=note.id)
+        assert memory.get(note.id).content == said
+        await service.delete_memory(app_name="trips", user_id="ana", memory_id=note.id)
+        return [found, note]
+
+    found, note = asyncio.run(use())
+    assert (note.author, note.content.parts[0].text) == ("user", said)
+    assert note.timestamp == "2023-11-14T22:13:20Z"
+    assert [len(found["*"]), len(found["ben"])] == [0, 0]
+    assert "as PDF" in memory.recall("How are reports sent?", about="trips/ana").context
+    assert memory.topics("users/*", kind="note") == []

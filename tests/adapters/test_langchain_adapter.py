@@ -147,3 +147,13 @@ def test_a_chain_remembers_across_runs(memory: hades.Memory) -> None:
         return (prompt | seen).invoke({"past": past, "text": text})
 
     assert [asyncio.run(turn("I am Ann.")), asyncio.run(turn("Who am I?"))] == [1, 3]
+
+
+def test_what_a_user_said_is_found_in_another_session(memory: hades.Memory) -> None:
+    history = HadesChatHistory(memory, "s/1", user="ana")
+    said = "Send me the reports as PDF from now on, never as spreadsheets."
+    history.add_messages([HumanMessage(said), AIMessage("All right.")])
+    HadesChatHistory(memory, "s/2", user="ben").add_user_message("Always answer me in German.")
+    found = HadesRetriever(memory=memory, about="ana").invoke("How should answers be?")
+    assert {document.metadata["source"].split("/")[1] for document in found} == {"ana"}
+    assert said in {document.page_content for document in found}

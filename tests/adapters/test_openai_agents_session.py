@@ -113,3 +113,13 @@ def test_what_was_said_is_content_and_calls_are_not(memory: hades.Memory) -> Non
     asyncio.run(HadesSession("s", memory).add_items(ITEMS))
     (topic,) = memory.topics("chats/s/*")
     assert memory.get(topic.name).content == "user: I sail.\n\nuser: In Croatia.\n\ntool: 42 boats"
+
+
+def test_what_a_user_said_is_distilled(memory: hades.Memory) -> None:
+    said = "Send me the reports as PDF from now on, never as spreadsheets."
+    agent = Agent(name="guide", model=ScriptedModel(message("All right.")))
+    session = HadesSession("s/1", memory, user="ana")
+    asyncio.run(Runner.run(agent, said, session=session, run_config=QUIET))
+    (note,) = memory.topics("users/ana/*", kind="note")
+    assert memory.get(note.name).content == said
+    assert "as PDF" in memory.recall("How are reports sent?", about="ana").context

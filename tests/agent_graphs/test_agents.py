@@ -20,7 +20,7 @@ import hades
 from hades.agents.memory_agent import MemoryAgent
 from hades.agents.planning import PlanningAgent
 from hades.agents.query import QueryAgent
-from hades.agents.results import AgentAnswer, PlanAnswer
+from hades.agents.results import AgentAnswer, MemoryAction, MemoryDecision, PlanAnswer
 from hades.agents.rules import parts_of
 from hades.agents.steps import steps_of
 
@@ -268,57 +268,56 @@ def test_a_model_plans_and_its_steps_are_checked(told: hades.Memory, model: Scri
 
 # Decisions of the memory agent
 
-TALK = [
-    {"role": "user", "content": "Hi there, thanks!"},
+RULE = "From now on always use GitHub Actions for staging, never deploy by hand."
+SAID = [
+    {"role": "user", "content": "How do I deploy to staging?"},
+    {"role": "assistant", "content": "Use make deploy. The wiki password is hunter2x7."},
+    {"role": "user", "content": f"Ok. {RULE}"},
+    {"role": "assistant", "content": "Understood. Ann Berg works at Initech."},
     {"role": "user", "content": "Maya works at Globex now."},
-    {"role": "assistant", "content": "Noted: the moon is made of cheese."},
-    {"role": "user", "content": "Who leads Atlas?"},
     {"role": "user", "content": "Bug Y is fixed."},
-    {"role": "user", "content": "Maya leads Atlas."},
 ]
 
 
-def test_a_conversation_is_sorted_and_nothing_is_written(own: hades.Memory) -> None:
-    decided = MemoryAgent(own).decide(TALK)
-    assert [(action.action, action.topic) for action in decided.actions] == [
-        ("leave", ""),
-        ("write", "people/maya"),
-        ("change", "people/maya"),
-        ("leave", ""),
-        ("promote", "bugs/bug_y"),
-        ("leave", "people/maya"),
+def _shown(decided: MemoryDecision, action: str, text: str) -> tuple[int, MemoryAction]:
+    """Return the only action of a kind whose text contains `text`, with its position."""
+    [found] = [
+        (number, one)
+        for number, one in enumerate(decided.actions)
+        if one.action == action and text in one.text
     ]
-    assert decided.actions[5].why == "people/maya@1 says it already"
+    return found
+
+
+def test_what_distilling_keeps_is_shown_and_nothing_is_written(own: hades.Memory) -> None:
+    own.remember("deploy/staging", "We deploy staging by hand with make deploy.")
+    decided = MemoryAgent(own).decide(SAID)
+    _, write = _shown(decided, "write", RULE)
+    assert (write.text, write.why) == (RULE, "replaces deploy/staging@1")
+    assert _shown(decided, "change", "Globex")[1].topic == "people/maya"
+    assert _shown(decided, "promote", "Bug Y")[1].topic == "bugs/bug_y"
+    assert _shown(decided, "leave", "How do I deploy")[1].why == "nothing in it is worth keeping"
+    assert not any(
+        "Initech" in action.text for action in decided.actions if action.action != "leave"
+    )
+    kept = [statement.text for statement in own.distil(SAID, dry_run=True).kept]
+    assert kept == [action.text for action in decided.actions if action.action == "write"]
+    assert "hunter2x7" not in str(decided)
     assert not decided.applied
-    assert own.get("people/maya").version == 1
+    assert own.get("deploy/staging").version == 1
     assert own.proposals("all") == []
-
-
-@pytest.mark.parametrize(
-    ("text", "action", "why"),
-    [
-        ("We decided to drop MapTiler, it costs too much, nobody uses it.", "write", "a new note"),
-        ("We never deploy on Fridays.", "write", "a new note"),
-        ("Maybe we could move to Oslo.", "leave", "it is a guess"),
-        ("yes please", "leave", "it says too little"),
-        ("The wiki password is hunter2x7.", "write", "a new note"),
-    ],
-)
-def test_decisions_and_rules_are_kept_and_guesses_are_not(
-    told: hades.Memory, text: str, action: str, why: str
-) -> None:
-    first, *_ = MemoryAgent(told).decide(text).actions
-    assert (first.action, first.why) == (action, why)
-    assert "hunter2x7" not in first.text
 
 
 def test_actions_wait_at_an_interrupt_until_a_person_accepts(own: hades.Memory) -> None:
     agent = MemoryAgent(own, checkpointer=InMemorySaver())
-    shown = agent.decide(TALK, thread="t")
+    shown = agent.decide(SAID, thread="t")
     assert not shown.applied
-    assert own.get("people/maya").version == 1
-    done = agent.resume("t", [2])
-    assert [action.outcome for action in done.actions] == ["", "", "done", "", "", ""]
+    assert own.topics("constraints/*") == []
+    accepted = {_shown(shown, "write", RULE)[0], _shown(shown, "change", "Globex")[0]}
+    done = agent.resume("t", accepted)
+    assert {n for n, action in enumerate(done.actions) if action.outcome == "done"} == accepted
+    note = own.get(_shown(done, "write", RULE)[1].topic)
+    assert (note.content, note.tags) == (RULE, ("constraint",))
     assert [edge.target.name for edge in own.edges("people/maya")] == ["Globex"]
     with pytest.raises(hades.NotFound, match="No actions wait"):
         agent.resume("t", True)
@@ -326,33 +325,63 @@ def test_actions_wait_at_an_interrupt_until_a_person_accepts(own: hades.Memory) 
         agent.resume("unknown", True)
 
 
+def test_a_note_that_changed_since_it_was_shown_is_not_replaced(own: hades.Memory) -> None:
+    own.remember("deploy/staging", "We deploy staging by hand with make deploy.")
+    agent = MemoryAgent(own, checkpointer=InMemorySaver())
+    number, _ = _shown(agent.decide(SAID, thread="t"), "write", RULE)
+    own.remember("deploy/staging", "We deploy staging by hand, with a second person.")
+    assert "is at version 2, not 1" in agent.resume("t", [number]).actions[number].outcome
+    assert own.get("deploy/staging").version == 2
+
+
 def test_unattended_changes_wait_for_review(own: hades.Memory) -> None:
-    done = MemoryAgent(own).decide(TALK, apply=True)
-    outcomes = {action.action: action.outcome for action in done.actions}
-    assert outcomes["promote"] == "done"
-    assert own.get("people/maya").content == "Maya leads Atlas.\n\nMaya works at Globex now."
-    assert outcomes["change"].startswith("waits for review")
+    done = MemoryAgent(own).decide(SAID, apply=True)
+    assert _shown(done, "write", RULE)[1].outcome == "done"
+    assert _shown(done, "promote", "Bug Y")[1].outcome == "done"
+    assert _shown(done, "change", "Globex")[1].outcome.startswith("waits for review")
     assert [edge.target.name for edge in own.edges("people/maya")] == ["Acme"]
-    assert "relate" in {proposal.kind for proposal in own.proposals()}
+    again = MemoryAgent(own).decide(SAID, apply=True)
+    assert "says it already" in _shown(again, "leave", RULE)[1].why
 
 
-def test_a_model_may_only_keep_what_the_text_says(own: hades.Memory, model: Scripted) -> None:
-    actions = [
-        {"action": "write", "topic": "team/ann", "text": "Ann joined the team.", "why": "news"},
-        {"action": "write", "topic": "team/bob", "text": "Bob is a spy.", "why": "made up"},
-    ]
-    model.say(json.dumps({"actions": actions}))
-    decided = MemoryAgent(own, model="a").decide("Ann joined the team. She likes tea.")
-    assert {action.topic for action in decided.actions} == {"team/ann"}
-    model.say("garbage")
-    fallen = MemoryAgent(own, model="a").decide("Ann joined the team.")
-    assert fallen.actions
-    assert "the model failed" in fallen.transcript[0].detail
+def test_paragraphs_of_a_text_are_what_a_user_said(own: hades.Memory) -> None:
+    decided = MemoryAgent(own).decide(f"Who leads Atlas?\n\n{RULE}\n\nMaya moved to Oslo.")
+    assert _shown(decided, "leave", "Who leads Atlas?")
+    assert _shown(decided, "write", RULE)
+    assert _shown(decided, "relate", "people/maya moved_to Oslo")
+
+
+def test_what_a_user_asks_to_keep_is_kept(own: hades.Memory) -> None:
+    agent = MemoryAgent(own)
+    text = "The spare key hangs in the shed. Ask Ann."
+    assert {action.action for action in agent.decide(text).actions} == {"leave"}
+    [action] = agent.decide(text, apply=True, keep_all=True).actions
+    assert (action.action, action.outcome) == ("write", "done")
+    assert own.get(action.topic).content == text
+    [talk] = agent.decide("thanks!", apply=True, keep_all=True).actions
+    assert (talk.action, talk.why) == ("leave", "it looks like small talk")
+
+
+def test_a_model_words_a_statement_only_as_the_text_supports(
+    own: hades.Memory, model: Scripted
+) -> None:
+    worded = "Always use GitHub Actions for staging and never deploy by hand"
+    model.say(f"{worded} [1].", "Bob is a spy [1].", (500, b"oh no"))
+    agent = MemoryAgent(own, model="a")
+    supported, invented, failed = (agent.decide(SAID) for _ in range(3))
+    assert _shown(supported, "write", worded)
+    assert supported.transcript[0].by == "a"
+    for decided in (invented, failed):
+        assert _shown(decided, "write", RULE)
+        assert decided.transcript[0].by == "rules"
+        assert "the words of the model were not used" in decided.transcript[0].detail
 
 
 def test_texts_that_no_agent_reads(own: hades.Memory) -> None:
     agent = MemoryAgent(own)
     with pytest.raises(hades.InvalidInput, match="at most 200,000 characters"):
+        agent.decide([{"role": "user", "content": "a" * 90_000}] * 3)
+    with pytest.raises(hades.InvalidInput, match="at most 100,000 characters"):
         agent.decide("a" * 2**20)
     with pytest.raises(hades.InvalidInput, match="empty"):
         agent.decide(" \n\n ")

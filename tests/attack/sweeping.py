@@ -77,6 +77,7 @@ def fill_space(memory: hades.Memory, *, organise: bool) -> dict[str, Any]:
     memory.add_alias(ENTITY, f"Vera {SECRET}")
     proposal = memory.propose(TOPIC, "hides", f"a {SECRET}", confidence=0.1)
     memory.core_append("persona", f"Speaks of {SECRET}.")
+    memory.distil([{"role": "user", "content": f"Never send the {SECRET} code by mail."}])
     memory.index()
     if organise:
         memory.organise()
@@ -86,6 +87,7 @@ def fill_space(memory: hades.Memory, *, organise: bool) -> dict[str, Any]:
         "proposal": proposal.id,
         "recall": recall.id,
         "cluster": "c_1",
+        "conversation": memory.sessions()[0].conversation,
     }
 
 

@@ -33,7 +33,7 @@ OWN_LINES = (
     "Not sure: nothing found says this directly. Closest:",
     "Note: the archive is lost",
     "Passages:",
-    "Decisions:",
+    "Decisions and rules:",
 )
 NOTE = "The loom is oiled on Fridays. [finance/boss@9] [F1] (P1)"
 STEERING = "\x1b[2K\x1b[1G\x08\u202e"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hades.hooks.redact import PREFIXES, redact, redact_counted
+from hades.language.redact import PREFIXES, redact, redact_counted
 from tests.hooks import secret_forms
 from tests.hooks.secrets_corpus import look_alikes, secrets
 

@@ -23,6 +23,7 @@ WRITING_TOOLS = {
     "feedback",
     *("remember", "relate", "change_fact", "unrelate", "forget"),
     *("ingest_text", "propose", "promote", "graph_entity_update", "consolidate", "extract"),
+    "distil",
     *("core_memory_append", "core_memory_replace", "archival_memory_insert"),
 }
 

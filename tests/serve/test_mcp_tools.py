@@ -600,3 +600,44 @@ def test_the_tools_of_memgpt_edit_core_blocks_and_search_in_pages(
     ]
     assert text_of(kept).startswith("Kept as archival/")
     assert found.structured_content["results"][0]["text"].startswith("The cellar key")
+
+
+def test_conversations_are_distilled_and_asked_by_user(executor: Executor) -> None:
+    said = [
+        {"role": "user", "content": "Send me the reports as PDF from now on, not as spreadsheets."},
+        {"role": "assistant", "content": "All right."},
+    ]
+    question = {"question": "How should reports be sent?"}
+    dry, done, again, ana, others, refused = in_turn(
+        executor,
+        ("distil", {"messages": said, "user": "ana", "dry_run": True}),
+        ("distil", {"messages": said, "user": "ana"}),
+        ("distil", {"glob": "users/*"}),
+        ("recall", {**question, "about": "ana"}),
+        ("ask", {**question, "about": "*"}),
+        ("distil", {"messages": [{"role": "user"}]}),
+    )
+    assert "nothing was stored" in text_of(dry)
+    (statement,) = done.structured_content["statements"]
+    assert statement["state"].startswith("users/ana/")
+    assert statement["state"] in text_of(done)
+    assert again.structured_content["statements"] == []
+    cites = {passage["cite"] for passage in ana.structured_content["passages"]}
+    assert f"{statement['state']}#0" in cites
+    assert others.structured_content["sentences"] == []
+    assert refused.is_error
+    assert "A message is an object such as" in text_of(refused)
+
+
+def test_stored_conversations_are_distilled(executor: Executor, path: Path) -> None:
+    text = "user: Send me the reports as PDF from now on, not as spreadsheets."
+    with hades.open(path) as memory:
+        memory.remember("chats/1", text, kind="conversation")
+    done = call(executor, "distil", {"glob": "chats/*"})
+    (statement,) = done.structured_content["statements"]
+    assert (statement["source"], statement["by"]) == ("chats/1", "user")
+
+
+def test_a_reader_does_not_distil(story: Executor) -> None:
+    said = [{"role": "user", "content": "From now on we deploy with Actions."}]
+    assert call(story, "distil", {"messages": said}, caller=EVE).is_error

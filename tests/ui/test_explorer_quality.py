@@ -31,6 +31,9 @@ PAGES = {
     "topics": "/topics",
     "topics-none": "/topics?search=zebra",
     "topic": "/topic?name=motor/choice",
+    "sessions": "/sessions?space=crew",
+    "sessions-none": "/sessions",
+    "session": "/session?space=crew&name=chats/battery",
     "source": "/source?topic=motor/choice&version=1&chunk=0",
     "graph-start": "/graph",
     "graph": "/graph?name=Marlene&hops=2",
@@ -49,9 +52,21 @@ PAGES = {
 }
 
 
+def remember_boat_and_chat(place: Path) -> None:
+    """Write the example memory, and a conversation in a space of its own."""
+    remember_boat(place)
+    chat = "user: The battery is too heavy. Please never lift it without the crane."
+    noted = {"files": ["wiring/plan.md"], "failed": ["make plan"]}
+    with hades.open(place) as memory:
+        memory.create_space("crew")
+        crew = memory.in_space("crew")
+        crew.remember("chats/battery", chat, kind="conversation", metadata=noted)
+        crew.distil()
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Site]:
-    with explored(tmp_path_factory.mktemp("boat"), browser, remember_boat) as site:
+    with explored(tmp_path_factory.mktemp("boat"), browser, remember_boat_and_chat) as site:
         yield site
         assert "Traceback" not in site.log
 
@@ -149,6 +164,8 @@ PARAMETERS = {
     "/topics": ("search", "after", "at", "space"),
     "/topic": ("name", "before", "after", "at"),
     "/source": ("topic", "version", "chunk", "at"),
+    "/sessions": ("search", "since", "until", "shown", "at", "space"),
+    "/session": ("name", "at", "space"),
     "/graph": ("name", "search", "hops", "kind", "relation", "weight", "size", "node", "at"),
     "/map": ("cluster", "passages", "at"),
     "/add": ("at", "space"),

@@ -20,7 +20,7 @@ from hades.domain.brief import Brief, BriefLine
 from hades.domain.plain import one_line
 
 HEADINGS = {
-    "decisions": "Decisions:",
+    "decisions": "Decisions and rules:",
     "open_threads": "Open:",
     "changes": "Changed lately:",
     "ended": "No longer true:",

@@ -94,7 +94,7 @@ def _is_message(value: object) -> bool:
 def _document(session: ChatSession, prefix: str) -> Document:
     parts = (prefix, session.conversation, session.session)
     topic = clean_name("/".join(part for part in parts if part))
-    paragraphs = [_paragraph(turn) for turn in session.turns]
+    paragraphs = [turn_text(turn) for turn in session.turns]
     times = [turn.when for turn in session.turns if turn.when]
     started = min(times, key=lambda when: when.at, default=None)
     label = _label(session)
@@ -128,7 +128,8 @@ def _names(speaker: str) -> tuple[IntroducedName, ...]:
     return () if is_role else (IntroducedName(speaker, Origin.SPEAKER, "person"),)
 
 
-def _paragraph(turn: ChatTurn) -> str:
+def turn_text(turn: ChatTurn) -> str:
+    """Return a turn as a paragraph of a stored conversation: time, speaker and text."""
     time = turn.when.shown if turn.when else turn.written
     return f"[{time}] {turn.speaker}: {turn.text}" if time else f"{turn.speaker}: {turn.text}"
 

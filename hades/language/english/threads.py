@@ -9,16 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from hades.domain.distilled import BINDING
 from hades.language.english.lexicon import DECISION, word_set
 from hades.language.english.settled import settled
 from hades.language.patterns import lazy_pattern
 
 DECISION_WORDS = word_set("decision decisions adr adrs decided")
+DECISION_TAGS = DECISION_WORDS | set(BINDING)
+"""Tags, of people and of distilled statements, that mark what later work must respect."""
 OPEN_WORDS = word_set(
     "todo todos next open blocked blocker blockers backlog wip followup followups"
 )
 """Tags, and words in a topic's name, that mark a decision or an open thread."""
-MARK_STEMS = ("deci", "adr", "todo", "next", "open", "block", "backlog", "wip", "followup")
+MARK_STEMS = (
+    *("deci", "adr", "todo", "next", "open", "block", "backlog", "wip", "followup"),
+    *("constraint", "preference", "plan"),
+)
 """Parts of these words, by which the database finds them: each word contains one."""
 _DONE_TAGS = word_set("done closed resolved obsolete superseded rejected withdrawn archived")
 _THINGS = word_set(
@@ -56,7 +62,7 @@ def is_decision(topic: str, tags: Iterable[str]) -> bool:
     marks = {tag.casefold() for tag in tags}
     if marks & _DONE_TAGS - {"rejected"}:
         return False
-    return bool(marks & DECISION_WORDS) or any(
+    return bool(marks & DECISION_TAGS) or any(
         word in DECISION_WORDS for part in _name_parts(topic) for word in part
     )
 
@@ -66,7 +72,9 @@ def is_open(topic: str, tags: Iterable[str]) -> bool:
     marks = {tag.casefold() for tag in tags}
     if marks & _DONE_TAGS:
         return False
-    return bool(marks & OPEN_WORDS) or any(_is_open_part(part) for part in _name_parts(topic))
+    return bool(marks & (OPEN_WORDS | {"plan"})) or any(
+        _is_open_part(part) for part in _name_parts(topic)
+    )
 
 
 def _name_parts(topic: str) -> list[list[str]]:

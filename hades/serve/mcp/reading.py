@@ -47,6 +47,7 @@ Tokens = Annotated[int, Field(ge=50, le=BUDGET_TOKENS_AT_MOST)]
     tag="Only topics with this tag.",
     kind=None,
     glob="Only topics such as design/*.",
+    about="Only what is known about this user.",
     since="Only what began then or later.",
     until="Only what began before.",
     by="Use the times that notes tell of.",
@@ -71,7 +72,7 @@ def recall(call: AgentCall, result: Recall) -> CallToolResult:
 
 
 @operation_tool(
-    "question tag glob since until by turns",
+    "question tag glob about since until by turns",
     core=True,
     model="`default`: have a language model word the answer.",
 )

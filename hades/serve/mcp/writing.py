@@ -12,6 +12,8 @@ from pydantic import Field
 from hades.context.text.edges import fact_change_lines
 from hades.context.text.layout import excerpt, flat, indented, joined, shown_name
 from hades.context.text.reports import consolidation_lines, extraction_lines
+from hades.context.text.sessions import distillation_lines
+from hades.domain.distilled import Distillation
 from hades.domain.extraction import Extraction
 from hades.domain.feedback import Feedback
 from hades.domain.graph import Edge, FactChange
@@ -22,6 +24,7 @@ from hades.domain.topics import State
 from hades.errors import NotFound
 from hades.lifecycle.near_topics import near_topic
 from hades.memory import Memory, View
+from hades.operations.distil import MESSAGES_AT_MOST
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall, Ctx
 from hades.serve.mcp.tool import (
@@ -171,6 +174,28 @@ def consolidate(call: AgentCall, done: Consolidation) -> CallToolResult:
     """Summarise the days, weeks and months that are over; drill shows what a summary is made of."""
     made = [summary.topic for summary in done.made]
     return answers.reply(joined(consolidation_lines(done)), space=call.space, made=made)
+
+
+@operation_tool(
+    "glob user dry_run",
+    messages=(
+        Annotated[
+            list[dict[str, Any]] | None,
+            Field(
+                description='[{"role": "user", "content": "…"}], or leave it out: what is stored.',
+                max_length=MESSAGES_AT_MOST,
+            ),
+        ],
+        None,
+    ),
+)
+def distil(call: AgentCall, done: Distillation) -> CallToolResult:
+    """Keep what conversations decided, preferred, found out or planned, as short notes.
+
+    With a user, recall finds them by about.
+    """
+    text = joined(distillation_lines(done))
+    return answers.reply(text, space=call.space, statements=done.statements, known=done.known)
 
 
 @operation_tool("topic glob threshold dry_run")
