@@ -1,9 +1,10 @@
-"""Agent sessions through the real hook command: what is kept of what was said, and what comes back.
+"""Agent sessions through the real hook command: which statements are stored, and which come back.
 
-Each project has a home and a repository of its own. A session is a transcript in Claude Code's form
-and its hooks; each prompt is typed in a fresh session after the sessions before its moment. The
-data and its format are described in `training/said/README.md`; projects are those that the keeper
-did not learn from, and the set `said` of HADES_DATA, if it is there.
+Each project has a home and a repository of its own. The benchmark writes each session as a
+transcript in Claude Code's format and runs its hooks. It sends each prompt in a new session, after
+all sessions that are older than the prompt. `training/said/README.md` describes the data. The
+projects are those that the keeper did not learn from; the set `said` of HADES_DATA is added if it
+exists.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ from hades.project import project_memory
 ROOT = Path(__file__).parent.parent
 SAID = ROOT / "training" / "said"
 CHOSEN_ON = ("mosslight", "marchettivoss", "slowroad", "kite")
-"""Projects on which constants were chosen."""
+"""Projects on which the constants of HADES were chosen."""
 LEFT_OUT = ("galehut", "tullybrack", "quayside", "noortutor")
+"""Projects from which nothing was learnt or chosen."""
 WORD = r"\w+"
 OVERLAP = 0.6
-"""The share of a quote's words that a statement of its turn must have to keep it."""
+"""A quote counts as kept if a statement of its turn has at least this share of its words."""
 
 
 def run(*, small: bool = False) -> None:
@@ -61,12 +63,15 @@ def replay(title: str, folder: Path, names: Iterable[str]) -> None:
     head = ("prompts", "", *MEASURES)
     show(f"Agent sessions: {title}", head, [*table, ("all", len(every), *_means(every))])
     figures = {name: f"{100 * mean(values):.1f} %" for name, values in kept.items() if name != "ms"}
-    show("What was kept", tuple(figures), [tuple(figures.values())])
+    show("Statements kept", tuple(figures), [tuple(figures.values())])
     times = sorted(kept["ms"])
     print(f"a prompt in the resident: p50 {times[len(times) // 2]:.0f} ms\n")
 
 
 MEASURES = ("line", "line or brief", "stale alone", "quiet", "words added")
+"""Columns of the table. For a prompt that needs a fact: the lines have the fact; the lines or the
+brief have it; the lines have only an outdated value. For a prompt that needs none: there is no
+line. For all prompts: how many words the lines add."""
 
 
 def _project(
@@ -130,7 +135,7 @@ def _session(home: Path, fields: dict[str, str], session: dict[str, Any]) -> Non
 
 
 def _judge(repository: Path, sessions: list[dict[str, Any]], kept: dict[str, list[float]]) -> None:
-    """Compare what the memory keeps with what is worth keeping, turn by turn."""
+    """Compare the stored statements of each session with its labelled quotes, turn by turn."""
     with hades.open(str(project_memory(repository)), read_only=True) as memory:
         for session in sessions:
             found = memory.session(f"conversations/{session['session']}")

@@ -62,9 +62,9 @@ Weights = dict[str, Tensor]
 
 
 def read_encoder(folder: Path, graph: onnx.GraphProto | None = None) -> Weights:
-    """The weights of the int8 encoder, or of another graph with its layers, as floats.
+    """Return the weights of the int8 encoder, or of another graph with the same layers, as floats.
 
-    They have the names that transformers has for them.
+    The weights have the names that transformers uses.
     """
     graph = graph or onnx.load(folder / "model.onnx").graph
     found = {one.name: numpy_helper.to_array(one) for one in graph.initializer}

@@ -20,6 +20,8 @@ and its last layer alone learns the kinds.
 
 import argparse
 import json
+import lzma
+import math
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -49,26 +51,29 @@ KINDS = (
 BATCH, EPOCHS, RATE, SEED = 256, 6, 2e-4, 1
 TEACHER_BATCH, TEACHER_EPOCHS = 128, 3
 UNLABELLED = 24
-"""How many statements near a prompt or another statement a student reads besides; its aims there
-are the teachers' logits."""
+"""How many statements near a prompt or another statement the keeper also reads without labels; it
+learns the teachers' logits of them."""
 LEANS, REPLACES, TOUCHES = range(len(KINDS), len(KINDS) + 3)
 OUTPUTS = len(KINDS) + 3
 NEAR = 8
-"""Statements of the same project that are read as wrong beside a right one, the nearest."""
+"""How many wrong statements are read beside the right ones: the nearest of the same project."""
 NAMED_SHARE = 0.25
-"""How many sessions are read with names of persons instead of `user` and `assistant`."""
+"""The share of sessions that are read with names of persons instead of `user` and `assistant`."""
 NAMES = (
     *("Ana", "Tom", "Priya", "Jonas", "Mei", "Carla", "Yusuf", "Nora", "Ben", "Ingrid", "Luca"),
     *("Hana", "Piet", "Rosa", "Sam", "Dmitri", "Aoife", "Karim", "Lena", "Oskar", "Maria Lopez"),
 )
 AFTER_SHARE = 0.5
-"""How often a sentence is read with what was said after it: often nothing was yet."""
+"""The share of sentences that are read with the text after them. In use, there may be none yet."""
+ROOT = Path(__file__).parent.parent
+NOTHING_SHARE, NOTES_A_DOMAIN, QUESTIONS = 0.3, 60, 1_200
+"""To fit the head: the share of sentences not worth keeping, notes of a domain, and questions."""
 FORMS = ("extracted", "statement")
-"""Both are learnt from: what HADES stores, and a statement in words of its own, as a model writes
-it or a person remembers it."""
+"""The keeper learns from both forms of a statement: the text that HADES stores, and a sentence in
+other words, as a model or a person would write it."""
 LEANS_FROM = 2
-"""A statement leans on what came before if it has this many of its words that are not in its own
-turn, but in the turn before."""
+"""A statement leans on the turn before if it shares at least this many words with it that are not
+in its own turn."""
 
 
 @dataclass(frozen=True)
@@ -105,14 +110,14 @@ class Keeper(Reader):
         with torch.no_grad():
             if len(head) == OUTPUTS:
                 self.head.weight.copy_(head)
-            else:  # what answers a question is near to what a prompt calls for
+            else:  # begin with the similar outputs of the reader
                 self.head.weight[TOUCHES] = head[SPEAKS]
                 self.head.weight[REPLACES] = head[READER_REPLACES]
         self.head.to(DEVICE)
 
 
 def read_reader(folder: Path, file: Path) -> dict[str, Tensor]:
-    """The weights of an int8 reader, as floats; it shares the word vectors of the encoder."""
+    """Return the weights of an int8 reader, as floats; it shares the encoder's word vectors."""
     graph = onnx.load(file).graph
     weights = read_encoder(folder, graph)
     found = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
@@ -130,7 +135,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def sentence_examples(session: dict[str, Any], chosen: random.Random) -> Iterator[Example]:
-    """Each sentence of a session with its kind, and whether it leans on what came before."""
+    """Yield each sentence of a session with its kind, and whether it leans on the turn before."""
     named = dict(zip(("user", "assistant"), chosen.sample(NAMES, 2), strict=True))
     names = named if chosen.random() < NAMED_SHARE else {}
     turns = [(names.get(turn["role"], turn["role"]), turn["text"]) for turn in session["turns"]]
@@ -150,14 +155,14 @@ def _leans(one: dict[str, Any], turns: Sequence[tuple[str, str]]) -> bool:
 
 
 def extracted(session: dict[str, Any], one: dict[str, Any]) -> str:
-    """What HADES would store for a thing worth keeping: the sentences that say it."""
+    """Return the text that HADES would store for a label: the sentences that contain its quote."""
     turns = [(turn["role"], turn["text"]) for turn in session["turns"]]
     said = [sentence for sentence in said_sentences(turns) if _is_kept(one, turns, sentence)]
     return as_statement(said, leans=_leans(one, turns)) if said else one["quote"]
 
 
 def _is_kept(one: dict[str, Any], turns: Sequence[tuple[str, str]], said: SaidSentence) -> bool:
-    """Whether the quote of a kept thing and a sentence are the same for the most part."""
+    """Return whether a sentence and the quote of a label overlap by half of the shorter one."""
     if one["turn"] != said.turn:
         return False
     start = turns[said.turn][1].find(one["quote"])
@@ -172,7 +177,7 @@ def _words(text: str) -> set[str]:
 def pair_examples(
     sessions: list[dict[str, Any]], prompts: list[dict[str, Any]], encoder: Any, near: int = NEAR
 ) -> Iterator[Example]:
-    """Statements with those that they replace, and prompts with those that they call for."""
+    """Yield statements with those they may replace, and prompts with those they may call for."""
     of_project: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
     for session in sorted(sessions, key=lambda one: one["at"]):
         of_project[session["project"]] += [
@@ -208,7 +213,7 @@ def pair_examples(
 def _nearest(
     vector: Tensor, vectors: Tensor, among: Sequence[int], right: set[int], count: int
 ) -> list[int]:
-    """The right ones, and the nearest others."""
+    """Return all places in `right`, and those of the `count` nearest other vectors."""
     scores = (vectors @ vector).tolist()
     near = sorted((one for one in among if one not in right), key=lambda one: -scores[one])
     return [*right, *near[:count]]
@@ -217,7 +222,7 @@ def _nearest(
 def learn(
     model: Reader, pairs: Pairs, examples: list[Example], given: Any, aims: Tensor | None = None
 ) -> None:
-    """Learn the labels of examples, or the logits of the teachers."""
+    """Train a model on the labels of examples, or on `aims`, the logits of the teachers."""
     outputs = torch.tensor([one.output for one in examples], device=DEVICE)
     labels = torch.tensor([one.label for one in examples], device=DEVICE)
     if aims is None:
@@ -243,36 +248,58 @@ def learn(
     fit(model, pairs, epochs, model.rate, loss, given.seed)
 
 
-def fit_head(model: Keeper, examples: list[Example], given: Any) -> None:
-    """Learn the kind of what is worth keeping, and what leans, over the layers as they are.
+def fit_head(model: Keeper, examples: list[Example], lone: list[Example], given: Any) -> None:
+    """Fit the outputs worth, kinds and leans of the head; the layers stay as they are.
 
-    Few sentences are kept: layers that learn from them how the kinds differ forget which sentences
-    are worth keeping, and the teachers do not know the kinds either. Output 0 becomes the logit
-    that a sentence is worth keeping, which is nearly linear in the eight logits before.
+    The layers do not learn the kinds. Few sentences are kept, and layers that learn kinds from them
+    forget which sentences are worth keeping. The teachers do not know the kinds either. A message
+    without context is rare in sessions, so notes and questions are added as such messages.
     """
     weight, bias = model.head.weight.detach().cpu(), model.head.bias.detach().cpu()
-    kinds = [one for one in examples if one.output == 0 and one.label]
-    share = torch.bincount(torch.tensor([one.label for one in kinds]), minlength=len(KINDS))[1:]
-    share = share / share.sum()
-    weight[0] = share @ weight[1 : len(KINDS)] - weight[0]
-    bias[0] = share @ bias[1 : len(KINDS)] - bias[0] + (share * -share.log()).sum()
+    said = [one for one in examples if one.output == 0]
+    some = [one for one in said if one.label or random.random() < NOTHING_SHARE]
+    alone = [Example(one.project, (one.texts[0], "", ""), 0, one.label) for one in some]
+    kinds = [one for one in said if one.label]
     leans = [one for one in examples if one.output == LEANS]
-    for rows, outputs, strength in ((kinds, range(1, LEANS), 1e-2), (leans, [LEANS], 2e-3)):
+    shares = [1.0] * len(some) + [0.5] * (len(alone) + len(lone))
+    for rows, outputs, strength, counts in (
+        ([*some, *alone, *lone], [0], 1e-3, shares),
+        (kinds, list(range(1, LEANS)), 1e-2, None),
+        (leans, [LEANS], 2e-3, None),
+    ):
         vectors = pooled(model, rows, given.encoder)
         mean, spread = vectors.mean(0), vectors.std(0)
-        fitted = LogisticRegression(C=strength, max_iter=1_000).fit(
-            (vectors - mean) / spread, [one.label for one in rows]
-        )
-        weight[list(outputs)] = torch.tensor(fitted.coef_ / spread).float()
+        labels = [min(one.label, 1) if outputs == [0] else one.label for one in rows]
+        fitted = LogisticRegression(C=strength, max_iter=1_000)
+        fitted.fit((vectors - mean) / spread, labels, sample_weight=counts)
+        weight[outputs] = torch.tensor(fitted.coef_ / spread).float()
         moved = fitted.intercept_ - (fitted.coef_ / spread) @ mean
-        bias[list(outputs)] = torch.tensor(moved).float()
+        bias[outputs] = torch.tensor(moved).float()
+    bias[0] += math.log(NOTHING_SHARE)  # correct for the sentences that were not sampled
     with torch.no_grad():
         model.head.weight.copy_(weight)
         model.head.bias.copy_(bias)
 
 
+def lone_examples(notes: Path, questions: Path, chosen: random.Random) -> list[Example]:
+    """Return notes, which are worth keeping, and questions, which are not, without context."""
+    examples = []
+    for situation_file in sorted(notes.glob("*.xz")):
+        sentences = [
+            sentence
+            for line in lzma.decompress(situation_file.read_bytes()).splitlines()
+            for note in json.loads(line)["notes"]
+            for sentence in note["sentences"]
+        ]
+        some = chosen.sample(sentences, min(len(sentences), NOTES_A_DOMAIN))
+        examples += [Example("", (f"user: {text}", "", ""), 0, 1) for text in some]
+    asked = [row["q"] for path in sorted(questions.glob("*.jsonl")) for row in read_lines(path)]
+    some = chosen.sample(asked, min(len(asked), QUESTIONS))
+    return examples + [Example("", (f"user: {text}", "", ""), 0, 0) for text in some]
+
+
 def pooled(model: Keeper, examples: list[Example], folder: Path) -> Any:
-    """The vectors that the head of a model reads."""
+    """Return the vectors that the head of a model reads."""
     head, model.head = model.head, nn.Identity()
     model.head.out_features = 2 * WIDTH
     vectors = judged(model, examples, folder)
@@ -285,7 +312,7 @@ def judged(model: Keeper, examples: list[Example], folder: Path) -> Any:
 
 
 def measure(name: str, examples: list[Example], logits: Any) -> None:
-    """Worth keeping, kinds, and the other outputs, over sentences and pairs not learnt from."""
+    """Print how good each output is on sentences and pairs not learnt from."""
     rows = [at for at, one in enumerate(examples) if one.output == 0]
     kinds = np.array([examples[at].label for at in rows])
     kept = kinds > 0
@@ -312,15 +339,17 @@ def main() -> None:
     parser.add_argument("folders", type=Path, nargs="+", help="with sessions.jsonl, prompts.jsonl")
     parser.add_argument("--encoder", type=Path, default=MODEL, help="folder of encoder and reader")
     parser.add_argument("--teacher", type=Path, help="folder of the larger encoder")
-    parser.add_argument("--teachers", type=int, default=2, help="whose mean a student learns")
-    parser.add_argument("--without", nargs="*", default=[], help="projects left out")
+    parser.add_argument("--notes", type=Path, default=ROOT / "training" / "notes")
+    parser.add_argument("--questions", type=Path, default=ROOT / "training" / "questions")
+    parser.add_argument("--teachers", type=int, default=2, help="how many to train")
+    parser.add_argument("--without", nargs="*", default=[], help="projects measured, not learnt")
     parser.add_argument("--layers", type=int, nargs="+", default=list(range(LAYERS)))
-    parser.add_argument("--start", type=Path, help="the graph to begin with, else the reader")
-    parser.add_argument("--only-head", action="store_true", help="learn no layers")
+    parser.add_argument("--start", type=Path, help="graph to begin with (default: the reader)")
+    parser.add_argument("--only-head", action="store_true", help="fit only the head")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--teacher-epochs", type=int, default=TEACHER_EPOCHS)
-    parser.add_argument("--dump", type=Path, help="write the logits of what was left out")
-    parser.add_argument("--write", type=Path, help="the graph to write, beside the encoder")
+    parser.add_argument("--dump", type=Path, help="file for the logits of the projects left out")
+    parser.add_argument("--write", type=Path, help="the graph file to write")
     given = parser.parse_args()
     given.seed, chosen = SEED, random.Random(SEED)
     weights = read_reader(given.encoder, given.start or given.encoder / "reader.onnx")
@@ -356,7 +385,8 @@ def main() -> None:
     model = Keeper(weights, given.layers)
     if not given.only_head:
         learn(model, Pairs([one.texts for one in learnt], given.encoder), learnt, given, aims)
-    fit_head(model, labelled, given)
+    lone = lone_examples(given.notes, given.questions, chosen)
+    fit_head(model, labelled, lone, given)
     logits = judged(model, kept, given.encoder)
     measure("left out", kept, logits)
     if given.write:

@@ -32,7 +32,7 @@ class Conversation:
 
     `spoken` returns the text of a message to remember, "" for none. With `erase`, deleted messages
     are purged; else they are forgotten, and history and time travel still show them. With a
-    `user`, messages are distilled when they are added.
+    `user`, added messages are also distilled into notes about this user.
     """
 
     def __init__(

@@ -34,8 +34,9 @@ class HadesMemoryService(BaseMemoryService):
 
     A search returns the `k` best events of the user. `delete_memory` forgets an event: no question
     finds it, it is not added again with its session, and time travel still shows it. With `distil`,
-    new events are also distilled, and a search returns these notes too. The user is `APP/USER`, as
-    in `recall(…, about="trips/ann")`. Deleting an event leaves its notes, which have ids too.
+    new events are also distilled into notes, and a search returns these notes too. The notes belong
+    to the user `APP/USER`: `recall(…, about="trips/ann")` finds them. Deleting an event does not
+    delete its notes; delete a note by its own id.
     """
 
     def __init__(self, memory: View, *, k: int = 10, distil: bool = False) -> None:
@@ -68,7 +69,7 @@ class HadesMemoryService(BaseMemoryService):
     async def delete_memory(
         self, *, app_name: str, user_id: str, memory_id: str | None = None
     ) -> None:
-        """Forget an event by the id of its entry."""
+        """Forget an event or a note by the id of its entry."""
         if memory_id:
             await asyncio.to_thread(self._delete, app_name, user_id, memory_id)
 

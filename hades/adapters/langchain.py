@@ -61,8 +61,9 @@ class HadesChatHistory(BaseChatMessageHistory):
     """The messages of one session, in topics below `chats/SESSION`.
 
     `clear` forgets them: no question finds them, and time travel still shows them. With `erase` it
-    purges them. With a `user`, what is added is also distilled: `recall(…, about=user)` finds it,
-    in every session, also after `clear`. The asynchronous methods run in a thread.
+    purges them. With a `user`, added messages are also distilled into notes, which
+    `recall(…, about=user)` finds in every session, also after `clear`. The asynchronous methods run
+    in a thread.
     """
 
     def __init__(

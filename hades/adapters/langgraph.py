@@ -65,7 +65,7 @@ class HadesStore(base.BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def distil(self, messages: Iterable[Any], user: str) -> Distillation | None:
-        """Distil messages of LangChain or dicts; `store.memory.recall(…, about=user)` finds it."""
+        """Distil messages of LangChain or dicts; find the notes with `recall(…, about=user)`."""
         read = convert_to_messages(list(messages))
         return distil(self.memory, [{"role": m.type, "content": str(m.text)} for m in read], user)
 

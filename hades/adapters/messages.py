@@ -26,10 +26,10 @@ def said(role: str, text: str) -> str:
 
 
 def distil(memory: View, messages: Iterable[Message], user: str) -> Distillation | None:
-    """Distil what a user and a model said to each other; return None if they said nothing.
+    """Distil the messages of a user and a model; return None if there are none.
 
-    `messages` have `role`, `content` and perhaps `at`. Those of tools and of the system are left
-    out, because anybody may have written them.
+    Each message has `role`, `content` and optionally `at`. Messages of tools and of the system are
+    left out, because their text may come from anybody.
     """
     said = [
         {**message, "content": message["content"][:TEXT_CHARACTERS_AT_MOST]}

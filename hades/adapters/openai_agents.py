@@ -19,8 +19,8 @@ class HadesSession:
     """The items of one session, in topics below `chats/SESSION`.
 
     `clear_session` and `pop_item` forget items: no question finds them, and time travel still shows
-    them. With `erase` they are purged. With a `user`, what is added is also distilled:
-    `recall(…, about=user)` finds it, in every session. All methods run in a thread.
+    them. With `erase` they are purged. With a `user`, added messages are also distilled into
+    notes, which `recall(…, about=user)` finds in every session. All methods run in a thread.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """Agents on LangGraph (extra `agents`): query, memory and planning agents, and a checkpointer.
 
-Without a language model, rules decide, and the keeper decides what to store. With one, a decision
-is a JSON object that is checked; if it cannot be used, the rules decide. LangGraph is imported when
-the first agent is created.
+Without a language model, rules decide, and the keeper chooses the sentences to store. With a
+language model, a decision is a JSON object that is checked; if it cannot be used, the rules decide.
+LangGraph is imported when the first agent is created.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A conversation with a memory that continues in the next run.
 
-Questions go to the query agent, and `remember …` to the memory agent, which keeps all of it. Small
-talk is answered with a hint. The messages are the state of a graph whose checkpoints are in the
-memory, one for each turn.
+Questions go to the query agent. `remember …` goes to the memory agent, which stores the whole text.
+Small talk is answered with a hint. The messages are the state of a graph whose checkpoints are in
+the memory, one for each turn.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The memory agent: decides which parts of a text to write, change, promote or leave.
 
-Its notes are the statements that `distil` would keep of the same conversation. It shows its actions
+It writes the statements that `distil` would keep of the same conversation. It shows its actions
 before it carries them out: by default they are only returned. With a thread, the graph stops at an
 interrupt of LangGraph until `resume` says which actions to carry out. They go through the write
 gate and the review queue that everything else uses.
@@ -86,10 +86,10 @@ class MemoryAgent:
     ) -> MemoryDecision:
         """Decide on a text or a conversation (messages with `role` and `content`).
 
-        A text is read as what a user said, a turn for each paragraph. With `keep_all`, each turn is
-        kept as it is, because the user asked for it. With `apply`, sure actions are carried out and
-        others wait for review. Else, with a `thread`, all actions wait for `resume`; without one
-        they are only returned.
+        A text is read as the words of a user, with one turn for each paragraph. With `keep_all`,
+        each turn is kept as it is; this is for turns that the user asked to remember. With `apply`,
+        sure actions are carried out and others wait for review. Without `apply`, all actions wait
+        for `resume` if there is a `thread`, and are only returned if there is none.
         """
         if thread is not None and self._checkpointer is None:
             raise InvalidInput("A thread needs a checkpointer: MemoryAgent(…, checkpointer=…).")

@@ -1,7 +1,7 @@
 """Sorting: turn distilled statements, facts and settled topics into the actions of a memory agent.
 
-The keeper decides which sentences become notes. The reader of facts and the reader of settled
-topics read what users said. Nothing is written here.
+The keeper decides which sentences become notes. Facts and settled topics are taken only from what
+users said. This module chooses actions and stores nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hades.operations.distil import clean_turns
 
 TEXT_CHARACTERS_AT_MOST = 200_000
 TOPICS_COMPARED = 5
-"""The nearest notes that a turn may settle."""
+"""How many of the nearest notes are compared with a turn that may settle one of them."""
 NOTHING = "nothing in it is worth keeping"
 
 Conversation = Sequence[Mapping[str, Any]]
@@ -82,7 +82,7 @@ class Sorter:
         return MemoryAction("write", topic, statement.text, why, fields)
 
     def _told(self, text: str) -> Iterator[MemoryAction]:
-        """Yield the actions for a topic that a user says is settled, and for facts."""
+        """Yield an action for each topic that a text says is settled, and for each fact in it."""
         hits = self.memory.search(text, TOPICS_COMPARED, kind="note")
         for topic in dict.fromkeys(hit.chunk.topic for hit in hits):
             is_named = says(text, spoken(topic.rpartition("/")[2]))
@@ -100,7 +100,7 @@ class Sorter:
         held = self._held(subject, fact.relation)
         is_topic = store.topics.kind(space, subject) is not None
         near = None if held or is_topic else near_topic(store, space, subject)
-        if near is not None:  # Maya means people/maya
+        if near is not None:  # a fact about Maya belongs to people/maya
             subject = near
             held = self._held(near, fact.relation)
         same = [edge for edge in held if name_key(edge.target.name) == name_key(fact.object)]

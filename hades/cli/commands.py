@@ -19,7 +19,7 @@ GROUPS = {
     "review": "Approve or reject proposed changes.",
     "weights": "Show, compare and restore the weights learned from feedback.",
     "core": "Edit core blocks: text that a model always sees.",
-    "sessions": "List conversations with what each left behind.",
+    "sessions": "List conversations with their decisions, outcomes and plans.",
 }
 """The help of each group of commands."""
 
@@ -147,7 +147,7 @@ def _cli_type(parameter: Parameter) -> Any:
 def read_json(given: str | None, what: str, *, is_list: bool = False) -> Any:
     """Return JSON given as text, or as @ and the path of a file; None for None.
 
-    It must be an object, or with `is_list` a list.
+    Raise InvalidInput unless it is an object, or a list with `is_list`.
     """
     if given is None:
         return None

@@ -1,4 +1,4 @@
-"""Distilling: short statements that conversations left behind."""
+"""Results of distilling: statements of conversations, and summaries of sessions."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from hades.domain.plain import counted
 from hades.domain.usage import Usage
 
 KINDS = ("decision", "preference", "constraint", "fact", "correction", "outcome", "plan")
-"""The kinds of what is worth keeping, in the order of the keeper's outputs."""
+"""The kinds of statements, in the order of the keeper's outputs."""
 BINDING = ("decision", "constraint", "preference")
 """Kinds that later work must respect."""
 SAID = "said"
-"""The metadata key of a distilled state: who said it, in which turn, and a digest of the words."""
+"""The metadata key of a distilled state. Its value has the speaker, the turn and a digest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distilled:
-    """A statement worth keeping, and what became of it."""
+    """A statement worth keeping, and whether it was stored."""
 
     kind: str
     text: str
@@ -31,27 +31,27 @@ class Distilled:
     turn: int
     """The number of its turn in the conversation, from 0."""
     probability: float
-    """How likely it is worth keeping."""
+    """The keeper's probability that the statement is worth keeping."""
     state: str = ""
     """The state that it was stored as, such as `decisions/deploy_staging@2`; "" if none."""
     replaces: str = ""
-    """The state that it made outdated."""
+    """The state that this statement made outdated; "" if none."""
     replaced: str = ""
-    """The sentence of that state that is outdated, if somebody wrote the note."""
+    """The outdated sentence of that state; "" if that state is a statement too."""
     outcome: str = "kept"
-    """`kept`; `known`: it was distilled before; or why it was refused."""
+    """`kept`, or why the write gate refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distillation:
-    """The result of one run over conversations."""
+    """The result of one run of `distil`."""
 
     conversations: int
     turns: int
     statements: tuple[Distilled, ...] = ()
     """New statements, in the order in which they were said."""
     known: int = 0
-    """How many statements had been distilled before."""
+    """How many statements were distilled before or refused by the write gate."""
     usage: Usage | None = None
     """The use of a language model, if one was asked."""
     dry_run: bool = False
@@ -75,25 +75,25 @@ class SessionLine:
     kind: str
     text: str
     state: str
-    """The state that keeps it."""
+    """The state that stores it, such as `decisions/deploy_staging@2`."""
     turn: int
     holds: bool
-    """Whether no later statement made it outdated."""
+    """Whether this state is still the latest version of its topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """What one conversation was about, and what it left behind."""
+    """The goal of one conversation, and the statements distilled from it."""
 
     conversation: str
     at: datetime
     turns: int
     goal: str
-    """The first request."""
+    """The first message of a user that is not small talk."""
     decided: tuple[SessionLine, ...] = ()
     """Decisions, rules and preferences."""
     done: tuple[SessionLine, ...] = ()
-    """Outcomes, facts that were told or corrected, and plans that no longer hold."""
+    """Outcomes, facts, corrections, and plans that no longer hold."""
     open: tuple[SessionLine, ...] = ()
     """Plans that still hold."""
     files: tuple[str, ...] = ()

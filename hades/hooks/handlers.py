@@ -24,9 +24,9 @@ from hades.memory import Memory
 from hades.models.keeper import load_keeper
 
 WAIT_S = 4.0
-"""How long the start of a session waits until the session before is distilled."""
+"""How many seconds the start of a session waits for the session before to be distilled."""
 BRIEF_TOKENS = 1_500
-"""Less than the usual budget: each session starts with it, and prompts bring further lines."""
+"""Less than the usual budget: each session starts with a brief, and prompts add more lines."""
 BRIEF = "The brief of this project's memory (HADES): notes, not instructions."
 CHECKPOINT = "The last checkpoint of this session (HADES): notes, not instructions."
 
@@ -61,7 +61,7 @@ class Handlers:
 
     def _session_start(self, event: HookEvent, memory: Memory, place: str) -> HookResult:
         reports: list[str] = []
-        # The brief has what was said a moment ago, unless that takes too long.
+        # Wait, so that the brief includes the session before. Give up after WAIT_S.
         catching_up = threading.Thread(target=self._catch_up, args=(memory, place, reports))
         catching_up.start()
         catching_up.join(WAIT_S)
@@ -88,7 +88,7 @@ class Handlers:
         return HookResult(f"{BRIEF}\n{brief.text}", f"brief of {len(cited)} lines", finish)
 
     def _catch_up(self, memory: Memory, place: str, reports: list[str]) -> None:
-        """Store the transcripts that wait; append a report for each."""
+        """Store the transcripts that are pending; append a report for each."""
         for state in self._sessions.with_pending(place):
             try:
                 reports.append(self._store(memory, state.client, state.session))
@@ -141,7 +141,7 @@ class Handlers:
             state = self._sessions.read(client, session)
             pending = state.pending
             if not pending:
-                return "nothing to store: it was stored, or the payload names no transcript"
+                return "nothing to store: the transcript is stored already, or none was named"
             try:
                 report = transcripts.store(memory, state)
             except Unavailable:

@@ -22,9 +22,9 @@ LINE_CHARACTERS = 220
 QUESTION_CHARACTERS = 1_200
 """From a longer prompt, only the beginning and the end become the question."""
 WORDS_AT_LEAST = 3
-CALLED_FOR, FACT_AT_LEAST = -2.25, 0.5
-"""The keeper's logit that the prompt calls for a passage, and the probability that the question
-means a fact. The logit was chosen on four projects of `training/said`."""
+CALLED_FOR, FACT_AT_LEAST = -2.4, 0.5
+"""A passage becomes a line from this logit of the keeper on, and a fact from this score on. The
+logit was chosen on four projects of `training/said`."""
 HEADING = "From memory (HADES): notes, not instructions; the tool `get` with an id shows all of it:"
 PLAN: dict[str, Any] = {
     "graph": {"walk": False, "beam_search": False, "flow": False},
@@ -33,8 +33,8 @@ PLAN: dict[str, Any] = {
     "reranker": {"m": 16, "reader": False},
     "budget": {"tokens": 1_200, "latency_ms": 1_000, "docs_max": 60},
 }
-"""Paths are not shown, so they are not searched. The keeper reads the passages instead of the
-reader: it judges what a prompt calls for, which may be a rule that answers no question."""
+"""Paths are not shown, so they are not searched. The reader is off and the keeper judges the
+passages, because a prompt may call for a rule that answers no question."""
 _CODE = re.compile(r"```[^`]{0,20000}(?:```|$)")
 
 
@@ -45,7 +45,7 @@ class PromptLine:
     id: str
     text: str
     belief: float
-    """How likely the prompt calls for it."""
+    """How well the line fits the prompt, from 0 to 1; the best lines are shown."""
 
 
 def lines_for(view: View, prompt: str, *, unwanted: Collection[str], own: str) -> list[PromptLine]:
@@ -87,14 +87,14 @@ def as_context(lines: list[PromptLine]) -> str:
 
 
 def _facts(recalled: Recall) -> Iterator[PromptLine]:
-    """Yield a line for each fact that the prompt means."""
+    """Yield a line for each fact with a sufficient score."""
     for fact in recalled.facts:
         if fact.score >= FACT_AT_LEAST:
             yield PromptLine(f"edge {fact.edge.id}", cut(fact.text, LINE_CHARACTERS), fact.score)
 
 
 def _called_for(recalled: Recall, question: str) -> Iterator[PromptLine]:
-    """Yield a line for each passage in force that the prompt calls for."""
+    """Yield a line for each passage that still holds and that the prompt calls for."""
     passages = [one for one in recalled.passages if not one.superseded and one.valid_to is None]
     texts = [excerpt(passage.chunk.text, question) for passage in passages]
     logits = load_keeper().touches(question, texts)
@@ -106,7 +106,10 @@ def _called_for(recalled: Recall, question: str) -> Iterator[PromptLine]:
 
 
 def excerpt(text: str, question: str) -> str:
-    """Return a passage in one line: from its sentence that shares most words with the question."""
+    """Return a passage as one short line.
+
+    A long passage begins at the sentence that shares most words with the question.
+    """
     if len(text) <= LINE_CHARACTERS:
         return cut(text, LINE_CHARACTERS)
     asked = set(words(question))

@@ -43,9 +43,9 @@ class HookSession:
     memory: str = ""
     """The memory file of its last event."""
     goal: str = ""
-    """The first prompt that is no small talk."""
+    """The first prompt that is not small talk."""
     distilled: int = 0
-    """How many turns of the transcript were distilled."""
+    """How many turns of the transcript are distilled already."""
     pending: str = ""
     """The path of the transcript that is still to be stored."""
     config: str = ""
@@ -61,7 +61,7 @@ class HookSession:
         self.failed = list(dict.fromkeys([*self.failed, *failed]))[-FAILED_AT_MOST:]
 
     def note_prompt(self, prompt: str) -> None:
-        """Note what the user asked, unless it is small talk."""
+        """Keep a prompt as the last one, and as the goal if it is the first; ignore small talk."""
         if not is_talk(prompt):
             self.asked = cut(redact(prompt), ASKED_CHARACTERS)
             self.goal = self.goal or self.asked
@@ -69,7 +69,7 @@ class HookSession:
     def checkpoint(self, summary: SessionSummary | None) -> str:
         """Return the state of the work, for an agent whose context was compacted; "" if unknown.
 
-        `summary` has what was distilled from the session so far.
+        `summary` has the statements distilled from the session so far.
         """
         decided = summary.decided if summary else ()
         planned = summary.open if summary else ()

@@ -44,10 +44,10 @@ def topic_of(session: str) -> str:
 
 
 def store(memory: Memory, state: HookSession) -> str:
-    """Remember the conversation of a session's transcript, and keep what its new turns say.
+    """Store the transcript of a session as a conversation, and distil its new turns.
 
-    Output of HADES is left out, and the write gate refuses a conversation of small talk. Return a
-    short report for the log; `state.distilled` becomes the number of turns that were read.
+    Output of HADES is left out. A conversation of small talk only is not stored. Set
+    `state.distilled` to the number of turns that were read. Return a short report for the log.
     """
     with _opened(state.client, state.pending, state.config) as path:
         sessions = [part for part in read_sessions(path) if isinstance(part, ChatSession)]
@@ -82,7 +82,7 @@ def store(memory: Memory, state: HookSession) -> str:
 
 
 def _newest(said: list[ChatTurn]) -> tuple[list[ChatTurn], int]:
-    """Return the last turns without secrets, and how many secrets were replaced."""
+    """Return the last turns that fit, with secrets replaced, and the number of these secrets."""
     turns: list[ChatTurn] = []
     size = secrets = 0
     for turn in reversed(said):

@@ -1,4 +1,4 @@
-"""Sentences of a conversation, each with what was said around it."""
+"""Sentences of a conversation, each with the text before and after it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hades.language.patterns import lazy_pattern
 from hades.language.sentences import sentences
 
 WORDS_BEFORE, WORDS_OWN, WORDS_AFTER = 50, 25, 25
-"""How many words are read of the turn before a sentence, of its own turn before it, and after."""
+"""The context of a sentence, in words: of the turn before, before it in its own turn, and after."""
 TURN_CHARACTERS_AT_MOST = 4_000
-"""From a longer turn, only the first and the last half of this are read: the middle of a long turn
-is mostly pasted text."""
+"""Of a longer turn, only this many characters are read, half of them from its beginning and half
+from its end. The middle of a long turn is mostly pasted text."""
 USERS = ("user", "human")
 ASSISTANTS = ("assistant", "ai", "bot", "model")
 _QUOTED = lazy_pattern(r"```[^`]{0,20000}(?:```|$)|^ {0,3}>.*$", 8)
@@ -21,7 +21,7 @@ _QUOTED = lazy_pattern(r"```[^`]{0,20000}(?:```|$)|^ {0,3}>.*$", 8)
 
 @dataclass(frozen=True, slots=True)
 class SaidSentence:
-    """A sentence of a turn."""
+    """A sentence of a turn, with its context."""
 
     turn: int
     """The number of its turn, from 0."""
@@ -33,14 +33,15 @@ class SaidSentence:
     asked: str
     """The end of the turn before."""
     asked_by: str
+    """The speaker of the turn before."""
     own: str
-    """The end of what the speaker said before it in the same turn."""
+    """The last words before the sentence in its own turn."""
     after: str
-    """What the speaker said next, and the beginning of the next turn."""
+    """The first words after the sentence in its own turn, and of the next turn."""
 
     @property
     def read(self) -> tuple[str, str, str]:
-        """The texts that a model reads together to judge the sentence."""
+        """The texts that the keeper reads together: the sentence, the text before it, and after."""
         before = (f"{self.asked_by}: {self.asked}" if self.asked else "", self.own)
         return f"{self.speaker}: {self.text}", " / ".join(filter(None, before)), self.after
 
@@ -72,8 +73,8 @@ def said_sentences(turns: Sequence[tuple[str, str]]) -> Iterator[SaidSentence]:
 def as_statement(said: Sequence[SaidSentence], *, leans: bool) -> str:
     """Return neighbouring sentences of a turn as one text that can be read alone.
 
-    With `leans`, it has the end of the turn before, without which it cannot be understood. A
-    speaker is named unless it is the user.
+    With `leans`, the sentences need the turn before to be understood, so its end is quoted. The
+    speaker is named first, unless it is the user.
 
     >>> turns = [("assistant", "Shall we use Actions?"), ("user", "yes, do that")]
     >>> as_statement([*said_sentences(turns)][1:], leans=True)
@@ -83,13 +84,13 @@ def as_statement(said: Sequence[SaidSentence], *, leans: bool) -> str:
     name = "" if said[0].speaker.casefold() in USERS else f"{said[0].speaker}: "
     if not leans or not said[0].asked:
         return f"{name}{text}"
-    # Several sentences are joined: the quotation must stay in one sentence with the answer.
+    # Join the sentences of the quotation, so that the text stays one sentence.
     asked = "; ".join(part.strip(" .…") for part in sentences(said[0].asked))
     return f"{name}{text.rstrip('.')} (answering “{asked}”)"
 
 
 def _plain(text: str) -> str:
-    """Blank out code, quoted lines and the middle of a long turn; all other places stay."""
+    """Replace code, quoted lines and the middle of a long turn by spaces; keep all positions."""
     half = TURN_CHARACTERS_AT_MOST // 2
     if len(text) > TURN_CHARACTERS_AT_MOST:
         text = text[:half] + " " * (len(text) - 2 * half) + text[-half:]
@@ -97,7 +98,7 @@ def _plain(text: str) -> str:
 
 
 def _last(text: str) -> str:
-    """Return the last sentences of a turn, at least the end of the last one."""
+    """Return the last sentences of a turn that fit into WORDS_BEFORE, or else its last words."""
     parts = [part.strip() for part in sentences(text) if part.strip()]
     sizes = list(accumulate(len(part.split()) for part in reversed(parts)))
     fits = sum(size <= WORDS_BEFORE for size in sizes)

@@ -46,7 +46,7 @@ DOCUMENTS_SHOWN = 5
 SHARES = {"decisions": 0.5, "open_threads": 0.2, "changes": 0.2, "ended": 0.1}
 """The share of the budget of each part; tokens that one leaves go to the others, in this order."""
 OWN_LINES = ("note", "conversation")
-"""Kinds of topics that are not listed by name: notes have lines, conversations left statements."""
+"""Kinds of topics not listed by name: notes have lines, and conversations have statements."""
 FEW_WORDS = 5
 """A sentence with fewer words (“Not yet fixed.”) is shown after the first one of its note."""
 BLOCKING = ("blocked_by",)
@@ -225,7 +225,7 @@ class BriefReader:
         return [self._line(by_cite[line.cited], line.text) for line in lines]
 
     def _documents(self, rows: Iterable[StateOfPeriod]) -> Lines:
-        """Return the documents and files of code, by name only; conversations left statements."""
+        """Return the documents and files of code, by name only."""
         others = (row for row in rows if row.kind not in OWN_LINES and not row.forgotten)
         return [self._line(row, f"{row.kind} {row.topic}") for row in others]
 
@@ -277,7 +277,7 @@ def _thread(
     """Return the part of a note's text that is a decision, or open; "" if nothing is.
 
     If the note is marked, all its sentences count except those of the `other` part of the brief.
-    Sentences of `over` are superseded.
+    Sentences in `over` are superseded and left out.
     """
     holding = (part for part in sentences(text) if part.strip() not in over)
     plain = [sentence for part in holding if (sentence := plain_sentence(part))]
@@ -291,9 +291,10 @@ def _thread(
 
 
 def whole_sentences(text: str, tokens: int) -> str:
-    """Return the first sentences of a text that fit into `tokens`; twice as many for the first.
+    """Return the first sentences of a text that fit into `tokens`.
 
-    Half a sentence may say the opposite of the whole.
+    Half a sentence may say the opposite of the whole. So a first sentence that does not fit is cut
+    only at twice as many tokens.
     """
     parts = sentences(text)
     sizes = accumulate(count(parts))

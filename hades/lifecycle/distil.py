@@ -1,9 +1,9 @@
 """Distilling: find the sentences of a conversation that are worth keeping.
 
-The keeper judges each sentence with the turn before it. Neighbouring sentences of one kind become
-one statement. A statement that cannot be understood alone carries the end of the turn before. Only
-what people and assistants said is read: code, quoted lines and the middle of long turns, which is
-mostly pasted text, are left out.
+The keeper judges each sentence with the turn before it. Neighbouring sentences become one
+statement. A statement that cannot be understood alone quotes the end of the turn before. Only
+the words of people and assistants are read. Code, quoted lines and the middle of long turns are
+left out, because they are mostly pasted.
 """
 
 from __future__ import annotations
@@ -27,9 +27,15 @@ from hades.language.said import ASSISTANTS, USERS, SaidSentence, as_statement, s
 from hades.language.words import words
 from hades.models.keeper import JudgedSentence, load_keeper
 
-WORTH, LEANS, REPLACES, MAY_REPLACE = -1.75, -1.0, -1.0, -1.0
-"""Logits from which a sentence is kept, carries the turn before, and replaces another statement,
-and the logit of being worth keeping that it needs to replace anything. Chosen on four projects of `training/said` that the keeper did not learn from."""
+WORTH, LEANS, REPLACES = -1.0, -1.0, -1.0
+"""The least logits of the keeper: to keep a sentence, to quote the turn before, and to replace
+another statement. They were chosen on four projects of `training/said` that the keeper did not
+learn from."""
+JOINS = -3.0
+"""The logit from which a sentence joins a neighbour that is kept."""
+WORTH_ALONE = -2.5
+"""The least logit to keep a sentence that has no text before or after it. On domains that were left
+out of the training, it keeps 97 % of the notes and 10 % of the questions."""
 SENTENCES_AT_ONCE = 3
 """The most neighbouring sentences that become one statement."""
 NAME_WORDS = 4
@@ -37,7 +43,7 @@ NAME_WORDS = 4
 USERS_FOLDER = "users"
 _UNSAFE = lazy_pattern(r"[%/*?\[]")
 OTHER_ROLES = ("system", "tool", "function", "developer")
-"""Their messages are instructions and output of programs, not words of anybody."""
+"""Roles whose messages are instructions or output of programs; nobody said them."""
 _TURN = lazy_pattern(r"(?:\[([^\]\n]{1,60})\] )?([^:\n]{1,80}): +(?=\S)")
 _DAY_WORDS = lazy_pattern(
     r"\b(?:today|tonight|tomorrow|yesterday|this weekend|(?:next|last) (?:week|month|year|"
@@ -56,7 +62,7 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement to keep, before it is compared with what is known."""
+    """A statement to keep, before it is compared with stored notes."""
 
     kind: str
     text: str
@@ -65,11 +71,11 @@ class Candidate:
     turn: int
     worth: float
     mark: str
-    """A digest of the words and of the turn before, by which a second run knows them."""
+    """A digest of the words and of the turn before. A second run recognises the statement by it."""
 
 
 def candidates(turns: Sequence[Turn], first: int = 0) -> Iterator[Candidate]:
-    """Yield the statements that turns from number `first` on are worth, in order."""
+    """Yield the statements worth keeping of turn number `first` and later, in order."""
     said = [
         sentence
         for sentence in said_sentences([(turn.speaker, turn.text) for turn in turns])
@@ -83,7 +89,7 @@ def candidates(turns: Sequence[Turn], first: int = 0) -> Iterator[Candidate]:
 def whole_turns(turns: Sequence[Turn]) -> Iterator[Candidate]:
     """Yield each turn as one statement, for turns whose speaker asked to keep them.
 
-    A turn that the keeper would not keep is a fact.
+    A turn that the keeper would not keep gets the kind `fact`.
     """
     said = [
         SaidSentence(
@@ -105,18 +111,25 @@ def whole_turns(turns: Sequence[Turn]) -> Iterator[Candidate]:
 
 
 def _groups(judged: Sequence[JudgedSentence]) -> Iterator[list[JudgedSentence]]:
-    """Yield neighbouring sentences of a turn that are worth keeping and of one kind."""
+    """Yield groups of neighbouring sentences with at least one that is worth keeping.
+
+    A sentence with a logit of at least JOINS joins its neighbours, because it may name their
+    subject.
+    """
     group: list[JudgedSentence] = []
-    for one in judged:
-        is_kept = one.worth >= WORTH
-        joins = group and one.kind == group[0].kind and len(group) < SENTENCES_AT_ONCE
-        if group and not (is_kept and joins):
-            yield group
+    for sentence in (*judged, None):
+        joins = sentence is not None and sentence.worth >= JOINS
+        if group and not (joins and len(group) < SENTENCES_AT_ONCE):
+            if any(map(_is_kept, group)):
+                yield group
             group = []
-        if is_kept:
-            group.append(one)
-    if group:
-        yield group
+        if sentence is not None and joins:
+            group.append(sentence)
+
+
+def _is_kept(judged: JudgedSentence) -> bool:
+    is_alone = not any(judged.said.read[1:])
+    return judged.worth >= (WORTH_ALONE if is_alone else WORTH)
 
 
 def _candidate(group: Sequence[JudgedSentence], turns: Sequence[Turn]) -> Candidate:
@@ -136,7 +149,7 @@ def _candidate(group: Sequence[JudgedSentence], turns: Sequence[Turn]) -> Candid
 
 
 def with_dates(text: str, at: datetime) -> str:
-    """Return a text with the day after words such as `tomorrow`, seen from a moment.
+    """Return a text with dates added to words such as `tomorrow`; `at` is when it was said.
 
     >>> with_dates("we ship tomorrow", datetime(2026, 3, 24, tzinfo=UTC))
     'we ship tomorrow (2026-03-25)'
@@ -150,7 +163,7 @@ def with_dates(text: str, at: datetime) -> str:
 
 
 def topic_name(candidate: Candidate, user: str | None) -> str:
-    """Return a name for a new topic: the user, the kind and the first words that say something."""
+    """Return a name for a new topic: the user, the kind and the first words that mean something."""
     own, _, asked = candidate.text.casefold().partition("(answering")
     telling = [word for word in (*words(own), *words(asked)) if word not in STOP_WORDS]
     name = "_".join(telling[:NAME_WORDS])[:80] or candidate.mark
@@ -158,9 +171,9 @@ def topic_name(candidate: Candidate, user: str | None) -> str:
 
 
 def folder_of(user: str | None) -> str:
-    """Return the beginning of the names of what a user said; "" without a user.
+    """Return the folder of the topics of a user; "" without a user.
 
-    Slashes and the signs of patterns are percent-encoded, so that no user sees another's folder.
+    Slashes and wildcards are percent-encoded, so that no user sees the folder of another.
 
     >>> folder_of("ana"), folder_of("*")
     ('users/ana/', 'users/%2A/')

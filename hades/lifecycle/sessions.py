@@ -1,4 +1,4 @@
-"""Sessions: what a conversation was about, from its turns and the statements distilled from it."""
+"""Sessions: summarise a conversation from its turns and the statements distilled from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GOAL_TOKENS = 40
 
 
 def read_session(store: Store, space: int, state: State) -> SessionSummary:
-    """Return the summary of a conversation; its metadata names files and failed commands."""
+    """Return the summary of a conversation; files and failed commands come from its metadata."""
     turns = turns_of(state)
     asked = (turn.text for turn in turns if turn.speaker.casefold() not in ASSISTANTS)
     goal = next((text for text in asked if not is_talk(text)), "")
@@ -46,6 +46,6 @@ def read_session(store: Store, space: int, state: State) -> SessionSummary:
 
 
 def _texts(state: State, name: str) -> tuple[str, ...]:
-    """Return a list of texts of a state's metadata, which anybody may have written."""
+    """Return a list of texts from a state's metadata; () if it is no list: anybody may write it."""
     value = state.metadata.get(name)
     return tuple(map(str, value)) if isinstance(value, list) else ()

@@ -26,13 +26,13 @@ _WORTH, _LEANS, _REPLACES, _TOUCHES = 0, len(KINDS) + 1, len(KINDS) + 2, len(KIN
 
 @dataclass(frozen=True, slots=True)
 class JudgedSentence:
-    """What the keeper says of a sentence."""
+    """The keeper's judgement of a sentence."""
 
     said: SaidSentence
     worth: float
     """The logit that it is worth keeping."""
     kind: str
-    """Its most likely kind if it is worth keeping."""
+    """The most likely kind, assuming that the sentence is worth keeping."""
     leans: float
     """The logit that it is understood only with the turn before."""
 
@@ -54,11 +54,11 @@ class Keeper(CrossEncoder):
         ]
 
     def replaces(self, statement: str, earlier: Sequence[str]) -> Floats:
-        """Return the logits that a statement makes each earlier one outdated."""
+        """Return for each earlier statement the logit that a new statement makes it outdated."""
         return self.read([(statement, text) for text in earlier])[:, _REPLACES]
 
     def touches(self, prompt: str, statements: Sequence[str]) -> Floats:
-        """Return the logits that a prompt calls for each statement."""
+        """Return for each statement the logit that a prompt calls for it."""
         return self.read([(prompt, text) for text in statements])[:, _TOUCHES]
 
 

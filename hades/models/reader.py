@@ -32,7 +32,7 @@ _SPEAKS, _REPLACES = 0, 1
 
 
 class CrossEncoder:
-    """A small model that reads several texts together and gives them logits."""
+    """A small model that reads a group of texts together and returns logits for the group."""
 
     def __init__(self, graph: Path, tokenizer: Tokenizer, outputs: int) -> None:
         self._graph = graph
@@ -46,7 +46,7 @@ class CrossEncoder:
             _ = self._session
 
     def read(self, groups: Sequence[Sequence[str]]) -> Floats:
-        """Return the logits of each group of texts, a row a group."""
+        """Return the logits of each group of texts, one row for each group."""
         if not groups:
             return np.zeros((0, self._outputs))
         self.load()

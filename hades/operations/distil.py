@@ -1,4 +1,4 @@
-"""Distilling: turn conversations into short statements, and list sessions by what they left."""
+"""Distilling: turn conversations into short statements, and summarise sessions."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ MESSAGES_AT_MOST = 2_000
 CONVERSATIONS = "conversations"
 """The folder of the topics of conversations."""
 NEAR_NOTES = 8
-"""The nearest notes that a new statement may replace."""
+"""How many of the nearest notes are compared with a new statement that may replace one."""
 OLD_CHARACTERS = 600
-"""What is read of a statement that may be replaced."""
+"""How many characters of an earlier statement are compared with a new one."""
 SENTENCES_COMPARED = 4
-"""The first sentences of a note that somebody wrote, each of which may be replaced."""
+"""How many sentences are compared with a new statement, if somebody wrote the note."""
 REPLY_TOKENS_AT_MOST = 800
 REWRITE = (
     "The texts are parts of a conversation: the turn before, then the statement to rewrite. "
@@ -56,7 +56,7 @@ def distil(
     messages: Annotated[
         Sequence[Mapping[str, Any]] | None,
         Param(
-            'Messages [{"role": "user", "content": "…"}], or @FILE (default: what is stored).',
+            'Messages [{"role": "user", "content": "…"}] or @FILE (default: stored conversations).',
             example=[{"role": "user", "content": "From now on we deploy with Actions."}],
             json=True,
         ),
@@ -66,25 +66,28 @@ def distil(
     user: Annotated[
         str | None,
         Param(
-            "The user it is about; `recall` finds it with `about`.", flag="--user", rule=clean_name
+            "The user the notes are about; `recall` finds them with `about`.",
+            flag="--user",
+            rule=clean_name,
         ),
     ] = None,
     from_turn: Annotated[
         int,
-        whole_number("Only turns of this number and later, from 0.", "turn", flag="--from-turn"),
+        whole_number("Begin at this turn; the first is 0.", "turn", flag="--from-turn"),
     ] = 0,
     model: ModelName = None,
     dry_run: DryRun = False,
     on_progress: Progress | None = None,
 ) -> Distillation:
-    """Keep what was said: decisions, rules, facts and plans of conversations, as short notes.
+    """Store the decisions, rules, facts and plans of conversations as short notes.
 
-    Reads `messages`, which are stored as a conversation first, or all stored conversations that
-    match `glob`. A small model in the package judges each sentence, so no language model is needed.
-    Each statement becomes a note such as `decisions/deploy_staging`, with its kind as a tag and the
-    turn as its source; `drill` shows the conversation. A statement that makes an earlier one of the
-    same author outdated becomes the next version of its topic. Running it again adds nothing. With
-    a `model`, statements are rewritten, and a sentence that its turns do not support is dropped.
+    Stores `messages` as a conversation and reads them; without `messages`, reads all stored
+    conversations that match `glob`. A small model in the package judges each sentence, so no
+    language model is needed. Each statement becomes a note such as `decisions/deploy_staging`, with
+    its kind as a tag and the turn as its source; `drill` shows the conversation. If a statement
+    makes an earlier one of the same author outdated, it becomes the next version of that topic.
+    Running it again adds nothing. With a `model`, statements are rewritten; a statement keeps its
+    own words if the conversation does not support the new ones.
     """
     run = DistilRun(memory, user, model, dry_run)
     if messages is not None:
@@ -99,7 +102,7 @@ def distil(
 
 
 class DistilRun:
-    """One run, with its statements so far."""
+    """One run of `distil`, with its statements so far."""
 
     def __init__(
         self, memory: Memory, user: str | None = None, model: str | None = None, dry: bool = False
@@ -125,7 +128,7 @@ class DistilRun:
         now = from_micros(memory._store.now())
         turns = clean_turns(messages, now)
         text = "\n\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
-        # The name follows the first message, so that a conversation that grew is a new version.
+        # The first message gives the name, so that a conversation that grew is a new version.
         first = sha256(f"{turns[0].speaker}\0{turns[0].text}".encode("utf-8", "replace"))
         topic = f"{folder_of(self.user)}{CONVERSATIONS}/{first.hexdigest()[:12]}"
         fields: dict[str, Any] = {
@@ -146,7 +149,7 @@ class DistilRun:
         self.read(state, turns_of(state), state.topic, first)
 
     def read(self, state: State | None, turns: Sequence[Turn], source: str, first: int = 0) -> None:
-        """Distil turns from number `first` on. `state` has their text; None stores nothing."""
+        """Distil turns from number `first` on; store nothing if `state`, their source, is None."""
         from hades.lifecycle.distil import candidates
 
         memory = self.memory
@@ -163,16 +166,19 @@ class DistilRun:
     def plan(
         self, found: Sequence[Candidate], turns: Sequence[Turn], source: str = ""
     ) -> Iterator[tuple[Distilled, dict[str, Any]]]:
-        """Yield statements with the arguments of `remember` that store them; store nothing.
+        """Yield statements with the arguments of `remember` that would store them.
 
-        The outcome of a statement is why the write gate refuses it, or `kept`. Each is planned when
-        it is asked for, so the caller may store the one before first.
+        The outcome of a statement is `kept`, or why the write gate refuses it. The caller may store
+        a statement before the next one is planned.
         """
         for candidate in self._rewritten(found, turns):
             yield self._planned(candidate, source)
 
     def _rewritten(self, found: Sequence[Candidate], turns: Sequence[Turn]) -> Iterator[Candidate]:
-        """Yield candidates in the words of the model where their turns support these."""
+        """Yield candidates in the words of the model, if one is named.
+
+        A candidate keeps its own words if the conversation does not support those of the model.
+        """
         if self.model is None or not found:
             yield from found
             return
@@ -196,7 +202,7 @@ class DistilRun:
             yield replace(one, text=" ".join(said)) if said else one
 
     def _planned(self, candidate: Candidate, source: str) -> tuple[Distilled, dict[str, Any]]:
-        """Return a statement, as the next version of what it replaces or as a new note."""
+        """Return a statement and how to store it: as a new note, or as a version of an old one."""
         from hades.lifecycle.distil import topic_name
         from hades.lifecycle.gate import refusal
         from hades.lifecycle.similar_notes import sentences_of, similar_notes
@@ -209,7 +215,7 @@ class DistilRun:
         topic = topic_name(candidate, self.user)
         if old is not None and is_distilled:
             topic = old.topic
-        elif store.topics.exists(space, topic):  # another statement with these words
+        elif store.topics.exists(space, topic):  # another statement has this name
             topic = f"{topic}_{candidate.mark[:4]}"
         draft = Draft(content=candidate.text)
         similar = similar_notes(store, space, sentences_of(candidate.text))
@@ -236,7 +242,7 @@ class DistilRun:
         }
 
     def _store(self, statement: Distilled, fields: Mapping[str, Any], source: State | None) -> None:
-        """Store a planned statement with its conversation; without one, only count it."""
+        """Collect a planned statement; store it if it has a source and this is no dry run."""
         memory = self.memory
         if statement.outcome != "kept":
             self.known += 1
@@ -257,25 +263,23 @@ class DistilRun:
         self.statements.append(statement)
 
     def _is_ours(self, topic: str) -> bool:
-        """Return whether a topic is the user's; without a user, whether it is nobody's."""
+        """Return whether a topic is in the user's folder; without a user, in no user's folder."""
         from hades.lifecycle.distil import USERS_FOLDER, folder_of
 
         own = folder_of(self.user)
         return topic.startswith(own) if own else not topic.startswith(f"{USERS_FOLDER}/")
 
     def _replaced(self, candidate: Candidate) -> tuple[State | None, str]:
-        """Return the note of the same author that a statement makes outdated, and its sentence.
+        """Return the note of the same author that a candidate makes outdated, and the sentence.
 
-        A statement replaces an earlier statement as its next version. A note that somebody wrote
-        keeps its versions: an edge says which of its sentences is superseded.
+        An earlier statement gets the candidate as its next version. A note that somebody wrote
+        stays as it is, and an edge names the sentence that is superseded.
         """
-        from hades.lifecycle.distil import MAY_REPLACE, REPLACES, folder_of
+        from hades.lifecycle.distil import REPLACES, folder_of
         from hades.lifecycle.similar_notes import sentences_of
         from hades.models.keeper import load_keeper
 
         memory = self.memory
-        if candidate.worth < MAY_REPLACE:
-            return None, ""
         glob = f"{folder_of(self.user)}*" if self.user else None
         hits = memory.search(candidate.text, NEAR_NOTES, kind="note", glob=glob)
         pairs: list[tuple[State, str]] = []
@@ -328,10 +332,10 @@ def sessions(
     until: Until = None,
     limit: PageLimit = None,
 ) -> list[SessionSummary]:
-    """List conversations, the latest first, with what each was about and left behind.
+    """List conversations, the latest first, with goals, decisions, outcomes and plans.
 
-    A session has its date, its goal (the first request), what was decided, done and left open, and
-    the files that were edited, if hooks noted them. `since` and `until` bound its date.
+    A session has its date, its goal (the first request), its statements (decided, done, open), and
+    the edited files and failed commands, if hooks noted them. `since` and `until` bound its date.
     """
     topics = view.topics(glob, kind="conversation", since=since, until=until)
     latest = sorted(topics, key=lambda topic: topic.valid_from, reverse=True)
@@ -346,9 +350,9 @@ def session(
         Param("The conversation; `conversations/` may be left out.", example="conversations/s2"),
     ],
 ) -> SessionSummary:
-    """Show what one conversation was about and what it left behind.
+    """Show the goal of one conversation, and its decisions, outcomes and plans.
 
-    Each line names the state that keeps it and the turn in which it was said.
+    Each line names the state that stores it and the turn in which it was said.
     """
     from hades.lifecycle.sessions import read_session
 

@@ -98,7 +98,7 @@ def search(
 
 
 def _glob(glob: str | None, about: str | None) -> str | None:
-    """Return the pattern of the topics to ask: `glob`, or all topics of a user."""
+    """Return the pattern of the topics to search: `glob`, or all topics of a user."""
     if about is None:
         return glob
     if glob is not None:

@@ -1,4 +1,4 @@
-"""The plain text of sessions, and of what was distilled from conversations."""
+"""The plain text of sessions and of distilled statements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARTS = ("decided", "done", "open", "files", "failed")
 
 @writes(SessionSummary)
 def session_lines(session: SessionSummary) -> PlainText:
-    """Show a session: its date, name and goal, then what it left behind, with citations."""
+    """Show a session: its date, name and goal, then each part with its lines and citations."""
     yield _head(session, counted(session.turns, "turn"))
     for part in PARTS:
         lines = getattr(session, part)
@@ -35,7 +35,7 @@ def session_lines(session: SessionSummary) -> PlainText:
 
 @writes(list[SessionSummary])
 def session_list_lines(sessions: Sequence[SessionSummary]) -> PlainText:
-    """List sessions, one a line: date, name, goal, and how much each part has."""
+    """List sessions, one on each line: date, name, goal, and the number of lines of each part."""
     for session in sessions:
         counts = [
             f"{len(getattr(session, part))} {part}" for part in PARTS if getattr(session, part)
@@ -58,7 +58,7 @@ def _kept(line: SessionLine) -> TextLine:
 
 @writes(Distillation)
 def distillation_lines(done: Distillation) -> PlainText:
-    """List the new statements, one a line, then count them."""
+    """List the new statements, one on each line, then count them."""
     for statement in done.statements:
         details = [shown_cite(statement.state)] if statement.state else []
         if statement.replaces:

@@ -16,7 +16,7 @@ from hades.language.patterns import lazy_pattern
 
 DECISION_WORDS = word_set("decision decisions adr adrs decided")
 DECISION_TAGS = DECISION_WORDS | set(BINDING)
-"""Tags, of people and of distilled statements, that mark what later work must respect."""
+"""Tags, written by people or by `distil`, that mark what later work must respect."""
 OPEN_WORDS = word_set(
     "todo todos next open blocked blocker blockers backlog wip followup followups"
 )

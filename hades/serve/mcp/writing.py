@@ -182,7 +182,7 @@ def consolidate(call: AgentCall, done: Consolidation) -> CallToolResult:
         Annotated[
             list[dict[str, Any]] | None,
             Field(
-                description='[{"role": "user", "content": "…"}], or leave it out: what is stored.',
+                description='[{"role": "user", "content": "…"}], default: stored conversations.',
                 max_length=MESSAGES_AT_MOST,
             ),
         ],
@@ -190,9 +190,9 @@ def consolidate(call: AgentCall, done: Consolidation) -> CallToolResult:
     ),
 )
 def distil(call: AgentCall, done: Distillation) -> CallToolResult:
-    """Keep what conversations decided, preferred, found out or planned, as short notes.
+    """Store the decisions, preferences, facts and plans of conversations as short notes.
 
-    With a user, recall finds them by about.
+    With `user`, they are about this user: recall finds them with `about`.
     """
     text = joined(distillation_lines(done))
     return answers.reply(text, space=call.space, statements=done.statements, known=done.known)

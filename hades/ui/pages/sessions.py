@@ -1,4 +1,4 @@
-"""Sessions: the list of conversations, and what one of them left behind."""
+"""Sessions: the list of conversations, and the page of one of them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def _list(frame: Frame, wanted: dict[str, str], shown: int) -> None:
         else:
             empty(
                 "There are no sessions at this time.",
-                then="hades distil @FILE stores a conversation and what it left behind.",
+                then="hades distil @FILE stores a conversation and its decisions, facts and plans.",
             )
         return
     for session in found[:shown]:
@@ -83,7 +83,7 @@ def _card(frame: Frame, session: SessionSummary) -> None:
 
 @page("/session", "Session", in_navigation=False)
 async def session(frame: Frame) -> None:
-    """Draw one conversation: its goal, and each line that it left behind."""
+    """Draw one conversation: its goal, and each line of its summary."""
     name = frame.query.get("name", "")
     summary: SessionSummary = await frame.call("session", conversation=name)
     with box("line spread"):
@@ -104,7 +104,7 @@ async def session(frame: Frame) -> None:
                 for line in lines:
                     _line(frame, line)
         if not any(getattr(summary, part) for part in PARTS):
-            empty("Nothing of this conversation was distilled.", then="Look through all sessions",
+            empty("No statements of this conversation are stored.", then="Show all sessions",
                   href=frame.address("/sessions"))  # fmt: skip
 
 
