@@ -45,7 +45,7 @@ def main() -> None:
         show("Of which is in force:", m.ask(QUESTION, about="ana", kind="note"))
         show("In April:", m.at("2026-04-01").ask(QUESTION, about="ana", kind="note"))
 
-        (changed,) = later.kept
+        (changed,) = later.statements
         topic = changed.state.partition("@")[0]
         show("How it changed", *(f"{s.valid_from:%d %B}: {s.content}" for s in m.history(topic)))
 

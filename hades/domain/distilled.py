@@ -56,15 +56,10 @@ class Distillation:
     """The use of a language model, if one was asked."""
     dry_run: bool = False
 
-    @property
-    def kept(self) -> tuple[Distilled, ...]:
-        """The statements that were stored."""
-        return tuple(one for one in self.statements if one.outcome == "kept")
-
     def __str__(self) -> str:
-        counts = Counter(one.kind for one in self.kept)
+        counts = Counter(one.kind for one in self.statements)
         kinds = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind])
-        kept, turns = counted(len(self.kept), "statement"), counted(self.turns, "turn")
+        kept, turns = counted(len(self.statements), "statement"), counted(self.turns, "turn")
         return f"{kept} of {turns}: {kinds}".removesuffix(": ")
 
 

@@ -305,7 +305,7 @@ def test_messages_of_a_user_are_distilled(store: HadesStore, memory: hades.Memor
         user="ana",
     )
     assert done is not None
-    assert [one.text for one in done.kept] == [
+    assert [one.text for one in done.statements] == [
         "Send me the reports as PDF from now on, never as spreadsheets."
     ]
     found = memory.recall("How should reports be sent?", about="ana").context

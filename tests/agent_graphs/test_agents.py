@@ -300,7 +300,7 @@ def test_what_distilling_keeps_is_shown_and_nothing_is_written(own: hades.Memory
     assert not any(
         "Initech" in action.text for action in decided.actions if action.action != "leave"
     )
-    kept = [statement.text for statement in own.distil(SAID, dry_run=True).kept]
+    kept = [statement.text for statement in own.distil(SAID, dry_run=True).statements]
     assert kept == [action.text for action in decided.actions if action.action == "write"]
     assert "hunter2x7" not in str(decided)
     assert not decided.applied

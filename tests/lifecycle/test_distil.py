@@ -45,7 +45,7 @@ def memory(tmp_path: Path) -> Iterator[hades.Memory]:
 
 
 def test_a_decision_becomes_a_note_that_cites_its_turn(memory: hades.Memory) -> None:
-    kept = memory.distil(ACTIONS).kept
+    kept = memory.distil(ACTIONS).statements
     said = next(one for one in kept if "never by hand" in one.text)
     state = memory.get(said.state.rpartition("@")[0])
     assert (said.by, said.turn) == ("user", 2)
@@ -59,22 +59,22 @@ def test_a_decision_becomes_a_note_that_cites_its_turn(memory: hades.Memory) -> 
 def test_running_it_again_adds_nothing(memory: hades.Memory) -> None:
     memory.distil(ACTIONS)
     before = memory.change
-    assert memory.distil(ACTIONS).kept == ()
-    assert memory.distil().kept == ()
+    assert memory.distil(ACTIONS).statements == ()
+    assert memory.distil().statements == ()
     assert memory.change == before
 
 
 def test_a_conversation_that_grew_adds_what_is_new(memory: hades.Memory) -> None:
     memory.distil(ACTIONS)
     more = turns(*(turn["content"] for turn in ACTIONS), "rule: never push to main on a Friday.")
-    kept = memory.distil(more).kept
+    kept = memory.distil(more).statements
     assert [one.turn for one in kept] == [4]
     assert len(memory.history(kept[0].source)) == 2
 
 
 def test_a_later_statement_is_the_next_version_of_what_it_replaces(memory: hades.Memory) -> None:
     memory.distil(ACTIONS)
-    new = next(one for one in memory.distil(JENKINS).kept if "Jenkins" in one.text)
+    new = next(one for one in memory.distil(JENKINS).statements if "Jenkins" in one.text)
     topic = new.state.rpartition("@")[0]
     assert new.replaces == f"{topic}@1"
     assert "GitHub Actions, never by hand" in memory.history(topic)[0].content
@@ -88,7 +88,7 @@ def test_a_later_statement_is_the_next_version_of_what_it_replaces(memory: hades
 def test_a_note_that_somebody_wrote_keeps_its_versions(memory: hades.Memory) -> None:
     note = "We deploy staging by hand with ship.sh. The runner is in Kiel."
     memory.remember("decision/deploys", note, valid_from="2026-01-05")
-    new = next(one for one in memory.distil(ACTIONS).kept if "never by hand" in one.text)
+    new = next(one for one in memory.distil(ACTIONS).statements if "never by hand" in one.text)
     assert (new.replaces, new.replaced) == (
         "decision/deploys@1",
         "We deploy staging by hand with ship.sh.",
@@ -101,23 +101,23 @@ def test_a_note_that_somebody_wrote_keeps_its_versions(memory: hades.Memory) -> 
 
 
 def test_purging_a_conversation_erases_what_was_distilled_from_it(memory: hades.Memory) -> None:
-    kept = memory.distil(ACTIONS).kept
+    kept = memory.distil(ACTIONS).statements
     memory.purge(kept[0].source)
     assert memory.topics() == []
 
 
 def test_others_are_not_replaced(tmp_path: Path) -> None:
     with hades.open(tmp_path / "notes.hades", actor="ana") as memory:
-        topics = [one.state.rpartition("@")[0] for one in memory.distil(ACTIONS).kept]
+        topics = [one.state.rpartition("@")[0] for one in memory.distil(ACTIONS).statements]
     with hades.open(tmp_path / "notes.hades", actor="ben") as memory:
-        assert memory.distil(JENKINS).kept
+        assert memory.distil(JENKINS).statements
         assert all(len(memory.history(topic)) == 1 for topic in topics)
 
 
 def test_users_do_not_mix(memory: hades.Memory) -> None:
-    ana = memory.distil(ACTIONS, user="ana").kept
-    ben = memory.distil(ACTIONS, user="ben").kept
-    nobody = memory.distil(JENKINS).kept
+    ana = memory.distil(ACTIONS, user="ana").statements
+    ben = memory.distil(ACTIONS, user="ben").statements
+    nobody = memory.distil(JENKINS).statements
     assert [one.text for one in ana] == [one.text for one in ben]
     assert all(one.state.startswith("users/ben/") for one in ben)
     assert not any(one.state.startswith("users/") for one in nobody)
@@ -132,7 +132,7 @@ def test_days_are_dated_and_answers_carry_their_questions(memory: hades.Memory) 
         "Shall we run the migration on the production database tomorrow morning?",
         "yes. we run it tomorrow at 6, Lena is on call then and nobody else deploys.",
     )
-    kept = memory.distil(said).kept
+    kept = memory.distil(said).statements
     assert any("tomorrow (2026-03-25)" in one.text for one in kept)
 
 
@@ -144,10 +144,10 @@ def test_only_people_and_assistants_are_read(memory: hades.Memory) -> None:
         {"role": "tool", "content": rule},
         {"role": "user", "content": quoted},
     ]
-    assert memory.distil(messages).kept == ()
+    assert memory.distil(messages).statements == ()
     stored = f"user: what does the log say?\n\ntool: {rule}\n\nuser: thanks, I see"
     memory.remember("conversations/log", stored, kind="conversation")
-    assert memory.distil().kept == ()
+    assert memory.distil().statements == ()
 
 
 def test_secrets_are_never_stored(memory: hades.Memory, tmp_path: Path) -> None:

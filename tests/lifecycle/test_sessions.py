@@ -59,7 +59,7 @@ def test_a_replaced_rule_is_marked_in_the_session_that_made_it(distilled: hades.
     later, first = distilled.sessions()
     (replaced,) = (line for line in first.decided if not line.holds)
     assert "never deploy" in replaced.text
-    assert [statement.replaces for statement in done.kept] == [replaced.state]
+    assert [statement.replaces for statement in done.statements] == [replaced.state]
     assert later.goal == LATER[0][1]
 
 

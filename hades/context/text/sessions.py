@@ -63,8 +63,6 @@ def distillation_lines(done: Distillation) -> PlainText:
         details = [shown_cite(statement.state)] if statement.state else []
         if statement.replaces:
             details.append(f"replaces {shown_cite(statement.replaces)}")
-        if statement.outcome != "kept":
-            details.append(f"not kept: {flat(statement.outcome)}")
         yield TextLine(f"{statement.kind}: {unlabelled(flat(statement.text))}", tuple(details))
     details = [f"{done.known:,} known before"] if done.known else []
     if done.usage is not None:
