@@ -18,6 +18,7 @@ from hades.agents import require_langgraph
 from hades.agents.questions import elapsed_ms
 from hades.agents.results import MemoryAction, MemoryDecision, TranscriptStep
 from hades.agents.sorting import Conversation, Sorter, is_sure, turns_of_input
+from hades.domain.distilled import Distilled
 from hades.domain.plain import counted, plain
 from hades.domain.proposal import DEFAULT_THRESHOLD
 from hades.domain.rebuild import rebuild
@@ -25,7 +26,7 @@ from hades.domain.times import from_micros
 from hades.errors import Conflict, InvalidInput, NotFound, Refused, Unavailable
 from hades.lifecycle.distil import Turn, candidates, whole_turns
 from hades.memory import Memory
-from hades.operations.distil import DistilRun
+from hades.operations.distil import DistilRun, mark_superseded
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -175,7 +176,11 @@ class MemoryAgent:
             if action.action == "write":
                 # A topic that changed since the decision is a conflict, except by this run.
                 fields["expect_version"] = versions.get(action.topic, fields["expect_version"])
+                superseding = fields.pop("supersedes", None)
                 versions[action.topic] = self.memory.remember(**fields, gate=True).version
+                if superseding:
+                    statement = rebuild(Distilled, superseding)
+                    mark_superseded(self.memory, action.topic, statement)
             elif action.action == "promote":
                 self.memory.promote(**fields)
             elif action.action == "change" and approved:

@@ -15,6 +15,7 @@ from typing import Any
 from hades.agents.results import MemoryAction
 from hades.domain.distilled import Distilled
 from hades.domain.graph import Edge
+from hades.domain.plain import plain
 from hades.domain.proposal import DEFAULT_THRESHOLD, SAID_ALREADY
 from hades.domain.topics import State
 from hades.errors import InvalidInput, NotFound
@@ -77,8 +78,10 @@ class Sorter:
             refused = f"{known.id} {SAID_ALREADY}"
         if refused:
             return MemoryAction("leave", "", statement.text, refused, {})
-        why = f"replaces {known.id}" if known else "a new note"
+        why = f"replaces {statement.replaces}" if statement.replaces else "a new note"
         fields = {**fields, "expect_version": known and known.version}
+        if statement.replaced:
+            fields["supersedes"] = plain(statement)
         return MemoryAction("write", topic, statement.text, why, fields)
 
     def _told(self, text: str) -> Iterator[MemoryAction]:

@@ -14,6 +14,8 @@ WORDS_BEFORE, WORDS_OWN, WORDS_AFTER = 50, 25, 25
 TURN_CHARACTERS_AT_MOST = 4_000
 """Of a longer turn, only this many characters are read, half of them from its beginning and half
 from its end. The middle of a long turn is mostly pasted text."""
+ANSWERING = " (answering “"
+"""What is between a statement and the words that it answers."""
 USERS = ("user", "human")
 ASSISTANTS = ("assistant", "ai", "bot", "model")
 _QUOTED = lazy_pattern(r"```[^`]{0,20000}(?:```|$)|^ {0,3}>.*$", 8)
@@ -86,7 +88,7 @@ def as_statement(said: Sequence[SaidSentence], *, leans: bool) -> str:
         return f"{name}{text}"
     # Join the sentences of the quotation, so that the text stays one sentence.
     asked = "; ".join(part.strip(" .…") for part in sentences(said[0].asked))
-    return f"{name}{text.rstrip('.')} (answering “{asked}”)"
+    return f"{name}{text.rstrip('.')}{ANSWERING}{asked}”)"
 
 
 def _plain(text: str) -> str:

@@ -28,6 +28,7 @@ from hades.language.english.threads import (
     is_over,
     open_said,
 )
+from hades.language.said import ANSWERING
 from hades.language.sentences import plain_sentence, sentences
 from hades.lifecycle.summary_lines import CHARACTERS_READ, LINE_TOKENS, lines_of
 from hades.store.records import EdgeFilter
@@ -136,7 +137,9 @@ class BriefReader:
         return {state: text[:CHARACTERS_READ] for state, text in texts.items()}
 
     def _line(self, row: StateOfPeriod, text: str) -> tuple[BriefLine, Cited]:
-        at, short = from_micros(row.valid_from), whole_sentences(text, LINE_TOKENS)
+        # A statement that answers is not understood without the words that it quotes.
+        tokens = 2 * LINE_TOKENS if ANSWERING in text else LINE_TOKENS
+        at, short = from_micros(row.valid_from), whole_sentences(text, tokens)
         return BriefLine(f"{row.topic}@{row.version}", at, short), (row.topic, row.version)
 
     # Edges

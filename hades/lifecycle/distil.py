@@ -21,13 +21,21 @@ from urllib.parse import quote
 from hades.domain.topics import State
 from hades.language.english.lexicon import STOP_WORDS
 from hades.language.english.moments import said_moment
+from hades.language.english.small_talk import is_talk
 from hades.language.english.written_times import read_written_time
 from hades.language.patterns import lazy_pattern
-from hades.language.said import ASSISTANTS, USERS, SaidSentence, as_statement, said_sentences
+from hades.language.said import (
+    ANSWERING,
+    ASSISTANTS,
+    USERS,
+    SaidSentence,
+    as_statement,
+    said_sentences,
+)
 from hades.language.words import words
 from hades.models.keeper import JudgedSentence, load_keeper
 
-WORTH, LEANS, REPLACES = -1.0, -1.0, -1.0
+WORTH, LEANS, REPLACES = -1.0, -1.0, 0.0
 """The least logits of the keeper: to keep a sentence, to quote the turn before, and to replace
 another statement. They were chosen on four projects of `training/said` that the keeper did not
 learn from."""
@@ -118,7 +126,7 @@ def _groups(judged: Sequence[JudgedSentence]) -> Iterator[list[JudgedSentence]]:
     """
     group: list[JudgedSentence] = []
     for sentence in (*judged, None):
-        joins = sentence is not None and sentence.worth >= JOINS
+        joins = sentence is not None and sentence.worth >= JOINS and not is_talk(sentence.said.text)
         if group and not (joins and len(group) < SENTENCES_AT_ONCE):
             if any(map(_is_kept, group)):
                 yield group
@@ -164,7 +172,7 @@ def with_dates(text: str, at: datetime) -> str:
 
 def topic_name(candidate: Candidate, user: str | None) -> str:
     """Return a name for a new topic: the user, the kind and the first words that mean something."""
-    own, _, asked = candidate.text.casefold().partition("(answering")
+    own, _, asked = candidate.text.casefold().partition(ANSWERING)
     telling = [word for word in (*words(own), *words(asked)) if word not in STOP_WORDS]
     name = "_".join(telling[:NAME_WORDS])[:80] or candidate.mark
     return f"{folder_of(user)}{candidate.kind}s/{name}"

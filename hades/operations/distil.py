@@ -93,7 +93,9 @@ def distil(
     if messages is not None:
         return run.messages(messages)
     report = on_progress or (lambda _what, _done, _total: None)
-    topics = memory.topics(glob, kind="conversation")
+    topics = [
+        topic for topic in memory.topics(glob, kind="conversation") if run.is_ours(topic.name)
+    ]
     for number, topic in enumerate(topics):
         report("distilling", number, len(topics))
         run.conversation(memory.get(topic.name), from_turn)
@@ -219,7 +221,7 @@ class DistilRun:
             topic = f"{topic}_{candidate.mark[:4]}"
         draft = Draft(content=candidate.text)
         similar = similar_notes(store, space, sentences_of(candidate.text))
-        similar = [note for note in similar if self._is_ours(note.topic)]
+        similar = [note for note in similar if self.is_ours(note.topic)]
         statement = Distilled(
             kind=candidate.kind,
             text=candidate.text,
@@ -256,13 +258,11 @@ class DistilRun:
                     (source.topic, source.version),
                 )
                 if statement.replaced:
-                    told = statement.replaces.rpartition("@")[0]
-                    said = {"said": statement.replaced}
-                    memory.relate(state.topic, SUPERSEDES, told, metadata=said)
+                    mark_superseded(memory, state.topic, statement)
             statement = replace(statement, state=state.id)
         self.statements.append(statement)
 
-    def _is_ours(self, topic: str) -> bool:
+    def is_ours(self, topic: str) -> bool:
         """Return whether a topic is in the user's folder; without a user, in no user's folder."""
         from hades.lifecycle.distil import USERS_FOLDER, folder_of
 
@@ -287,7 +287,7 @@ class DistilRun:
             state = memory.get(topic)
             author = memory._store.topics.author(memory._space_id, topic, state.version)
             is_same = state.content == candidate.text
-            is_ours = author == memory._actor and self._is_ours(topic)
+            is_ours = author == memory._actor and self.is_ours(topic)
             if not is_ours or state.valid_from > candidate.at or is_same:
                 continue
             if SAID in state.metadata:
@@ -298,6 +298,12 @@ class DistilRun:
         logits = load_keeper().replaces(candidate.text, [text for _, text in pairs])
         best = int(logits.argmax()) if len(logits) else -1
         return pairs[best] if best >= 0 and logits[best] >= REPLACES else (None, "")
+
+
+def mark_superseded(memory: Memory, topic: str, statement: Distilled) -> None:
+    """Record that the statement of a topic supersedes a sentence of a note that somebody wrote."""
+    note = statement.replaces.rpartition("@")[0]
+    memory.relate(topic, SUPERSEDES, note, metadata={"said": statement.replaced})
 
 
 def clean_turns(messages: Sequence[Mapping[str, Any]], now: datetime) -> list[Turn]:

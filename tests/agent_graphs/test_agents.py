@@ -268,11 +268,11 @@ def test_a_model_plans_and_its_steps_are_checked(told: hades.Memory, model: Scri
 
 # Decisions of the memory agent
 
-RULE = "From now on always use GitHub Actions for staging, never deploy by hand."
+RULE = "From now on always use GitHub Actions for staging, never deploy by hand"
 SAID = [
     {"role": "user", "content": "How do I deploy to staging?"},
     {"role": "assistant", "content": "Use make deploy. The wiki password is hunter2x7."},
-    {"role": "user", "content": f"Ok. {RULE}"},
+    {"role": "user", "content": f"Ok. {RULE}."},
     {"role": "assistant", "content": "Understood. Ann Berg works at Initech."},
     {"role": "user", "content": "Maya works at Globex now."},
     {"role": "user", "content": "Bug Y is fixed."},
@@ -293,7 +293,7 @@ def test_what_distilling_keeps_is_shown_and_nothing_is_written(own: hades.Memory
     own.remember("deploy/staging", "We deploy staging by hand with make deploy.")
     decided = MemoryAgent(own).decide(SAID)
     _, write = _shown(decided, "write", RULE)
-    assert (write.text, write.why) == (RULE, "replaces deploy/staging@1")
+    assert write.why == "replaces deploy/staging@1"
     assert _shown(decided, "change", "Globex")[1].topic == "people/maya"
     assert _shown(decided, "promote", "Bug Y")[1].topic == "bugs/bug_y"
     assert _shown(decided, "leave", "How do I deploy")[1].why == "nothing in it is worth keeping"
@@ -317,7 +317,8 @@ def test_actions_wait_at_an_interrupt_until_a_person_accepts(own: hades.Memory) 
     done = agent.resume("t", accepted)
     assert {n for n, action in enumerate(done.actions) if action.outcome == "done"} == accepted
     note = own.get(_shown(done, "write", RULE)[1].topic)
-    assert (note.content, note.tags) == (RULE, ("constraint",))
+    assert note.content.startswith(RULE)
+    assert note.tags == ("constraint",)
     assert [edge.target.name for edge in own.edges("people/maya")] == ["Globex"]
     with pytest.raises(hades.NotFound, match="No actions wait"):
         agent.resume("t", True)
@@ -325,13 +326,25 @@ def test_actions_wait_at_an_interrupt_until_a_person_accepts(own: hades.Memory) 
         agent.resume("unknown", True)
 
 
-def test_a_note_that_changed_since_it_was_shown_is_not_replaced(own: hades.Memory) -> None:
+def test_a_sentence_of_a_note_is_superseded_and_the_note_stays(own: hades.Memory) -> None:
     own.remember("deploy/staging", "We deploy staging by hand with make deploy.")
+    done = MemoryAgent(own).decide(SAID, apply=True)
+    topic = _shown(done, "write", RULE)[1].topic
+    assert own.get("deploy/staging").version == 1
+    (edge,) = own.edges(topic, relation="supersedes")
+    assert edge.target.name == "deploy/staging"
+    assert edge.metadata == {"said": "We deploy staging by hand with make deploy."}
+
+
+def test_a_statement_that_changed_since_it_was_shown_is_not_replaced(own: hades.Memory) -> None:
+    before = [{"role": "user", "content": "From now on we deploy staging by hand, never by a job."}]
+    topic = own.distil(before).statements[0].state.partition("@")[0]
     agent = MemoryAgent(own, checkpointer=InMemorySaver())
-    number, _ = _shown(agent.decide(SAID, thread="t"), "write", RULE)
-    own.remember("deploy/staging", "We deploy staging by hand, with a second person.")
+    number, write = _shown(agent.decide(SAID, thread="t"), "write", RULE)
+    assert write.topic == topic
+    own.remember(topic, "We deploy staging by hand, with a second person.")
     assert "is at version 2, not 1" in agent.resume("t", [number]).actions[number].outcome
-    assert own.get("deploy/staging").version == 2
+    assert own.get(topic).version == 2
 
 
 def test_unattended_changes_wait_for_review(own: hades.Memory) -> None:

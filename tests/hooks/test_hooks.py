@@ -161,7 +161,7 @@ def test_a_decision_of_a_session_reaches_the_next_one(agent: Agent) -> None:
     fields = {"session_id": "decides", "transcript_path": path}
     agent.hook("claude-code", "turn-end", hook_event_name="Stop", **fields)
     brief = agent.context("session-start", "SessionStart", session_id="after", source="startup")
-    assert "From now on we deploy staging with GitHub Actions, never by hand." in brief
+    assert "From now on we deploy staging with GitHub Actions, never by hand" in brief
     assert "conversations/decides" not in brief
     prompt = "write the steps that bring a hotfix to staging"
     lines = agent.context("prompt", "UserPromptSubmit", session_id="asks", prompt=prompt)
@@ -418,7 +418,7 @@ def test_only_the_users_own_transcript_is_read(agent: Agent) -> None:
     link = Path(agent.transcript("own", ("user", "a b c"))).with_name("link.jsonl")
     link.symlink_to(elsewhere)
     missing = link.with_name("missing.jsonl")
-    reasons = {"": "names no transcript", str(missing): "cannot be read"}
+    reasons = {"": "none was named", str(missing): "cannot be read"}
     reasons |= {
         str(path): "not in the client's folder" for path in (elsewhere, link, "/etc/passwd")
     }

@@ -122,6 +122,8 @@ def test_users_do_not_mix(memory: hades.Memory) -> None:
     assert all(one.state.startswith("users/ben/") for one in ben)
     assert not any(one.state.startswith("users/") for one in nobody)
     assert all(topic.versions == 1 for topic in memory.topics("users/*"))
+    assert memory.distil().conversations == 1
+    assert memory.distil(user="ana").conversations == 1
     found = memory.recall("How do we deploy staging?", about="ben").passages
     assert {passage.chunk.topic.split("/")[1] for passage in found} == {"ben"}
 

@@ -108,7 +108,8 @@ def test_the_commands(path: Path, tmp_path: Path) -> None:
     file.write_text(json.dumps(messages(MONDAY, "2026-03-02")), encoding="utf-8")
     assert "nothing was stored" in shell("distil", f"@{file}", "--dry-run")
     said = shell("distil", f"@{file}", "--user", "ana")
-    assert "constraint: Please never deploy on a Friday.  users/ana/constraints/" in said
+    assert "Please never deploy on a Friday" in said
+    assert "users/ana/constraints/" in said
     assert "statements of 5 turns" in said
     shell("distil", json.dumps(messages(LATER, "2026-03-09")), "--user", "ana")
     latest, first = shell.json("sessions", "list")
@@ -119,7 +120,7 @@ def test_the_commands(path: Path, tmp_path: Path) -> None:
     shown = shell("sessions", "show", first["conversation"]).splitlines()
     assert shown[1] == "Decided:"
     (rule,) = (line for line in shown if "never deploy" in line)
-    assert rule.startswith(" Please never deploy on a Friday. [users/ana/constraints/")
+    assert rule.startswith(" Yes, do that. Please never deploy on a Friday (answering")
     assert rule.endswith("@1, turn 2]  replaced")
     assert "no sessions" in shell("sessions", "list", "--until", "2020")
     assert "a JSON list" in shell.refused("distil", '{"role": "user"}')
