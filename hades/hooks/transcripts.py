@@ -56,7 +56,8 @@ def store(memory: Memory, state: HookSession) -> str:
         return "not stored: it says nothing new"
     turns, secrets = _newest(said)
     times = [turn.when.at for turn in turns if turn.when and turn.when.at < datetime.now(UTC)]
-    before, topic = memory.change, topic_of(state.session)
+    before = memory.change
+    topic = topic_of(state.session)
     memory.remember(
         topic,
         "\n\n".join(map(turn_text, turns)),

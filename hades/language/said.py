@@ -12,10 +12,10 @@ from hades.language.sentences import sentences
 WORDS_BEFORE, WORDS_OWN, WORDS_AFTER = 50, 25, 25
 """The context of a sentence, in words: of the turn before, before it in its own turn, and after."""
 TURN_CHARACTERS_AT_MOST = 4_000
-"""Of a longer turn, only this many characters are read, half of them from its beginning and half
-from its end. The middle of a long turn is mostly pasted text."""
+"""A longer turn is read in part: half of this from its beginning and half from its end. The middle
+of a long turn is mostly pasted text."""
 ANSWERING = " (answering “"
-"""What is between a statement and the words that it answers."""
+"""The text between a statement and its quotation of the turn before."""
 USERS = ("user", "human")
 ASSISTANTS = ("assistant", "ai", "bot", "model")
 _QUOTED = lazy_pattern(r"```[^`]{0,20000}(?:```|$)|^ {0,3}>.*$", 8)

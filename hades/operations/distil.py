@@ -211,7 +211,8 @@ class DistilRun:
         from hades.store.records import Draft
 
         memory = self.memory
-        store, space = memory._store, memory._space_id
+        store = memory._store
+        space = memory._space_id
         old, sentence = self._replaced(candidate)
         is_distilled = old is not None and SAID in old.metadata
         topic = topic_name(candidate, self.user)
