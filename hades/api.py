@@ -98,29 +98,29 @@ from hades.store.records import Problem as Problem
 
 if TYPE_CHECKING:
     from hades.client.client import Client as Client
+    from hades.compat.hipporag import HippoRAG as HippoRAG
+    from hades.compat.hirag import HiRAG as HiRAG
+    from hades.compat.hirag import HiRAGConfig as HiRAGConfig
+    from hades.compat.memgpt import MemGPT as MemGPT
+    from hades.compat.pathrag import PathRAG as PathRAG
+    from hades.compat.tiered import TieredMemoryManager as TieredMemoryManager
     from hades.context.window import ContextWindow as ContextWindow
     from hades.domain.weights import PathScoring as PathScoring
     from hades.lifecycle.focus import Focus as Focus
-    from hades.operations.hipporag import HippoRAG as HippoRAG
-    from hades.operations.hirag import HiRAG as HiRAG
-    from hades.operations.hirag import HiRAGConfig as HiRAGConfig
-    from hades.operations.memgpt import MemGPT as MemGPT
-    from hades.operations.pathrag import PathRAG as PathRAG
-    from hades.operations.tiered import TieredMemoryManager as TieredMemoryManager
     from hades.recall.plan import Plan as Plan
 
 _LATER = {
     "Client": "client.client",
     "ContextWindow": "context.window",
     "Focus": "lifecycle.focus",
-    "HiRAG": "operations.hirag",
-    "HiRAGConfig": "operations.hirag",
-    "HippoRAG": "operations.hipporag",
-    "MemGPT": "operations.memgpt",
-    "PathRAG": "operations.pathrag",
+    "HiRAG": "compat.hirag",
+    "HiRAGConfig": "compat.hirag",
+    "HippoRAG": "compat.hipporag",
+    "MemGPT": "compat.memgpt",
+    "PathRAG": "compat.pathrag",
     "PathScoring": "domain.weights",
     "Plan": "recall.plan",
-    "TieredMemoryManager": "operations.tiered",
+    "TieredMemoryManager": "compat.tiered",
 }
 """Names that are imported at first use: opening a memory needs none of them, and importing pydantic
 takes as long as all the rest."""

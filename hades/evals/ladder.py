@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from hades.compat.hirag import HiRAG
 from hades.context.tokens import count
 from hades.domain.answer import Conveyance, Path
 from hades.domain.plain import plain
@@ -27,7 +28,6 @@ from hades.evals.memories import PREFIX, OpenSet, space_of
 from hades.evals.sets import EvalQuestion, EvalSet, read_rows
 from hades.memory import View
 from hades.models.onnx_encoder import Vectors
-from hades.operations.hirag import HiRAG
 from hades.store.records import Progress
 
 _STAGE = {"timeout_ms": 60_000}

@@ -15,7 +15,7 @@ from serve.mcp_making import talk, text_of
 from serve.served_making import running
 
 import hades
-from hades.operations.pathrag import format_paths_for_prompt
+from hades.compat.pathrag import format_paths_for_prompt
 from hades.serve.auth import connection
 from hades.serve.auth.caller import Caller, Role
 from hades.serve.executor import Executor

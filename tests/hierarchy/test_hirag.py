@@ -7,9 +7,9 @@ from conftest import HeldClock
 from notes_making import remember_subjects
 
 import hades
+from hades.compat.hirag import format_path_prompt
 from hades.context.tokens import count
 from hades.domain.graph import Reason
-from hades.operations.hirag import format_path_prompt
 
 SOURCE_DOCUMENT_002 = """
 hirag_pathrag:

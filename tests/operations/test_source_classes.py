@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import hades
-from hades.operations.pathrag import format_paths_for_prompt
+from hades.compat.pathrag import format_paths_for_prompt
 
 
 @pytest.fixture

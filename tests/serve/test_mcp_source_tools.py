@@ -9,9 +9,9 @@ import pytest
 from making import T1, passage, path, recall
 
 import hades
+from hades.compat.hipporag import hipporag
+from hades.compat.pathrag import format_paths_for_prompt
 from hades.domain.answer import Recall
-from hades.operations.hipporag import hipporag
-from hades.operations.pathrag import format_paths_for_prompt
 
 
 class Answers:

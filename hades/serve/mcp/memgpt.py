@@ -11,13 +11,13 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from hades.compat.memgpt import PAGE_ITEMS, MemGPT
 from hades.context.text.layout import excerpt, joined, shown
 from hades.context.text.states import core_block_lines
 from hades.domain.context import CoreBlock
 from hades.domain.plain import one_line
 from hades.domain.topics import Hit, State
 from hades.operations.declare import KEYWORD
-from hades.operations.memgpt import PAGE_ITEMS, MemGPT
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import MEMGPT, Name, NoteText, Question, Time, tool

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from hades.compat.hipporag import hipporag
+from hades.compat.pathrag import PathRAG, format_paths_for_prompt
 from hades.context.text.layout import shown
 from hades.domain.plain import one_line
 from hades.errors import InvalidInput
 from hades.memory import View
-from hades.operations.hipporag import hipporag
-from hades.operations.pathrag import PathRAG, format_paths_for_prompt
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import Name, OptionalName, Question, Share, tool
