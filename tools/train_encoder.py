@@ -33,7 +33,7 @@ from transformers import BertModel
 
 TEMPERATURE, RATE, BATCH, WARM_UP = 0.05, 4e-5, 256, 30
 NEAR, SEED = 12, 1
-PASSAGE_CHARACTERS, TOKENS = 600, 160
+PASSAGE_CHARACTERS, TOKENS = 600, 256
 MULTIHOP_QUESTIONS = 9_000
 WHOLE_NOTES = 0.3
 """The share of visits at which the positive of a question is the whole note, not its sentence."""
@@ -94,6 +94,52 @@ def multihop_examples(path: Path, corpus: Corpus) -> list[Example]:
         Example(corpus.add(question), corpus.all([text[number] for number in gold]))
         for question, gold in chosen
     ]
+
+
+def read_collections(paths: list[Path]) -> list[dict[str, Any]]:
+    """Return the collections that `document_units.py` wrote."""
+    lines = [line for path in paths for line in lzma.decompress(path.read_bytes()).split(b"\n")]
+    return [json.loads(line) for line in lines if line]
+
+
+def gold_passages(collection: dict[str, Any], row: dict[str, Any]) -> list[int]:
+    """Return the numbers of the passages that have a unit that answers a question."""
+    gold = set(row["gold"])
+    return [at for at, (_, units) in enumerate(collection["passages"]) if gold & {*units}]
+
+
+def document_examples(
+    collections: list[dict[str, Any]], corpus: Corpus, plain: BertModel
+) -> list[Example]:
+    """Questions over documents; the passages nearest to a question that do not answer are near."""
+    examples = []
+    for collection in collections:
+        texts = [text for text, _ in collection["passages"]]
+        numbers = corpus.all(texts)
+        rows = [row for row in collection["questions"] if row["gold"]]
+        asked = Texts([row["question"] for row in rows], TOKENS).all(plain)
+        best = (asked @ Texts(texts, TOKENS).all(plain).T).topk(min(NEAR, len(texts))).indices
+        for row, near in zip(rows, best.tolist(), strict=True):
+            gold = gold_passages(collection, row)
+            others = [numbers[at] for at in near if at not in gold]
+            own = [numbers[at] for at in gold]
+            if 0 < len(gold) <= NEAR:
+                examples.append(Example(corpus.add(row["question"]), own, near=others))
+    return examples
+
+
+def measure_collection(model: BertModel, collection: dict[str, Any]) -> str:
+    """Questions of which a gold passage is the first, among five, among ten, by vectors alone."""
+    rows = [row for row in collection["questions"] if row["gold"]]
+    read = Texts([text for text, _ in collection["passages"]], TOKENS).all(model)
+    asked = Texts([row["question"] for row in rows], TOKENS).all(model)
+    best = (asked @ read.T).topk(10).indices.tolist()
+    gold = [set(gold_passages(collection, row)) for row in rows]
+    hits = [
+        [bool({*near[:at]} & own) for at in (1, 5, 10)]
+        for near, own in zip(best, gold, strict=True)
+    ]
+    return " / ".join(f"{100 * share:.1f}" for share in np.mean(hits, 0))
 
 
 def add_near(examples: list[Example], vectors: Tensor) -> None:
@@ -241,11 +287,21 @@ def _measure_turns(model: BertModel, folder: Path) -> str:
     return f"{100 * np.mean(shares):.1f} (at 10)"
 
 
-def report(name: str, model: BertModel, aside: list[Situation], folders: list[Path]) -> None:
+def report(
+    name: str,
+    model: BertModel,
+    aside: list[Situation],
+    folders: list[Path],
+    collections: list[dict[str, Any]],
+) -> None:
     domains = sorted({situation.domain for situation in aside})
     for domain in domains:
         own = [situation for situation in aside if situation.domain == domain]
         print(f"{name:12} {domain:14} {measure_notes(model, own)}", flush=True)
+    for collection in collections:
+        print(
+            f"{name:12} {collection['name']:14} {measure_collection(model, collection)}", flush=True
+        )
     for folder in folders:
         print(f"{name:12} {folder.name:14} {measure_set(model, folder)}", flush=True)
 
@@ -256,6 +312,8 @@ def main() -> None:
     parser.add_argument("--notes", type=Path, nargs="+", required=True)
     parser.add_argument("--squad", type=Path)
     parser.add_argument("--multihop", type=Path)
+    parser.add_argument("--units", type=Path, nargs="*", default=[], help="of document_units.py")
+    parser.add_argument("--freeze-words", action="store_true", help="keep the word vectors")
     parser.add_argument("--without", nargs="*", default=[], help="domains to leave out")
     parser.add_argument("--measure", type=Path, nargs="*", default=[], help="public sets")
     parser.add_argument("--epochs", type=int, default=6)
@@ -273,16 +331,24 @@ def main() -> None:
         kinds.append(squad_examples(given.squad, corpus))
     if given.multihop:
         kinds.append(multihop_examples(given.multihop, corpus))
-    texts = Texts(list(corpus.numbers), TOKENS)
     weights = read_encoder(given.start)
     plain, model = (make_model(weights, list(range(LAYERS))) for _ in range(2))
+    collections = read_collections(given.units)
+    known = [one for one in collections if one["name"] not in given.without]
+    kept = [one for one in collections if one["name"] in given.without]
+    if known:
+        kinds.append(document_examples(known, corpus, plain))
+    if given.freeze_words:
+        model.embeddings.word_embeddings.requires_grad_(False)
+        model.embeddings.position_embeddings.requires_grad_(False)
+    texts = Texts(list(corpus.numbers), TOKENS)
     vectors = texts.all(plain)
     add_near(notes, vectors)
     print([len(examples) for examples in kinds], "examples", flush=True)
     if given.plain:
-        report("plain", plain, aside, given.measure)
+        report("plain", plain, aside, given.measure, kept)
     train(model, texts, kinds, vectors, given)
-    report("trained", model, aside, given.measure)
+    report("trained", model, aside, given.measure, kept)
     if given.out:
         floats = {name: value.float().cpu().numpy() for name, value in model.state_dict().items()}
         write_encoder(floats, given.start / "tokenizer.json", given.out)

@@ -30,15 +30,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import torch
 import torch.nn.functional as F
-from onnx import numpy_helper
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 from train_hop import DEVICE, LAYERS, MODEL, WIDTH, Texts, make_model, read_encoder
 from train_reader import REPLACES as READER_REPLACES
-from train_reader import SPEAKS, Pairs, Reader, Teacher, auc, fit, measure_int8, write_reader
+from train_reader import (
+    SPEAKS,
+    Pairs,
+    Reader,
+    Teacher,
+    auc,
+    fit,
+    measure_int8,
+    read_reader,
+    write_reader,
+)
 
 from hades.language.english.stems import stem
 from hades.language.said import SaidSentence, as_statement, said_sentences
@@ -114,20 +122,6 @@ class Keeper(Reader):
                 self.head.weight[TOUCHES] = head[SPEAKS]
                 self.head.weight[REPLACES] = head[READER_REPLACES]
         self.head.to(DEVICE)
-
-
-def read_reader(folder: Path, file: Path) -> dict[str, Tensor]:
-    """Return the weights of an int8 reader, as floats; it shares the encoder's word vectors."""
-    graph = onnx.load(file).graph
-    weights = read_encoder(folder, graph)
-    found = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
-    types = np.stack([np.zeros(WIDTH, np.float32), found["type_step"]])
-    codes = found["head.weight_quantized"].astype(np.float32) - found["head.weight_zero_point"]
-    return {
-        **weights,
-        "embeddings.token_type_embeddings.weight": torch.tensor(types),
-        "head": torch.tensor((codes * found["head.weight_scale"]).T),
-    }
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

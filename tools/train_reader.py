@@ -4,7 +4,9 @@
     python tools/document_units.py units.json.xz training/documents/* DATA/documents/*
     python tools/train_reader.py --teacher all-mpnet-base-v2 \\
         --notes training/notes DATA/notes_train --squad DATA/squad_train/train.json.xz \\
-        --units units.json.xz --near training/near
+        --units units.json.xz --near training/near \\
+        --multihop DATA/multihop_train/train.json.xz --start hades/models/minilm/reader.onnx \\
+        --student 0 1 2 3 4 5 --write build
 
 The reader is a copy of the encoder with two outputs for the text `question [SEP] text` or
 `question [SEP] older sentence [SEP] newer sentence`:
@@ -40,7 +42,7 @@ import onnxruntime
 import torch
 import torch.nn.functional as F
 from build_encoder import Graph, add_layers, add_sum, embed_per_row, quantise
-from onnx import helper
+from onnx import helper, numpy_helper
 from situations import Question, Situation, read_situations
 from tokenizers import Tokenizer
 from torch import Tensor, nn
@@ -64,6 +66,10 @@ TEACHER_RATE, TEACHER_BATCH = 3e-5, 256
 PASSAGES, PASSAGE_TOKENS, FUSED_FROM = 24, 256, 10
 """How many passages of a document question are cut into units. They have the highest sums of
 1 / (FUSED_FROM + rank) by the encoder's cosine and by BM25."""
+FURTHER = 40
+"""The same for the student, which also learns the teachers' logits of units further down."""
+ELSEWHERE = 6
+"""Passages of another collection whose units the student reads with each question."""
 OTHER_UNITS = 25
 """Units of these passages that do not answer, for each question with labels."""
 GOLD_TIMES, NEAR_TIMES = 3, 2
@@ -71,7 +77,14 @@ GOLD_TIMES, NEAR_TIMES = 3, 2
 UNLABELLED = range(2, 30, 2)
 """Ranks by nearness of the sentences that are read with each question for the student only; its
 aims there are the teachers' logits."""
+SENTENCES_READ, PARAGRAPHS_NEAR, MULTIHOP_QUESTIONS = 24, 6, 12_000
+"""Of questions over several paragraphs: how many sentences of the gold and of the nearest other
+paragraphs the student reads with each, and how many questions are taken."""
 SPEAKS, REPLACES = 0, 1
+FAR_LOGIT, LOGITS_WEIGHT = 8.0, 0.1
+"""The student's loss also has LOGITS_WEIGHT times the (Huber) distance of its logit from the
+teachers', up to FAR_LOGIT. The cross-entropy alone teaches nothing about the order of two units
+that both hardly answer."""
 PAIRS_WEIGHT = 4.0
 """The weight in the loss of a pair of sentences beside a single one: there are far fewer pairs."""
 WEIGHTS = (0, 0.02, 0.04, 0.08, 0.15, 9)
@@ -94,8 +107,11 @@ class Reader(nn.Module):
 
     def __init__(self, weights: dict[str, Tensor], layers: list[int]) -> None:
         super().__init__()
-        self.body = make_model(weights, layers)
+        head = weights.get("head")
+        self.body = make_model({name: weights[name] for name in weights if name != "head"}, layers)
         self.head = nn.Linear(2 * WIDTH, 2).to(DEVICE)
+        if head is not None:
+            self.head.weight.data.copy_(head)
         kinds = self.body.embeddings.token_type_embeddings.weight
         self.body.embeddings.word_embeddings.requires_grad_(False)
         self.body.embeddings.position_embeddings.requires_grad_(False)
@@ -125,6 +141,20 @@ class Teacher(Reader):
 
     def read(self, ids: Tensor, kinds: Tensor, mask: Tensor) -> Any:
         return self.body(input_ids=ids, attention_mask=mask)
+
+
+def read_reader(folder: Path, file: Path) -> dict[str, Tensor]:
+    """Return the weights of an int8 reader, as floats; it shares the encoder's word vectors."""
+    graph = onnx.load(file).graph
+    weights = read_encoder(folder, graph)
+    found = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    types = np.stack([np.zeros(WIDTH, np.float32), found["type_step"]])
+    codes = found["head.weight_quantized"].astype(np.float32) - found["head.weight_zero_point"]
+    return {
+        **weights,
+        "embeddings.token_type_embeddings.weight": torch.tensor(types),
+        "head": torch.tensor((codes * found["head.weight_scale"]).T),
+    }
 
 
 class Pairs:
@@ -288,6 +318,8 @@ class UnitQuestion:
     answers: list[str]
     passages: list[list[str]]
     """The units of each of its best passages, the best first."""
+    further: list[str]
+    """Units of the passages after these."""
     gold: set[str]
     left_out: set[str]
 
@@ -311,13 +343,15 @@ def read_units(path: Path, encoder: Any) -> dict[str, list[UnitQuestion]]:
             for order in (near, row["words"]):
                 for rank, number in enumerate(order):
                     scores[number] += 1 / (FUSED_FROM + rank)
-            best = [number for number, _ in scores.most_common(PASSAGES)]
+            best = [number for number, _ in scores.most_common(FURTHER)]
+            of_passages = [[texts[unit] for unit in passages[number][1]] for number in best]
             questions.append(
                 UnitQuestion(
                     row["question"],
                     row["type"],
                     row["answers"],
-                    [[texts[unit] for unit in passages[number][1]] for number in best],
+                    of_passages[:PASSAGES],
+                    [unit for own in of_passages[PASSAGES:] for unit in own],
                     {texts[unit] for unit in row["gold"]},
                     {texts[unit] for unit in row["left_out"]},
                 )
@@ -335,6 +369,47 @@ def unit_examples(questions: Iterable[UnitQuestion], chosen: random.Random) -> l
         others = [unit for unit in one.units if unit not in one.gold | one.left_out]
         others = chosen.sample(others, min(OTHER_UNITS, len(others)))
         examples += [Example((one.text, unit), SPEAKS, 0.0) for unit in others]
+    return examples
+
+
+def unlabelled_units(
+    collections: dict[str, list[UnitQuestion]], chosen: random.Random
+) -> list[Example]:
+    """Questions with all units of their passages, and with some of another collection."""
+    examples = []
+    names = sorted(collections)
+    for name in names:
+        others = [other for other in names if other != name]
+        for one in collections[name]:
+            read = dict.fromkeys([*one.units, *one.further])
+            if others:
+                elsewhere = chosen.choice(collections[chosen.choice(others)])
+                read |= dict.fromkeys(
+                    unit for own in elsewhere.passages[:ELSEWHERE] for unit in own
+                )
+            examples += [Example((one.text, unit), SPEAKS, 0.0) for unit in read]
+    return examples
+
+
+def multihop_unlabelled(path: Path, encoder: Any, chosen: random.Random) -> list[Example]:
+    """Questions over several paragraphs, with sentences of these and of near ones."""
+    data = json.loads(lzma.decompress(path.read_bytes()))
+    paragraphs = data["p"]
+    questions = chosen.sample(data["e"], min(MULTIHOP_QUESTIONS, len(data["e"])))
+    vectors = Texts([one.replace("\n", ". ") for one in paragraphs], PASSAGE_TOKENS).all(encoder)
+    asked = Texts([question for question, _ in questions], TOKENS).all(encoder)
+    examples = []
+    for at in range(0, len(questions), 1024):
+        nearest = (asked[at : at + 1024] @ vectors.T).topk(PARAGRAPHS_NEAR).indices.tolist()
+        for (question, gold), near in zip(questions[at : at + 1024], nearest, strict=True):
+            sentences = [
+                f"{title}. {sentence}"
+                for number in dict.fromkeys([*gold, *near])
+                for title, _, text in [paragraphs[number].partition("\n")]
+                for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z0-9])", text)
+            ]
+            some = chosen.sample(sentences, min(SENTENCES_READ, len(sentences)))
+            examples += [Example((question, text), SPEAKS, 0.0) for text in some]
     return examples
 
 
@@ -415,9 +490,11 @@ def make_student(
     def loss(some: list[int]) -> Tensor:
         logits = pairs.logits(student, some).gather(1, heads[some][:, None])[:, 0]
         aims = wanted[some].gather(1, heads[some][:, None])[:, 0]
-        return F.binary_cross_entropy_with_logits(
-            logits, torch.sigmoid(aims), weights_of(heads[some])
-        )
+        weights = weights_of(heads[some])
+        clipped = [one.clamp(-FAR_LOGIT, FAR_LOGIT) for one in (logits, aims)]
+        apart = F.smooth_l1_loss(*clipped, reduction="none")
+        crossed = F.binary_cross_entropy_with_logits(logits, torch.sigmoid(aims), reduction="none")
+        return (weights * (crossed + LOGITS_WEIGHT * apart)).mean()
 
     fit(student, pairs, epochs, 2e-4, loss)
     return student
@@ -598,10 +675,14 @@ def main() -> None:
     parser.add_argument("--squad", type=Path)
     parser.add_argument("--units", type=Path, nargs="*", default=[])
     parser.add_argument("--near", type=Path)
+    parser.add_argument("--multihop", type=Path, help="questions over several paragraphs")
+    parser.add_argument(
+        "--start", type=Path, help="reader.onnx that a student of six layers starts from"
+    )
     parser.add_argument("--facts", type=Path, help="told facts to measure with")
     parser.add_argument("--without", nargs="*", default=[], help="domains and collections left out")
     parser.add_argument("--epochs", type=int, default=2, help="of a teacher")
-    parser.add_argument("--student-epochs", type=int, default=4)
+    parser.add_argument("--student-epochs", type=int, default=6)
     parser.add_argument("--teachers", type=int, default=2, help="whose mean a student learns")
     parser.add_argument("--part", type=float, default=1.0, help="share of the examples, for a try")
     parser.add_argument(
@@ -637,13 +718,10 @@ def main() -> None:
     ]
     models: dict[str, tuple[Reader, Path]] = {"teacher": (teachers[0], given.teacher)}
     more = unlabelled(learnt, encoder)
-    more += [
-        Example((one.text, unit), SPEAKS, 0.0)
-        for name, own in collections.items()
-        if name not in given.without
-        for one in own
-        for unit in one.units
-    ]
+    known = {name: own for name, own in collections.items() if name not in given.without}
+    more += unlabelled_units(known, chosen)
+    if given.multihop:
+        more += multihop_unlabelled(given.multihop, encoder, chosen)
     examples += chosen.sample(more, int(given.part * len(more)))
     texts = [one.texts for one in examples]
     heads = torch.tensor([one.head for one in examples], device=DEVICE)
@@ -652,7 +730,9 @@ def main() -> None:
     pairs = Pairs(texts, given.encoder)
     print(len(examples), "examples for a student", flush=True)
     for layers in given.student:
-        student = make_student(weights, pairs, heads, wanted, layers, given.student_epochs)
+        whole = given.start and len(layers) == LAYERS
+        start = read_reader(given.encoder, given.start) if whole else weights
+        student = make_student(start, pairs, heads, wanted, layers, given.student_epochs)
         models[f"student {len(layers)}"] = student, given.encoder
         if given.write:
             last = layers is given.student[-1]
