@@ -27,6 +27,7 @@ import lzma
 import math
 import random
 import re
+import shutil
 import tempfile
 import time
 from collections import Counter
@@ -729,6 +730,10 @@ def main() -> None:
     wanted = torch.stack([pairs.all(one) for one in teachers]).mean(0)
     pairs = Pairs(texts, given.encoder)
     print(len(examples), "examples for a student", flush=True)
+    if given.write:  # the graphs read the word vectors from the encoder's file beside them
+        given.write.mkdir(parents=True, exist_ok=True)
+        if given.write != given.encoder:
+            shutil.copy(given.encoder / "model.onnx", given.write)
     for layers in given.student:
         whole = given.start and len(layers) == LAYERS
         start = read_reader(given.encoder, given.start) if whole else weights
