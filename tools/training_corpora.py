@@ -5,7 +5,7 @@
     python tools/document_units.py units.json.xz OUT/*/ DATA/documents/*/
 
 A collection's `source.json` names its repository and commit. `select` is a regular expression that
-the path of a file must match as a whole; the file is called like its group `name`, or like the whole
+the path of a file must match as a whole; the file gets the name in its group `name`, or the whole
 path, after `prefix`. A commit that a clone does not have is replaced by its HEAD, with a warning.
 A collection whose files were converted by hand has no `select` and is skipped.
 """
