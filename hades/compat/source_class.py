@@ -12,7 +12,7 @@ from hades.domain.rules import clean_mapping
 from hades.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from hades.memory import View
+    from hades.memory import Memory, View
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Place = Annotated[str, Field(min_length=1, max_length=4_096)]
@@ -56,18 +56,19 @@ class SourceClass:
         self._given = config
 
     @property
-    def view(self) -> Any:
-        """The memory."""
+    def view(self) -> Memory:
+        """The memory; of a class that only reads, it may be a view."""
         if isinstance(self._memory, SourceClass):
             return self._memory.view
         if self._memory is None:
             from hades.opening import open as open_memory
 
             self._memory = open_memory()
-        return self._memory
+        memory: Memory = self._memory
+        return memory
 
     @property
-    def db(self) -> Any:
+    def db(self) -> Memory:
         """The memory, by the name of the source documents; it can be set."""
         return self.view
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from enum import Enum
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from hades.compat.caches import CacheConfig, DiskCache, LRUCache, checked_key
@@ -34,8 +35,9 @@ RECENT_AT_MOST = 10
 PREFETCHED = 5
 """The topics that the last question of a context brings into a cache."""
 ENTITY, PATH = "entity", "path"
-FORMAT = "format"
-"""The key of a state's metadata that says that its content is JSON."""
+JSON = "json"
+"""The key of a state's metadata that has the digest of a content which is JSON. Later states have
+the metadata, too, but another content."""
 
 _AGES = ((1, 0.3), (7, 0.2), (30, 0.1))
 _CONFIDENCES = ((0.8, 0.2), (0.5, 0.1))
@@ -96,6 +98,9 @@ class TieredMemoryManager(SourceClass):
                 return value
         try:
             value, importance = self._fetched(key)
+            if self._revision() != revision:  # a question indexes new notes, which is a change
+                revision = self._revision()
+                value, importance = self._fetched(key)
         except NotFound:
             for cache in self._caches():
                 cache.remove(key)
@@ -118,7 +123,7 @@ class TieredMemoryManager(SourceClass):
         """
         if _kind(checked_key(key)) is None:
             text = value if isinstance(value, str) else json_text(value)
-            metadata = None if isinstance(value, str) else {FORMAT: "json"}
+            metadata = None if isinstance(value, str) else {JSON: _digest(text)}
             self.view.remember(key, text, importance=importance, metadata=metadata)
         given = clean_share(importance, "importance")
         if given is None:
@@ -176,7 +181,7 @@ class TieredMemoryManager(SourceClass):
             found = self.path_rag.retrieve_paths(**_path_query(rest))
             return found, 0.7 if found["paths"] else 0.3  # as in source document 000
         state = self.view.get(key)
-        is_json = state.metadata.get(FORMAT) == "json"
+        is_json = state.metadata.get(JSON) == _digest(state.content)
         return json.loads(state.content) if is_json else state.content, state.importance
 
     def _prefetch(self, queries: list[str], revision: str) -> None:
@@ -188,6 +193,10 @@ class TieredMemoryManager(SourceClass):
         for hit in self.view.search(queries[-1], PREFETCHED):
             value, _ = self._fetched(hit.chunk.topic)
             self._keep(hit.chunk.topic, value, revision, 1.0)
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _kind(key: str) -> str | None:
