@@ -25,7 +25,8 @@ UNFINISHED_WALK, PRIOR = "walk, not finished in time", "meaning and words"
 SYNONYMS_AT_MOST = 20
 """The largest number of similar names that one name adds."""
 REACHED_AT_MOST = 500
-"""The most names that a search by hops returns."""
+HOPS_AT_MOST = 5
+"""The most names that a search by hops returns, and the most hops."""
 TOLERANCE = 1e-6
 ALPHA = 0.85
 """The damping of source document 004; `recall` uses 0.5."""
@@ -78,14 +79,33 @@ class HippoRAG(SourceClass):
     def multi_hop_search(self, start_nodes: Sequence[str], max_hops: int = 3) -> dict[str, int]:
         """Return the names within `max_hops` of some names, nearest first, each with its hops.
 
-        Names that `resolve` found similar to a start are starts too. Unknown names are left out.
+        A hop leads along an edge, or to a name in the same passage. Names that `resolve` found
+        similar to a start are starts too. Unknown names are left out.
         """
-        starts = [name for name in self.expand_with_synonyms(start_nodes) if self._node(name)]
-        clean_number(max_hops, "max_hops")
-        if not starts:
-            return {}
-        found = self.view.subgraph(*starts, hops=max_hops, limit=REACHED_AT_MOST)
-        return {node.name: node.hops for node in found.nodes if node.kind != "chunk"}
+        import numpy as np
+
+        if (clean_number(max_hops, "max_hops") or 0) > HOPS_AT_MOST:
+            raise InvalidInput(f"`max_hops` is at most {HOPS_AT_MOST}, not {max_hops}.")
+        names = self.expand_with_synonyms(start_nodes)
+        nodes = [node for name in names for node in self._node(name)]
+        with self.view._engine.query_context(self.view._scope(), nodes=nodes) as query:
+            graph = query.graph
+            numbers = graph.numbers(np.array(nodes, np.int64))
+            frontier = np.unique(numbers[numbers >= 0])
+            reached = dict.fromkeys(frontier.tolist(), 0)
+            open_nodes = ~query.barred
+            for hop in range(1, max_hops + 1):
+                near = np.unique(graph.adjacency.of(frontier)[1])
+                near = near[open_nodes[near]]
+                through = graph.adjacency.of(near[near < graph.first_entity])[1]
+                near = np.union1d(near, through[open_nodes[through]])
+                near = near[near >= graph.first_entity]
+                new = [number for number in near.tolist() if number not in reached]
+                frontier = np.array(new[: REACHED_AT_MOST - len(reached)], np.int64)
+                reached |= dict.fromkeys(frontier.tolist(), hop)
+            hops = {graph.node(number): hop for number, hop in reached.items()}
+            known = query.store.entities.described([*hops])
+            return {known[node].name: hop for node, hop in hops.items() if node in known}
 
     def personalized_pagerank(
         self,
@@ -179,6 +199,7 @@ class HippoRAG(SourceClass):
     def expand_with_synonyms(self, entity_nodes: Iterable[str]) -> list[str]:
         """Return the names and those that `resolve` found similar (`similar_to`), each once."""
         names = clean_list(entity_nodes, "entity_nodes")
+        self.view._bring_up_to_date(None)
         for name in tuple(names):
             if self._node(name):
                 similar = self.view.neighbours(name, SYNONYMS_AT_MOST, relation=SIMILAR_TO)

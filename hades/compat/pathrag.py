@@ -217,7 +217,7 @@ def _path(path: Path) -> dict[str, Any]:
             "evidence": edge.snippet,
             "chunk": edge.chunk,
         }
-        for edge in path.edges
+        for edge in path.edges()
     ]
     lists = {name: getattr(path, name) for name in _AS_LISTS}
     return {"path": str(path), "vertices": vertices, "edges": edges, **lists}

@@ -168,9 +168,8 @@ class Path:
         """The nodes of the path, in order."""
         return (self.start, *(step.target for step in self.steps))
 
-    @property
     def edges(self) -> tuple[SubgraphEdge, ...]:
-        """The path's edges, in order, each from its own source to its own target."""
+        """Return the path's edges, in order, each from its own source to its own target."""
         edges = []
         for before, step in zip(self.nodes, self.steps, strict=False):
             ends = (before, step.target) if step.forward else (step.target, before)

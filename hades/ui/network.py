@@ -47,7 +47,7 @@ def with_paths(graph: Subgraph, paths: Sequence[Path]) -> tuple[Subgraph, set[Ed
     for path in paths:
         for hops, node in enumerate(path.nodes):
             nodes.setdefault(node, SubgraphNode(node.kind, node.name, hops, 1))
-        for edge in path.edges:
+        for edge in path.edges():
             key = edge.source, edge.relation, edge.target
             edges.setdefault(key, SubgraphEdge(*key, edge.weight))
             on_path.add(key)

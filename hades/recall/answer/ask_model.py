@@ -80,7 +80,7 @@ def _sources(recall: Recall) -> dict[str, tuple[float, str]]:
     for number, path in enumerate(recall.paths, 1):
         steps = [
             f"{edge.source} {relation_words(edge.relation)} {edge.target}\n\n{edge.snippet}"
-            for edge in path.edges
+            for edge in path.edges()
         ]
         sources[f"P{number}"] = path.reliability, "\n\n".join(steps)
     for number, theme in enumerate(recall.themes, 1):
