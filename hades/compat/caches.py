@@ -1,4 +1,4 @@
-"""The caches of source document 000: one in this process, and one of JSON files in a folder.
+"""The caches of memory-enhanced PathRAG: one in this process, and one of JSON files in a folder.
 
 Nothing from the folder is ever unpickled or run. `diskcache` was not chosen for it: even its
 `JSONDisk` unpickles rows whose stored mode says so (CVE-2025-69872, without a fixed release).
@@ -29,7 +29,7 @@ KEY_CHARACTERS_AT_MOST = 20_000
 SIZE_AT_MOST = 1_000_000
 """The largest number of MB or GB of a cache."""
 UNKNOWN_SIZE_MB = 0.1
-"""The size of a value that is not JSON, as source document 000 estimates it."""
+"""The size that is assumed for a value that is not JSON."""
 EVICT_TO = 0.9
 """The share of its limit that a full folder keeps, so that it is not listed at every write."""
 

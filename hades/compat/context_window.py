@@ -1,4 +1,4 @@
-"""The context window of source document 000: paths within a limit of tokens, by priority.
+"""The context window of memory-enhanced PathRAG: paths within a limit of tokens, by priority.
 
 Tokens are counted, not estimated from words, and the best paths are at both ends. For whole
 conversations over a memory, `hades.ContextWindow` is the better choice.

@@ -1,7 +1,7 @@
-"""The memory-enhanced PathRAG of source document 000: paths that are kept in tiers.
+"""Memory-enhanced PathRAG: paths that are kept in tiers.
 
-It differs from the document where that was wrong: a kept result is of one change of the memory, not
-of a question alone, and only errors of HADES become an answer.
+A kept result belongs to one change of the memory, not to a question alone. Only errors of HADES
+become an answer.
 """
 
 from __future__ import annotations
@@ -74,16 +74,3 @@ class MemoryEnhancedPathRAG(PathRAG):
             return {"success": False, "error": str(error)}
         finally:
             self.recent_queries.append(query)
-
-    def retrieve_and_format(
-        self,
-        query: str,
-        max_paths: int = 5,
-        domain_filter: str | None = None,
-        as_of_version: int | TimeLike | None = None,
-    ) -> str:
-        """Find paths, and return them as text for a model, or the error in a sentence."""
-        found = self.retrieve_paths(query, max_paths, domain_filter, as_of_version)
-        if not found["success"]:
-            return f"Error retrieving paths: {found['error']}"
-        return self.format_paths_for_prompt(found["paths"], query)

@@ -1,7 +1,6 @@
-"""PathRAG as in source document 000: a class with its configuration, over `recall`.
+"""PathRAG: a class with its configuration, over `recall`.
 
-It differs from the document where that was wrong: nothing is cached by the question alone, and a
-version is a change or a time of this memory.
+A version is a change or a time of the memory. Nothing is cached by the question alone.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ _AS_LISTS = ("edge_weights", "edge_types", "vertex_types", "path_length", "relia
 SCORING = ("decay_rate", "pruning_threshold")
 WITHOUT_NODES, WITHOUT_EDGES = 0.1, 0.3
 """The score of a path without nodes, and that of one with nodes but without edges, which is divided
-by its length (source document 000)."""
+by its length."""
 
 
 class PathRAGConfig(CacheConfig):
-    """The configuration of source document 000, also of its memory-enhanced class.
+    """The configuration of PathRAG and of memory-enhanced PathRAG.
 
     `max_cache_paths` and `path_token_estimate` have no effect: caches have a size in bytes, and
     tokens are counted.
@@ -100,8 +99,10 @@ class PathRAG(SourceClass):
         as_of_version: int | TimeLike | None = None,
     ) -> str:
         """Find paths as `retrieve_paths` does, and return them as text for a model."""
-        paths = self.retrieve_paths(query, max_paths, domain_filter, as_of_version)["paths"]
-        return self.format_paths_for_prompt(paths, query)
+        found = self.retrieve_paths(query, max_paths, domain_filter, as_of_version)
+        if not found["success"]:
+            return f"Error retrieving paths: {found['error']}"
+        return self.format_paths_for_prompt(found["paths"], query)
 
     def format_paths_for_prompt(self, paths: Sequence[Mapping[str, Any]], query: str) -> str:
         """Return paths as text for a model; a path without `reliability` is scored."""
@@ -117,7 +118,7 @@ class PathRAG(SourceClass):
         source_node: Mapping[str, Any] | None = None,
         decay_rate: float | None = None,
     ) -> float:
-        """Return the score of source document 000: the mean amount that the edges pass on.
+        """Return the score of a path: the mean amount that its edges pass on.
 
         The first node holds 1; the i-th edge passes on amount · weight · decay^i. An edge is
         followed in either direction. With `source_node`, a path that starts elsewhere scores 0. A

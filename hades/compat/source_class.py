@@ -69,7 +69,7 @@ class SourceClass:
 
     @property
     def db(self) -> Memory:
-        """The memory, by the name of the source documents; it can be set."""
+        """The memory, as older code calls it; it can be set."""
         return self.view
 
     @db.setter

@@ -1,4 +1,4 @@
-"""The memory manager of source document 000: its names and thresholds over the tiers there are.
+"""The memory manager of memory-enhanced PathRAG: names and thresholds over the tiers there are.
 
 Keys are topics, and values texts or JSON. The memory is the reliable store: every value is written
 to it, and what is kept in this process or on a fast disk is a copy for one change of the memory. So
@@ -42,13 +42,13 @@ the metadata, too, but another content."""
 _AGES = ((1, 0.3), (7, 0.2), (30, 0.1))
 _CONFIDENCES = ((0.8, 0.2), (0.5, 0.1))
 _LENGTHS = ((10, 0.2), (5, 0.1))
-"""What source document 000 adds to 0.5: for days since `updated_at` below, for `confidence` above,
+"""Additions to an importance of 0.5: for days since `updated_at` below, for `confidence` above,
 and for more `vertices`."""
 ASKED_LATELY = 0.3
 
 
 class MemoryTier(Enum):
-    """The tiers of source document 000, fastest first. The memory is both RAID tiers."""
+    """The tiers, fastest first. The memory is both RAID tiers."""
 
     RAM = 1
     NVME_RAID0 = 2
@@ -131,7 +131,7 @@ class TieredMemoryManager(SourceClass):
         return self._keep(key, value, self._revision(), given) or _kind(key) is None
 
     def calculate_importance(self, data: Any, context: Mapping[str, Any] | None = None) -> float:
-        """Return the importance of a value by the formula of source document 000, 0.5 to 1."""
+        """Return the importance of a value, 0.5 to 1, by its age, confidence, nodes and context."""
         score = 0.5
         if isinstance(data, Mapping):
             age = _days_since(data.get("updated_at"))
@@ -179,7 +179,7 @@ class TieredMemoryManager(SourceClass):
             return plain(self.view.entity(rest)), DEFAULT_IMPORTANCE
         if kind == PATH:
             found = self.path_rag.retrieve_paths(**_path_query(rest))
-            return found, 0.7 if found["paths"] else 0.3  # as in source document 000
+            return found, 0.7 if found["paths"] else 0.3
         state = self.view.get(key)
         is_json = state.metadata.get(JSON) == _digest(state.content)
         return json.loads(state.content) if is_json else state.content, state.importance
