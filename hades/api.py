@@ -98,10 +98,12 @@ from hades.store.records import Problem as Problem
 
 if TYPE_CHECKING:
     from hades.client.client import Client as Client
+    from hades.compat.context_window import ContextWindowManager as ContextWindowManager
     from hades.compat.hipporag import HippoRAG as HippoRAG
     from hades.compat.hirag import HiRAG as HiRAG
     from hades.compat.hirag import HiRAGConfig as HiRAGConfig
     from hades.compat.memgpt import MemGPT as MemGPT
+    from hades.compat.memory_enhanced import MemoryEnhancedPathRAG as MemoryEnhancedPathRAG
     from hades.compat.pathrag import PathRAG as PathRAG
     from hades.compat.tiered import TieredMemoryManager as TieredMemoryManager
     from hades.context.window import ContextWindow as ContextWindow
@@ -112,11 +114,13 @@ if TYPE_CHECKING:
 _LATER = {
     "Client": "client.client",
     "ContextWindow": "context.window",
+    "ContextWindowManager": "compat.context_window",
     "Focus": "lifecycle.focus",
     "HiRAG": "compat.hirag",
     "HiRAGConfig": "compat.hirag",
     "HippoRAG": "compat.hipporag",
     "MemGPT": "compat.memgpt",
+    "MemoryEnhancedPathRAG": "compat.memory_enhanced",
     "PathRAG": "compat.pathrag",
     "PathScoring": "domain.weights",
     "Plan": "recall.plan",

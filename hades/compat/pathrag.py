@@ -1,14 +1,18 @@
-"""PathRAG as in source document 000: a class with its configuration, over `recall`.
+"""PathRAG: a class with its configuration, over `recall`.
 
-It differs from the document where that was wrong: nothing is cached by the question alone, and a
-version is a change or a time of this memory.
+A version is a change or a time of the memory. Nothing is cached by the question alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
+from hades.compat.caches import CacheConfig
+from hades.compat.source_class import Share, SourceClass, read_config
 from hades.domain.answer import Path, path_order
 from hades.domain.graph import Node
 from hades.domain.plain import one_line
@@ -25,17 +29,45 @@ _GLOB_SIGNS = frozenset("*?[/")
 _AS_LISTS = ("edge_weights", "edge_types", "vertex_types", "path_length", "reliability")
 
 
-class PathRAG:
+SCORING = ("decay_rate", "pruning_threshold")
+WITHOUT_NODES, WITHOUT_EDGES = 0.1, 0.3
+"""The score of a path without nodes, and that of one with nodes but without edges, which is divided
+by its length."""
+
+
+class PathRAGConfig(CacheConfig):
+    """The configuration of PathRAG and of memory-enhanced PathRAG.
+
+    `max_cache_paths` and `path_token_estimate` have no effect: caches have a size in bytes, and
+    tokens are counted.
+    """
+
+    decay_rate: float = Field(default=0.85, ge=1e-6, le=1)
+    pruning_threshold: Share = 0.01
+    max_cache_paths: int = Field(default=100, ge=0)
+    path_token_estimate: int = Field(default=150, ge=0)
+    context_window_tokens: int = Field(default=4_096, ge=1)
+    reserve_tokens: int = Field(default=512, ge=0)
+    enable_caching: bool = True
+
+
+class PathRAG(SourceClass):
     """Paths through a memory, scored and pruned by a configuration.
 
-    >>> found = PathRAG(memory, PathScoring(decay_rate=0.7))      # doctest: +SKIP
+    >>> found = PathRAG(memory, {"decay_rate": 0.7})      # doctest: +SKIP
     >>> found.retrieve_paths("Why was approach X rejected?")      # doctest: +SKIP
     """
 
-    def __init__(self, view: View, config: PathScoring | None = None) -> None:
-        self.view, self.config = view, config or PathScoring()
-        if not isinstance(self.config, PathScoring):
-            raise InvalidInput(f"`config` is a hades.PathScoring, not {type(config).__name__}.")
+    def __init__(
+        self,
+        view: View | SourceClass | Mapping[str, Any] | None = None,
+        config: PathScoring | Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(view, config)
+        given = self._given
+        if isinstance(given, PathScoring):
+            given = {name: getattr(given, name) for name in SCORING}
+        self.config = read_config(PathRAGConfig, given)
 
     def retrieve_paths(
         self,
@@ -49,7 +81,7 @@ class PathRAG:
         `domain_filter` is `tag:decision`, `kind:code` or `glob:docs/*`; without such a prefix it
         is a glob if it looks like one, else a tag. `as_of_version` is a change number or a time.
         """
-        graph = {name: getattr(self.config, name) for name in ("decay_rate", "pruning_threshold")}
+        graph = {name: getattr(self.config, name) for name in SCORING}
         plan = {"paths": max_paths, "graph": graph}
         then = _as_of(self.view, as_of_version)
         found = then.recall(query, plan=plan, **_narrowed(domain_filter))
@@ -67,8 +99,18 @@ class PathRAG:
         as_of_version: int | TimeLike | None = None,
     ) -> str:
         """Find paths as `retrieve_paths` does, and return them as text for a model."""
-        paths = self.retrieve_paths(query, max_paths, domain_filter, as_of_version)["paths"]
-        return format_paths_for_prompt(paths, query)
+        found = self.retrieve_paths(query, max_paths, domain_filter, as_of_version)
+        if not found["success"]:
+            return f"Error retrieving paths: {found['error']}"
+        return self.format_paths_for_prompt(found["paths"], query)
+
+    def format_paths_for_prompt(self, paths: Sequence[Mapping[str, Any]], query: str) -> str:
+        """Return paths as text for a model; a path without `reliability` is scored."""
+        scored = [
+            {"reliability": self.calculate_path_score(path), **path}
+            for path in clean_list(paths, "paths")
+        ]
+        return format_paths_for_prompt(scored, query)
 
     def calculate_path_score(
         self,
@@ -76,20 +118,25 @@ class PathRAG:
         source_node: Mapping[str, Any] | None = None,
         decay_rate: float | None = None,
     ) -> float:
-        """Return the score of source document 000: the mean amount that the edges pass on.
+        """Return the score of a path: the mean amount that its edges pass on.
 
         The first node holds 1; the i-th edge passes on amount · weight · decay^i. An edge is
-        followed in either direction. With `source_node`, a path that starts elsewhere scores 0.
+        followed in either direction. With `source_node`, a path that starts elsewhere scores 0. A
+        path without nodes scores 0.1, and one of n nodes without edges 0.3 / (n − 1).
         """
-        clean_mapping(path, "path")
-        edges: Sequence[Mapping[str, Any]] = path.get("edges") or []
-        starts = [vertex["_id"] for vertex in path.get("vertices") or []][:1]
-        if not edges or (source_node is not None and starts != [source_node["_id"]]):
+        vertices = clean_mapping(path, "path").get("vertices") or []
+        edges = path.get("edges") or []
+        if not vertices:
+            return WITHOUT_NODES
+        if source_node and vertices[0].get("_id") != source_node.get("_id"):
             return 0.0
+        if not edges:
+            return WITHOUT_EDGES / max(1, len(vertices) - 1)
         decay = self.config.decay_rate if decay_rate is None else decay_rate
-        amount, total = 1.0, 0.0
+        amount = 1.0
+        total = 0.0
         for place, edge in enumerate(edges):
-            amount *= min(float(edge.get("weight", 1.0)), 1.0) * decay**place
+            amount *= _weight(edge) * decay**place
             total += amount
         return total / len(edges)
 
@@ -109,16 +156,28 @@ def format_paths_for_prompt(paths: Sequence[Mapping[str, Any]], query: str) -> s
     if not clean_list(paths, "paths"):
         return f"No paths found for query: {query}"
     lines = [f"Query: {query}", "", "Relevant information:", ""]
-    ranked = sorted(paths, key=lambda path: (path["reliability"], path["path"]))
+    ranked = sorted(paths, key=lambda path: (path["reliability"], path.get("path", "")))
     for number, path in enumerate(ranked, start=1):
         label = "Most relevant path" if number == len(paths) else "Path"
-        lines.append(f"{label} ({path['reliability']:.2f}): {one_line(path['path'])}")
-        for vertex in path["vertices"]:
-            if vertex["description"]:
-                text = " ".join(vertex["description"].split())  # on one line, it is not a path
-                lines.append(f"  - {one_line(vertex['name'])}: {text}")
+        lines.append(f"{label} ({path['reliability']:.2f}): {one_line(path.get('path', ''))}")
+        lines += [f"  {line}" for line in described(path)]
         lines.append("")
     return "\n".join(lines)
+
+
+def described(path: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each node of a path that has a description."""
+    for vertex in path.get("vertices") or []:
+        if description := vertex.get("description"):
+            text = " ".join(str(description).split())  # on one line, it is not a path
+            yield f"- {one_line(str(vertex.get('name', 'Entity')))}: {text}"
+
+
+def _weight(edge: Mapping[str, Any]) -> float:
+    weight = clean_mapping(edge, "edge").get("weight", 1.0)
+    if not isinstance(weight, int | float) or not 0 <= weight < math.inf:
+        raise InvalidInput(f"The weight of an edge is a number of at least 0, not {weight!r}.")
+    return min(float(weight), 1.0)
 
 
 def _narrowed(domain: str | None) -> dict[str, Any]:
@@ -148,14 +207,19 @@ def _as_of(view: View, version: int | TimeLike | None) -> View:
 
 
 def _path(path: Path) -> dict[str, Any]:
-    at, vertices, edges = path.start, [_vertex(path.start, "")], []
-    for step in path.steps:
-        ends = (at, step.target) if step.forward else (step.target, at)
-        edge = {"_from": _id(ends[0]), "_to": _id(ends[1]), "weight": step.weight}
-        edge |= {"relation": step.relation, "evidence": step.snippet, "chunk": step.chunk}
-        edges.append(edge)
-        vertices.append(_vertex(step.target, step.snippet))
-        at = step.target
+    vertices = [_vertex(path.start, "")]
+    vertices += [_vertex(step.target, step.snippet) for step in path.steps]
+    edges = [
+        {
+            "_from": _id(edge.source),
+            "_to": _id(edge.target),
+            "weight": edge.weight,
+            "relation": edge.relation,
+            "evidence": edge.snippet,
+            "chunk": edge.chunk,
+        }
+        for edge in path.edges()
+    ]
     lists = {name: getattr(path, name) for name in _AS_LISTS}
     return {"path": str(path), "vertices": vertices, "edges": edges, **lists}
 

@@ -36,7 +36,8 @@ fact reaches it for 93 % of the questions of `training/facts` that a fact answer
 the others."""
 _COMPARING = ("seeds", "rank", "facts")
 """The stages that compare texts and facts with the question; others only add to these."""
-_LETTERS = {"fact": "F", "path": "P", "theme": "T"}
+LETTERS = {"passage": "", "fact": "F", "path": "P", "theme": "T"}
+"""The letter of a label by the kind of what it names: `[1]`, `[F1]`, `[P1]`, `[T1]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,16 @@ class Path:
     def nodes(self) -> tuple[Node, ...]:
         """The nodes of the path, in order."""
         return (self.start, *(step.target for step in self.steps))
+
+    def edges(self) -> tuple[SubgraphEdge, ...]:
+        """Return the path's edges, in order, each from its own source to its own target."""
+        edges = []
+        for before, step in zip(self.nodes, self.steps, strict=False):
+            ends = (before, step.target) if step.forward else (step.target, before)
+            edges.append(
+                SubgraphEdge(ends[0], step.relation, ends[1], step.weight, step.snippet, step.chunk)
+            )
+        return tuple(edges)
 
     @property
     def edge_weights(self) -> tuple[float, ...]:
@@ -474,7 +485,7 @@ class Sentence:
     @property
     def label(self) -> str:
         """The label of its source: `[1]` for a passage, `[F1]` fact, `[P1]` path, `[T1]` theme."""
-        return f"[{_LETTERS.get(self.kind, '')}{self.citation}]"
+        return f"[{LETTERS.get(self.kind, '')}{self.citation}]"
 
     @property
     def labels(self) -> tuple[str, ...]:

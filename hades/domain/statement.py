@@ -13,10 +13,14 @@ def statement(edge: Edge) -> str:
     An edge recorded before it begins says `from` instead of `since`. A start in the year 1 means
     unknown and is left out.
     """
-    relation = " ".join(edge.relation.replace("_", " ").replace("-", " ").split())
-    words = f"{edge.source} {relation} {edge.target}"
+    words = f"{edge.source} {relation_words(edge.relation)} {edge.target}"
     when = _when(edge)
     return f"{words}, {when}" if when else words
+
+
+def relation_words(relation: str) -> str:
+    """Return a relation in words: `runs_on` as `runs on`."""
+    return " ".join(relation.replace("_", " ").replace("-", " ").split())
 
 
 def _when(edge: Edge) -> str:

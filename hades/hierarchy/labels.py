@@ -80,7 +80,7 @@ class ModelSummaries:
         self.written += 1
         return "\n".join(
             f"{' '.join(sentence.text.split())} "
-            f"[{'; '.join(sources[number - 1].cite for number in sentence.cited)}]"
+            f"[{'; '.join(sources[number - 1].cite for number in sentence.numbers)}]"
             for sentence in reply.held
         )
 

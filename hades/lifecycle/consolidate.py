@@ -202,7 +202,7 @@ class Consolidator:
             return [], reply.why or f"only {len(sound)} of {len(reply.sentences)} sentences hold"
         lines = []
         for sentence in sound:
-            first, *also = (sources[number - 1] for number in sentence.cited)
+            first, *also = (sources[number - 1] for number in sentence.numbers)
             cited = tuple(source.cited for source in also)
             lines.append(replace(first, text=" ".join(sentence.text.split()), also=cited))
         return lines, f"{reply.dropped} dropped" if reply.dropped else ""

@@ -168,7 +168,7 @@ def ask_model(found: Material, name: str, *, dry_run: bool) -> tuple[CheckedRepl
     texts, cites = zip(*given, (found.reason, GIVEN), strict=True)
     asked = open_chat_model(name), TASK, texts
     reply = cited_sentences(*asked, max_tokens=REPLY_TOKENS_AT_MOST, dry_run=dry_run)
-    return reply, [(one.text, ", ".join(cites[at - 1] for at in one.cited)) for one in reply.held]
+    return reply, [(one.text, ", ".join(cites[at - 1] for at in one.numbers)) for one in reply.held]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from hades.context.text.layout import indented
 from hades.context.tokens import count
 from hades.domain.answer import Usage
 from hades.errors import Denied, InvalidInput, Unavailable
-from hades.language.english.grounding import CheckedSentence, check_sentences
+from hades.language.english.grounding import CheckedSentence, check_sentences, with_labels
 from hades.models.chat import ChatModel, UnusableReply
 
 CITE = (
@@ -54,14 +54,16 @@ def checked_reply(
     model: ChatModel,
     instructions: str,
     text: str,
-    sources: Mapping[int, str],
+    sources: Mapping[str, str],
     *,
     max_tokens: int,
     dry_run: bool = False,
+    nodes: Mapping[str, Sequence[str]] | None = None,
 ) -> CheckedReply:
-    """Return a model's reply to a text, checked against `sources` by number.
+    """Return a model's reply to a text, checked against `sources` by label, such as `1` or `F1`.
 
-    If the model fails, `why` has the error. A dry run only estimates the usage.
+    With `nodes`, the names of nodes by label, a citation may also name nodes. If the model fails,
+    `why` has the error. A dry run only estimates the usage.
     """
     if dry_run:
         usage = model.estimate(instructions, text, max_tokens=max_tokens)
@@ -71,7 +73,8 @@ def checked_reply(
     except (Unavailable, Denied, InvalidInput) as error:
         return CheckedReply(why=str(error), answered=isinstance(error, UnusableReply))
     # A weak model repeats sentences.
-    sentences = tuple(dict.fromkeys(check_sentences(_HEAD.sub("", text), sources)))
+    cited = with_labels(_HEAD.sub("", text), nodes or {})
+    sentences = tuple(dict.fromkeys(check_sentences(cited, sources)))
     reply = CheckedReply(sentences, usage)
     if reply.held:
         return reply
@@ -91,7 +94,8 @@ def cited_sentences(
     shown = [f"[{number}]\n{indented(text)}" for number, text in enumerate(texts, 1)]
     room = model.room(instructions, max_tokens=max_tokens)
     fits = sum(tokens <= room for tokens in accumulate(count(shown)))
-    asked, sources = "\n".join(shown[:fits]), dict(enumerate(texts[:fits], 1))
+    asked = "\n".join(shown[:fits])
+    sources = {str(number): text for number, text in enumerate(texts[:fits], 1)}
     return checked_reply(
         model, instructions, asked, sources, max_tokens=max_tokens, dry_run=dry_run
     )

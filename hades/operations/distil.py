@@ -200,7 +200,7 @@ class DistilRun:
         if reply.usage is not None:
             self.usage = reply.usage if self.usage is None else self.usage + reply.usage
         for number, one in enumerate(found, 1):
-            said = [held.text for held in reply.held if held.cited == (number,)]
+            said = [held.text for held in reply.held if held.numbers == (number,)]
             yield replace(one, text=" ".join(said)) if said else one
 
     def _planned(self, candidate: Candidate, source: str) -> tuple[Distilled, dict[str, Any]]:

@@ -47,10 +47,9 @@ def with_paths(graph: Subgraph, paths: Sequence[Path]) -> tuple[Subgraph, set[Ed
     for path in paths:
         for hops, node in enumerate(path.nodes):
             nodes.setdefault(node, SubgraphNode(node.kind, node.name, hops, 1))
-        for before, step in zip(path.nodes, path.steps, strict=False):
-            source, target = (before, step.target) if step.forward else (step.target, before)
-            key = source, step.relation, target
-            edges.setdefault(key, SubgraphEdge(*key, step.weight))
+        for edge in path.edges():
+            key = edge.source, edge.relation, edge.target
+            edges.setdefault(key, SubgraphEdge(*key, edge.weight))
             on_path.add(key)
     return Subgraph(tuple(nodes.values()), tuple(edges.values()), graph.left_out), on_path
 

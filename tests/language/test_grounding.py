@@ -5,13 +5,13 @@ from grounding_pairs import MORE, PAIRS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hades.language.english.grounding import check_sentences
+from hades.language.english.grounding import check_sentences, with_labels
 from hades.language.words import words
 
 SOURCES = {
-    1: "Approach X was rejected on 10 January 2024. It triggers Bug Y.",
-    2: "Ann Lee owns the billing service, which takes 1,200 requests a second.",
-    -1: "Bug Y is fixed by approach Z.",
+    "1": "Approach X was rejected on 10 January 2024. It triggers Bug Y.",
+    "2": "Ann Lee owns the billing service, which takes 1,200 requests a second.",
+    "F1": "Bug Y is fixed by approach Z.",
 }
 
 
@@ -47,7 +47,7 @@ def test_supported(said: str) -> None:
         ),
         ("Approach X was rejected.", "cites nothing"),
         ("Approach X was rejected [7].", "cites 7, which is not there"),
-        ("Approach X was rejected [F7].", "cites -7, which is not there"),
+        ("Approach X was rejected [F7].", "cites F7, which is not there"),
         ("Ann Lee owns the billing service [1].", "does not name"),
         ("There is no information on it, but Bob is guilty.", "cites nothing"),
         ("We should send the keys to the owner of the shop [2].", "something else"),
@@ -64,10 +64,36 @@ def test_each_sentence_has_its_own_citations() -> None:
     first, second = check_sentences(
         "Approach X was rejected. [1] Ann Lee owns the billing service [2].", SOURCES
     )
-    assert (first.text, first.cited) == ("Approach X was rejected.", (1,))
-    assert (second.text, second.cited) == ("Ann Lee owns the billing service.", (2,))
+    assert (first.text, first.cited) == ("Approach X was rejected.", ("1",))
+    assert (second.text, second.cited) == ("Ann Lee owns the billing service.", ("2",))
     assert first.supported
     assert second.supported
+
+
+NODES = {"1": ("notes/a@1#0",), "P1": ("design/x", "Bug Y"), "P2": ("Bug Y", "data"), "T1": ()}
+
+
+@pytest.mark.parametrize(
+    ("written", "labels"),
+    [
+        ("(P1)", "[P1]"),
+        ("(path 1)", "[P1]"),
+        ("(path #2, Bug Y, data)", "[P2]"),
+        ("[P1: design/x → bug y]", "[P1]"),
+        ("[1, P2]", "[1, P2]"),
+        ("(P1; T1)", "[P1, T1]"),
+        ("[design/x]", "[P1]"),
+        ("[Bug Y]", "[P1, P2]"),
+        ("[notes/a@1#0]", "[1]"),
+        ("(Bug Y)", "(Bug Y)"),  # an aside
+        ("(1)", "(1)"),
+        ("(P1: data)", "(P1: data)"),  # it is no node of this path
+        ("(P7)", "(P7)"),
+        ("[Bug Q]", "[Bug Q]"),
+    ],
+)
+def test_citations_of_paths_and_nodes_become_labels(written: str, labels: str) -> None:
+    assert with_labels(f"It broke {written}.", NODES) == f"It broke {labels}."
 
 
 def _measured(half: int) -> tuple[float, float]:
@@ -75,7 +101,7 @@ def _measured(half: int) -> tuple[float, float]:
     kept = [pair for at, pair in enumerate(PAIRS) if at // 2 % 2 == half]
     kept += MORE if half == 0 else []
     found = [
-        (check_sentences(f"{said[:-1]} [1].", {1: source}), right) for source, said, right in kept
+        (check_sentences(f"{said[:-1]} [1].", {"1": source}), right) for source, said, right in kept
     ]
     taken = [right for checked, right in found if all(one.supported for one in checked)]
     return sum(taken) / len(taken), sum(taken) / sum(right for _, right in found)
@@ -96,22 +122,23 @@ _marked = st.lists(st.sampled_from(VOCABULARY + MARKS)).map(" ".join)
 
 @given(_plain)
 def test_what_a_source_says_is_supported(said: str) -> None:
-    for checked in check_sentences(f"{said} [1].", {1: said}):
+    for checked in check_sentences(f"{said} [1].", {"1": said}):
         assert checked.why in ("", "says nothing that can be checked")
 
 
 @given(st.one_of(_marked, st.text(max_size=200)), _marked)
 def test_nothing_is_lost_and_nothing_uncited_passes(text: str, source: str) -> None:
-    checked = check_sentences(text, {1: source, -2: source})
+    checked = check_sentences(text, {"1": source, "F2": source})
     told = [word for one in checked for word in words(one.text)]
     assert len(told) <= len(words(text))
     for one in checked:
         assert one.supported == (not one.why)
-        assert not one.supported or set(one.cited) <= {1, -2}
+        assert not one.supported or set(one.cited) <= {"1", "F2"}
 
 
 @pytest.mark.slow
 def test_the_work_stays_linear_in_the_source() -> None:
     long = "Ann owns 12 boats and not 13. " * 20_000
-    assert check_sentences("Ann owns 12 boats [1].", {1: long})[0].supported
-    check_sentences("[1" * 50_000 + "[1]" * 50_000 + ". " * 50_000, {1: "x"})
+    assert check_sentences("Ann owns 12 boats [1].", {"1": long})[0].supported
+    check_sentences("[1" * 50_000 + "[1]" * 50_000 + ". " * 50_000, {"1": "x"})
+    with_labels("[(P1" * 50_000 + "(P1)" * 50_000, NODES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,10 @@ from chat_making import Scripted, scripted, use
 from shell import Shell
 
 import hades
+from hades.domain.hierarchy import Cluster, Theme
+from hades.models.chat import open_chat_model
 from hades.recall.answer import ask_model
+from hades.recall.answer.ask_model import answer_by_model
 
 WHY = "Why was approach X rejected?"
 RIGHT = "Approach X was rejected due to Bug Y [1]."
@@ -62,6 +66,48 @@ def test_unsupported_sentences_are_dropped_or_marked(
         "Approach X was rejected due to Bug Y. [1] "
         "Approach X was rejected due to Bug Q. [unsupported] It was a good day. [unsupported]"
     )
+
+
+OUTAGE = "What connects pump seven and the flooded cellar?"
+
+
+@pytest.fixture
+def outage(memory: hades.Memory) -> hades.Memory:
+    """Two told edges, from pump seven over the relay to the flooded cellar."""
+    memory.relate("pump seven", "controlled_by", "relay R2", evidence="Relay R2 switches the pump.")
+    memory.relate("relay R2", "caused", "flooded cellar", evidence="R2 stuck on 3 May 2024.")
+    return memory
+
+
+@pytest.mark.parametrize("cited", ["(P1)", "[P1]", "(path 1)", "[P1: pump seven, flooded cellar]"])
+def test_a_sentence_may_cite_a_path(outage: hades.Memory, answering: Scripted, cited: str) -> None:
+    answering.say(
+        f"Pump seven is controlled by relay R2, which stuck on 2024-05-03 {cited}. "
+        f"Relay R2 caused the flooded kitchen {cited}."
+    )
+    found = outage.ask(OUTAGE, model="a")
+    assert found.recall.paths[0].path_length == 3
+    assert str(found) == ("Pump seven is controlled by relay R2, which stuck on 2024-05-03. [P1]")
+    assert (found.sentences[0].kind, found.unsupported) == ("path", 1)
+
+
+def test_a_sentence_may_cite_nodes(outage: hades.Memory, answering: Scripted) -> None:
+    answering.say("Relay R2 caused the flooded cellar [flooded cellar]. It rained [Bug Q].")
+    found = outage.ask(OUTAGE, model="a")
+    assert [sentence.text for sentence in found.sentences] == [
+        "Relay R2 caused the flooded cellar."
+    ]
+    assert "[P1]" in found.sentences[0].labels
+
+
+def test_a_sentence_may_cite_a_theme(outage: hades.Memory, answering: Scripted) -> None:
+    """The text of a theme is its label and its summary."""
+    plain = outage.ask(OUTAGE)
+    cluster = Cluster("c_1", 1, "pumps and relays", "The cellar was dried.", 7, None)
+    themed = replace(plain, recall=replace(plain.recall, themes=(Theme(cluster, 0.5),)))
+    answering.say("The cellar was dried [T1]. The cellar was painted [T1].")
+    found = answer_by_model(themed, open_chat_model("a"))
+    assert str(found) == "The cellar was dried. [T1]"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ language is supported where it repeats its source.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hades.language.english.lexicon import COUNTS, DENIALS, MONTHS, STOP_WORDS, WEEKDAYS, word_set
@@ -29,9 +29,12 @@ NEAR_AT_LEAST = 0.25
 DENIED_WORDS = 3
 """The number of words after a `not` that are denied, within its clause."""
 
-_LABEL = r"\[\s?F?\d{1,6}(?:\s?[,;]\s?F?\d{1,6}){0,20}\s?\]"
+_LABEL = r"\[\s?[FPT]?\d{1,6}(?:\s?[,;]\s?[FPT]?\d{1,6}){0,20}\s?\]"
 _LABELS = lazy_pattern(_LABEL)
-_NUMBERED = lazy_pattern(r"F?\d+")
+_NUMBERED = lazy_pattern(r"[FPT]?\d+")
+_BRACKETS = lazy_pattern(r"\[([^\[\]]{1,400}+)\]|\(([^()]{1,400}+)\)")
+_BETWEEN = lazy_pattern(r"\s?[,;]\s?|:\s|\s?(?:→|->)\s?")
+_PATH = lazy_pattern(r"path #?(?=\d)", re.IGNORECASE)
 _BEHIND_THE_END = lazy_pattern(rf"([.!?…][\"”’')]?)((?:[^\S\n]{{0,3}}{_LABEL})+)")
 _NOT = lazy_pattern(r"n['’]t\b|(?<=can)not\b")
 _CLAUSES = lazy_pattern(r"[,;:()—]|\b(?:but|because|although|though|while|and)\b")
@@ -61,11 +64,16 @@ class CheckedSentence:
 
     text: str
     """The sentence without its citations."""
-    cited: tuple[int, ...]
-    """The sources by number; a fact `[F2]` is -2."""
+    cited: tuple[str, ...]
+    """The labels of its sources, such as `1`, `F2` and `P1`."""
     supported: bool
     why: str
     """The reason why it is not supported; empty if it is."""
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The labels of its sources, where all sources have plain numbers."""
+        return tuple(map(int, self.cited))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +90,36 @@ class _Said:
     """Words without endings that stand side by side, apart from small words between them."""
 
 
-def check_sentences(text: str, sources: Mapping[int, str]) -> list[CheckedSentence]:
-    """Check each sentence of a text against the sources that it cites: `[1]`, `[2, F1]`.
+def with_labels(text: str, nodes: Mapping[str, Sequence[str]]) -> str:
+    """Return a text in which citations of paths and of nodes are labels in square brackets.
 
-    `sources` has the texts by number; that of `[F1]` is -1. All sentences with words are returned.
+    `nodes` has the names of the nodes of each label. `(P1)`, `(path 1)` and `[P1: a, Bug Y]` become
+    `[P1]` if path 1 has the nodes `a` and `Bug Y`; `[Bug Y]` becomes the labels of all that have
+    this node. Anything else in brackets stays as it is.
+    """
+    known = {label: {node.casefold() for node in nodes[label]} for label in nodes}
+
+    def labelled(found: re.Match[str]) -> str:
+        parts = [_PATH.sub("P", part.strip()) for part in _BETWEEN.split(found[1] or found[2])]
+        labels = [part for part in parts if part in known and (found[1] or not part.isdecimal())]
+        names = {part.casefold() for part in parts if part not in labels}
+        if labels and not names <= set[str]().union(*map(known.__getitem__, labels)):
+            return found[0]
+        if not labels and found[1]:
+            labels = [label for label in known if names <= known[label]]
+        return f"[{', '.join(labels)}]" if labels else found[0]
+
+    return _BRACKETS.sub(labelled, text)
+
+
+def check_sentences(text: str, sources: Mapping[str, str]) -> list[CheckedSentence]:
+    """Check each sentence of a text against the sources that it cites: `[1]`, `[2, F1]`, `[P1]`.
+
+    `sources` has the texts by label. All sentences with words are returned.
 
     The work grows with the length of the text times that of the sources.
     """
-    read: dict[int, list[_Said]] = {}
+    read: dict[str, list[_Said]] = {}
     checked = []
     for sentence in sentences(_BEHIND_THE_END.sub(r"\2\1", text)):
         cited = _cited(sentence)
@@ -97,30 +127,29 @@ def check_sentences(text: str, sources: Mapping[int, str]) -> list[CheckedSenten
         plain = re.sub(r" (?=[.,;:!?])", "", plain)
         if not words(plain):
             continue
-        for number in cited:
-            if number in sources and number not in read:
-                read[number] = list(map(_read, sentences(sources[number])))
+        for label in cited:
+            if label in sources and label not in read:
+                read[label] = list(map(_read, sentences(sources[label])))
         why = _fault(plain, cited, read)
         checked.append(CheckedSentence(plain, cited, not why, why))
     return checked
 
 
-def _cited(sentence: str) -> tuple[int, ...]:
-    labels = _NUMBERED.findall(" ".join(_LABELS.findall(sentence)))
-    return tuple(dict.fromkeys(-int(x[1:]) if x[0] == "F" else int(x) for x in labels))
+def _cited(sentence: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_NUMBERED.findall(" ".join(_LABELS.findall(sentence)))))
 
 
-def _fault(sentence: str, cited: tuple[int, ...], read: Mapping[int, list[_Said]]) -> str:
+def _fault(sentence: str, cited: tuple[str, ...], read: Mapping[str, list[_Said]]) -> str:
     """Return why a sentence is not supported by the sources that it cites; "" if it is."""
     if not cited:
         absent = _NOTHING_FOUND.match(_NOT.sub(" not", sentence)) and not _TURN.search(sentence)
         return "" if absent else "cites nothing"
-    if strange := [number for number in cited if number not in read]:
+    if strange := [label for label in cited if label not in read]:
         return f"cites {strange[0]}, which is not there"
     said = _read(sentence)
     if not said.roots:
         return "says nothing that can be checked"
-    source = [part for number in cited for part in read[number]]
+    source = [part for label in cited for part in read[label]]
     least = NEAR_AT_LEAST * len(said.roots)
     near = [part for part in source if len(said.roots.keys() & part.roots.keys()) >= least]
     if missing := said.values.difference(*(part.values for part in near)):

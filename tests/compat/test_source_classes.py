@@ -1,4 +1,4 @@
-"""The classes that source documents 000 and 004 name, over what there is."""
+"""The source classes: what they add to the examples of their documents, and what they refuse."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_bad_arguments_are_refused(people: hades.Memory) -> None:
         hippo.retrieve("Bob Jones", top_k=0)
     with pytest.raises(hades.NotFound):
         hippo.get_entity_neighborhood("Nobody")
-    with pytest.raises(hades.InvalidInput, match="no threshold 'disk'"):
+    with pytest.raises(hades.InvalidInput, match="no setting 'disk': use ram_cache"):
         hades.TieredMemoryManager(people, {"disk": 1})
     with pytest.raises(hades.InvalidInput, match="promotion_threshold"):
         hades.TieredMemoryManager(people, {"promotion_threshold": -1})
@@ -87,8 +87,8 @@ def test_a_text_is_not_read_letter_by_letter(people: hades.Memory) -> None:
     found = people.recall("Who leads Project Atlas?")
     with pytest.raises(hades.InvalidInput, match=r"`useful` is a list: write \['12'\]\."):
         people.feedback(found.id, useful="12")
-    with pytest.raises(hades.InvalidInput, match=r"`config` is a hades\.PathScoring, not dict"):
-        hades.PathRAG(people, {"decay_rate": 0.7})  # type: ignore[arg-type]
+    with pytest.raises(hades.InvalidInput, match="`config` is a mapping, not str"):
+        hades.PathRAG(people, given)
     whole: Any = pathrag.retrieve_paths("Who leads Project Atlas?")
     with pytest.raises(hades.InvalidInput, match="`paths` is a list, not dict"):
         format_paths_for_prompt(whole, "Who leads Project Atlas?")
