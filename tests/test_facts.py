@@ -263,3 +263,20 @@ def test_when_changed_finds_turns_nobody_linked(memory: hades.Memory) -> None:
     turn = memory.when_changed("a", "blocked_by", "enabled_by")
     assert turn.after is not None
     assert iso(turn.at) == "2023-06-01T00:00:00Z"
+
+
+def test_a_symmetric_fact_is_told_once_and_read_from_both_ends(memory: hades.Memory) -> None:
+    wedding = memory.relate("Ann", "married_to", "Ben", valid_from="2020-05-01")
+    (told,) = memory.edges("Ben", relation="married_to", direction="out")
+    assert (told.id, told.source.name, told.target.name) == (wedding.id, "Ben", "Ann")
+    again = memory.relate("Ben", "married_to", "Ann", valid_from="2021-01-01", evidence="a letter")
+    assert (again.id, again.valid_from) == (wedding.id, wedding.valid_from)
+    memory.relate("Ann", "works_at", "Acme")
+    assert [str(edge) for edge in memory.edges("Acme", direction="out")] == []
+    drawn = memory.subgraph("Ann").edges
+    assert sorted(edge.relation for edge in drawn) == ["married_to", "works_at"]
+
+    memory.relate("Carl", "married_to", "Ben", valid_from="2024-01-01", exclusive=True)
+    assert memory.edges("Ann", relation="married_to") == []
+    (ended,) = memory.unrelate("Ben", "married_to", "Carl", at="2025-01-01")
+    assert str(ended) == "Carl --[married_to]--> Ben"

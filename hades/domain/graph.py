@@ -38,6 +38,18 @@ RELATION_KINDS: Mapping[str, tuple[str, str]] = {
 }
 """The kinds of source and target that a relation implies; "" if it implies none."""
 
+SYMMETRIC = frozenset(
+    {
+        *("adjacent_to", "alternative_to", "borders", "colleague_of", "collaborates_with"),
+        *("competes_with", "conflicts_with", "connected_to", "contradicts", "cousin_of"),
+        *("divorced_from", "equivalent_to", "friend_of", "incompatible_with", "interacts_with"),
+        *("interacted_with", "married_to", "neighbour_of", "partner_of", "related_to"),
+        *("relates_to", "same_as", "sibling_of", "similar_to", "spouse_of", "twin_of"),
+    }
+)
+"""Relations that say the same from both ends. Such a fact is stored once, in the direction in which
+it was told, and read from either end."""
+
 Numbers = TypeVar("Numbers", bound=Any)
 """An int, or an array of them."""
 
