@@ -369,6 +369,7 @@ class Memory(View):
     unrelate = op.edges.unrelate
     change_fact = op.edges.change_fact
     set_inverse = op.edges.set_inverse
+    prune = op.edges.prune
     add_alias = op.entities.add_alias
     set_kind = op.entities.set_kind
     merge = op.entities.merge

@@ -280,3 +280,47 @@ def test_a_symmetric_fact_is_told_once_and_read_from_both_ends(memory: hades.Mem
     assert memory.edges("Ann", relation="married_to") == []
     (ended,) = memory.unrelate("Ben", "married_to", "Carl", at="2025-01-01")
     assert str(ended) == "Carl --[married_to]--> Ben"
+
+
+def test_weak_edges_that_nobody_used_are_ended_and_restored(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    clock.set("2024-01-01")
+    weak = memory.relate("idea/7", "inspired_by", "idea/3", weight=0.2)
+    memory.relate("idea/7", "leads_to", "idea/9", weight=0.9)
+    memory.relate("idea/8", "inspired_by", "idea/3", weight=0.45)
+    clock.set("2024-02-01")
+    assert memory.prune() == []
+    clock.set("2024-06-01")
+    (proposed,) = memory.prune(dry_run=True)
+    assert proposed.id == weak.id
+    assert len(memory.edges("idea/7")) == 2, "a dry run ends nothing"
+    (ended,) = memory.prune()
+    assert ended.metadata["pruned"] == "weight 0.2, not used for 152 days: faded to 0.062"
+    assert [edge.relation for edge in memory.edges("idea/7")] == ["leads_to"]
+    assert [edge.id for edge in memory.at("2024-03-01").edges("idea/7")] == [1, 2]
+    clock.set("2024-06-02")
+    (restored,) = memory.prune(restore=True)
+    assert (restored.id, restored.valid_to, dict(restored.metadata)) == (weak.id, None, {})
+    assert memory.prune() == [], "restoring an edge is a use"
+
+
+def test_an_edge_that_answers_showed_is_not_pruned(memory: hades.Memory, clock: HeldClock) -> None:
+    clock.set("2024-01-01")
+    memory.relate("server/db07", "runs_on", "rack 4", weight=0.2)
+    clock.set("2024-05-25")
+    assert memory.recall("Where does db07 run?").facts
+    clock.set("2024-06-01")
+    assert memory.prune() == []
+
+
+def test_a_pruned_edge_that_was_told_again_is_not_restored(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    clock.set("2024-01-01")
+    memory.relate("idea/7", "inspired_by", "idea/3", weight=0.2)
+    clock.set("2024-06-01")
+    assert len(memory.prune()) == 1
+    clock.set("2024-06-02")
+    memory.relate("idea/7", "inspired_by", "idea/3")
+    assert memory.prune(restore=True) == []

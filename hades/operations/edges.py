@@ -20,6 +20,7 @@ from hades.lifecycle import fact_changes
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     RELATION,
+    DryRun,
     Evidence,
     Exclusive,
     Metadata,
@@ -261,6 +262,51 @@ def change_fact(
         if change.state is not None:
             review.review(store, write, space, change.state, memory._actor)
     return replace(change, affected=tuple(review.affected(store, space, subject)))
+
+
+@operation("POST", "/edges/prune", role=Role.ADMIN, command="prune", needs_space=True)
+def prune(
+    memory: Memory,
+    *,
+    below: Annotated[
+        float,
+        Param(
+            "End weak edges that have faded below this weight.",
+            flag="--below",
+            least=0,
+            rule=lambda value: clean_share(value, "weight"),
+        ),
+    ] = 0.1,
+    restore: Annotated[
+        bool, Param("Let the edges that were pruned hold again.", flag="--restore")
+    ] = False,
+    dry_run: DryRun = False,
+) -> list[Edge]:
+    """End weak edges that nobody used, each with a reason.
+
+    An edge with a weight below 0.5 fades: its weight halves every 90 days since it was last
+    written, shown in an answer, or since both topics that it joins were used. One that has faded
+    below `below` ends now; nothing is deleted, and the metadata of the edge say why (`pruned`).
+    `restore` undoes it. Returns the edges that end, or that hold again.
+    """
+    from hades.lifecycle import prune as pruning
+
+    store, space = memory._store, memory._space_id
+    store.uses.write(0)
+    with memory._write("prune") as write:
+        now = from_micros(write.at)
+        changed = (
+            pruning.pruned(store, space)
+            if restore
+            else list(pruning.faded(store, space, below, now))
+        )
+        write.cancelled = dry_run or not changed
+        for edge in changed if not dry_run else ():
+            if restore:
+                pruning.restore(store, write, edge)
+            else:
+                pruning.prune(store, write, edge)
+    return changed if dry_run else [store.edges.get(space, edge.id) for edge in changed]
 
 
 @operation(

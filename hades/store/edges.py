@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from hades.domain.graph import SIMILAR_TO, SYMMETRIC, Belief, Edge, Node, NodeKind
@@ -130,6 +131,25 @@ class Edges:
             edge if row[at] in nodes else replace(edge, source=edge.target, target=edge.source)
             for row, edge in zip(rows, edges, strict=True)
         ]
+
+    def last_uses(self, space: int, below: float) -> dict[int, datetime]:
+        """Map the edges that hold and weigh less than `below` to the time of their last use.
+
+        An edge is used when it is written, and when both topics that it joins are used.
+        """
+        of_end = (
+            "coalesce((SELECT max(u.last_used) FROM uses u JOIN states s ON s.id = u.state "
+            f"WHERE e.{{0}} & 7 = {NodeKind.TOPIC} AND s.topic = e.{{0}} >> 3), 0)"
+        )
+        source, target = of_end.format("source"), of_end.format("target")
+        rows = self._database.rows(
+            f"SELECT e.id, e.recorded_at, {source}, {target} FROM edges e WHERE e.space = :space "
+            f"AND e.weight < :below AND {believed('e', ':known')} AND {holds('e', ':valid')}",
+            space=space,
+            below=below,
+            **self._database.named_moment(NOW),
+        )
+        return {id_: from_micros(max(written, min(ends))) for id_, written, *ends in rows}
 
     def relation(self, name: str) -> int | None:
         """Return the number of a relation, or None if no edge ever had it."""
