@@ -324,3 +324,25 @@ def test_a_pruned_edge_that_was_told_again_is_not_restored(
     clock.set("2024-06-02")
     memory.relate("idea/7", "inspired_by", "idea/3")
     assert memory.prune(restore=True) == []
+
+
+def test_a_description_alone_proposes_the_fact_that_it_names(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("design/approach_x", "Approach X keeps an index in memory.")
+    memory.relate("design/approach_x", "rejected_because", "bugs/bug_y")
+    memory.relate("design/approach_x", "owned_by", "Ann Lee")
+    clock.set("2024-02-20")
+    change = memory.change_fact(
+        "design/approach_x", content="The rejection because of bug Y is history: bug Y is fixed."
+    )
+    assert (change.closed, change.opened) == ((), ())
+    assert change.state.version == 2
+    assert change.proposed.fields["relation"] == "rejected_because"
+    assert "may end design/approach_x --[rejected_because]--> bugs/bug_y" in change.proposed.why
+    assert "replaces it by viable_after_fix" in change.proposed.why
+    assert len(memory.edges("design/approach_x")) == 2, "nothing ends before somebody decides"
+    memory.approve(change.proposed.id)
+    assert [edge.relation for edge in memory.edges("design/approach_x")] == ["owned_by"]
+    with pytest.raises(hades.InvalidInput, match="Say which relation changed"):
+        memory.change_fact("design/approach_x")

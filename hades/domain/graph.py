@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Any, TypeVar
 
+from hades.domain.proposal import Proposal
 from hades.domain.topics import Chunk, State
 
 SIMILAR_TO = "similar_to"
@@ -214,6 +215,8 @@ class FactChange:
     opened: tuple[Edge, ...]
     affected: tuple[Edge, ...] = ()
     """The edges that lead to the subject: they may have changed with it."""
+    proposed: Proposal | None = None
+    """The change that waits for review, if only a description of it was given."""
 
 
 @dataclass(frozen=True, slots=True)
