@@ -83,7 +83,6 @@ class View:
     sessions = op.distil.sessions
     session = op.distil.session
     suggest = op.promotion.suggest
-    focus = op.graph.focus
 
     # Learning
     query_log = op.feedback.query_log

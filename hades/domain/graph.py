@@ -280,5 +280,4 @@ class Reason(StrEnum):
     CUT_QUESTION = "cut_question"
     FOLLOW_UP = "follow_up"
     NO_HIERARCHY = "no_hierarchy"
-    FOCUS = "focus"
     ARCHIVE_LOST = "archive_lost"
