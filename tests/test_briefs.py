@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -281,4 +282,10 @@ def test_a_brief_after_writes_is_that_of_a_memory_opened_anew(path: Path) -> Non
         memory.remember("infra/plan", "We decided to move.", valid_from="2026-12-24")
         same()
         memory.purge("infra/log-498")
+        same()
+        with suppress(KeyError), memory.batch():
+            memory.remember("infra/undone", "We decided to stop.")
+            assert "decided to stop" in memory.brief().text
+            raise KeyError
+        memory.remember("infra/done", "We decided to go on.")
         same()

@@ -69,6 +69,7 @@ class KeptLists:
         self._database = database
         self._lock = threading.Lock()
         self._kept: OrderedDict[Hashable, _KeptList] = OrderedDict()
+        database.on_undo.append(self._clear)  # a list may have been read inside the transaction
 
     def first(self, name: Hashable, limit: int, now: int, reader: ListReader) -> list[Any]:
         """Return the first `limit` rows of a list at the moment `now`, inside a snapshot."""
@@ -88,6 +89,10 @@ class KeptLists:
                 self._kept.popitem(last=False)
         return list(kept.rows[:limit])
 
+    def _clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+
     def _stand(self) -> Stand:
         return Stand(
             *self._database.row(
@@ -104,6 +109,8 @@ class KeptLists:
         if kept.stand == stand and now < kept.until:
             return kept
         if kept.stand.generation != stand.generation or now >= kept.until:
+            return None
+        if stand.change < kept.stand.change:  # this snapshot is older than the list
             return None
         actions = self._database.column(
             "SELECT DISTINCT action FROM changes WHERE number > ?", kept.stand.change
