@@ -53,6 +53,11 @@ class ByteCache(Generic[Key, Value]):
         with self._lock:
             self._kept, self.bytes = OrderedDict(), 0
 
+    def items(self) -> list[tuple[Key, Value]]:
+        """Return all keys and values, the last used at the end, without counting a use."""
+        with self._lock:
+            return [(key, value) for key, (value, _) in self._kept.items()]
+
     def tier(self, name: str) -> Tier:
         """Return its size and its hits and misses."""
         held = (len(self._kept), self.bytes, self.bound)

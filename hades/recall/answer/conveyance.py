@@ -32,5 +32,6 @@ def conveyed(run: Run, packed: Packed, coverage: float) -> Conveyance:
     linked = sum("names" in row.retrievers or row.id in joined for row in ranked)
     sure = sum(row.belief.mean for row in ranked)
     evidence = coverage * linked * sure / max(1, len(ranked)) ** 2
-    beliefs = [item.belief.mean for item in (*ranked, *packed.facts)]
+    beliefs = [passage.belief.mean for passage in ranked]
+    beliefs += [fact.belief.mean for fact in packed.facts]
     return conveyance(evidence, run.ms / 1000, 1 - math.prod(1 - belief for belief in beliefs))
