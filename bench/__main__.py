@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 ALL = (
     *("store", "ingest", "growth", "graph", "extractor", "recall", "fresh", "remote", "serve"),
-    *("focus", "postgres", "shards", "consolidation", "tiers", "year", "told", "bridges"),
+    *("brief", "postgres", "shards", "consolidation", "tiers", "year", "told", "bridges"),
     *("entity_kinds", "overview", "agents", "hooks", "hooks_day", "said", "explorer", "trust"),
     *("headline", "compare"),
 )

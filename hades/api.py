@@ -108,14 +108,12 @@ if TYPE_CHECKING:
     from hades.compat.tiered import TieredMemoryManager as TieredMemoryManager
     from hades.context.window import ContextWindow as ContextWindow
     from hades.domain.weights import PathScoring as PathScoring
-    from hades.lifecycle.focus import Focus as Focus
     from hades.recall.plan import Plan as Plan
 
 _LATER = {
     "Client": "client.client",
     "ContextWindow": "context.window",
     "ContextWindowManager": "compat.context_window",
-    "Focus": "lifecycle.focus",
     "HiRAG": "compat.hirag",
     "HiRAGConfig": "compat.hirag",
     "HippoRAG": "compat.hipporag",

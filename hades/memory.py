@@ -83,7 +83,6 @@ class View:
     sessions = op.distil.sessions
     session = op.distil.session
     suggest = op.promotion.suggest
-    focus = op.graph.focus
 
     # Learning
     query_log = op.feedback.query_log
@@ -369,6 +368,7 @@ class Memory(View):
     unrelate = op.edges.unrelate
     change_fact = op.edges.change_fact
     set_inverse = op.edges.set_inverse
+    prune = op.edges.prune
     add_alias = op.entities.add_alias
     set_kind = op.entities.set_kind
     merge = op.entities.merge

@@ -106,5 +106,5 @@ def recall(question: str, passages: Sequence[Passage] = (), paths: Sequence[Path
         ),
         ms=8.0,
         belief=LIKELY,
-        conveyance=Conveyance(0.8, 0.5, 0.8, 0.008, 0.7, 21.9),
+        conveyance=Conveyance(21.9, 0.32, 0.7),
     )

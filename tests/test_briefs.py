@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -258,3 +259,33 @@ def test_without_anything_open_or_decided_a_search_answers(memory: hades.Memory)
     memory.remember("ann", "Ann lives in Lyon.")
     assert memory.recall("Which decisions did we make?").intent != "brief"
     assert answered(memory, "What should I work on next?")[0].startswith("ann: Ann lives in Lyon.")
+
+
+def test_a_brief_after_writes_is_that_of_a_memory_opened_anew(path: Path) -> None:
+    def same() -> None:
+        with hades.open(path, clock=november) as anew:
+            assert memory.brief() == anew.brief()
+            assert memory.brief("infra") == anew.brief("infra")
+
+    with hades.open(path, clock=november) as memory:
+        for number in range(500):  # more than a brief reads, so its lists are cut
+            memory.remember(f"infra/log-{number}", f"Pump {number} runs.", valid_from="2026-11-01")
+        same()
+        memory.remember("infra/queue", "We chose Redis.", tags=["decision"])
+        memory.relate("infra/queue", "blocked_by", "bugs/9", valid_from="2026-11-02")
+        same()
+        memory.remember("infra/queue", "We chose Kafka.", valid_from="2026-11-12")
+        memory.unrelate("infra/queue", "blocked_by", "bugs/9", at="2026-11-13")
+        memory.relate("infra/release", "blocked_by", "bugs/8", valid_from="2026-11-03")
+        same()
+        memory.forget("infra/log-499")
+        memory.remember("infra/plan", "We decided to move.", valid_from="2026-12-24")
+        same()
+        memory.purge("infra/log-498")
+        same()
+        with suppress(KeyError), memory.batch():
+            memory.remember("infra/undone", "We decided to stop.")
+            assert "decided to stop" in memory.brief().text
+            raise KeyError
+        memory.remember("infra/done", "We decided to go on.")
+        same()

@@ -263,3 +263,86 @@ def test_when_changed_finds_turns_nobody_linked(memory: hades.Memory) -> None:
     turn = memory.when_changed("a", "blocked_by", "enabled_by")
     assert turn.after is not None
     assert iso(turn.at) == "2023-06-01T00:00:00Z"
+
+
+def test_a_symmetric_fact_is_told_once_and_read_from_both_ends(memory: hades.Memory) -> None:
+    wedding = memory.relate("Ann", "married_to", "Ben", valid_from="2020-05-01")
+    (told,) = memory.edges("Ben", relation="married_to", direction="out")
+    assert (told.id, told.source.name, told.target.name) == (wedding.id, "Ben", "Ann")
+    again = memory.relate("Ben", "married_to", "Ann", valid_from="2021-01-01", evidence="a letter")
+    assert (again.id, again.valid_from) == (wedding.id, wedding.valid_from)
+    memory.relate("Ann", "works_at", "Acme")
+    assert [str(edge) for edge in memory.edges("Acme", direction="out")] == []
+    drawn = memory.subgraph("Ann").edges
+    assert sorted(edge.relation for edge in drawn) == ["married_to", "works_at"]
+
+    memory.relate("Carl", "married_to", "Ben", valid_from="2024-01-01", exclusive=True)
+    assert memory.edges("Ann", relation="married_to") == []
+    (ended,) = memory.unrelate("Ben", "married_to", "Carl", at="2025-01-01")
+    assert str(ended) == "Carl --[married_to]--> Ben"
+
+
+def test_weak_edges_that_nobody_used_are_ended_and_restored(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    clock.set("2024-01-01")
+    weak = memory.relate("idea/7", "inspired_by", "idea/3", weight=0.2)
+    memory.relate("idea/7", "leads_to", "idea/9", weight=0.9)
+    memory.relate("idea/8", "inspired_by", "idea/3", weight=0.45)
+    clock.set("2024-02-01")
+    assert memory.prune() == []
+    clock.set("2024-06-01")
+    (proposed,) = memory.prune(dry_run=True)
+    assert proposed.id == weak.id
+    assert len(memory.edges("idea/7")) == 2, "a dry run ends nothing"
+    (ended,) = memory.prune()
+    assert ended.metadata["pruned"] == "weight 0.2, not used for 152 days: faded to 0.062"
+    assert [edge.relation for edge in memory.edges("idea/7")] == ["leads_to"]
+    assert [edge.id for edge in memory.at("2024-03-01").edges("idea/7")] == [1, 2]
+    clock.set("2024-06-02")
+    (restored,) = memory.prune(restore=True)
+    assert (restored.id, restored.valid_to, dict(restored.metadata)) == (weak.id, None, {})
+    assert memory.prune() == [], "restoring an edge is a use"
+
+
+def test_an_edge_that_answers_showed_is_not_pruned(memory: hades.Memory, clock: HeldClock) -> None:
+    clock.set("2024-01-01")
+    memory.relate("server/db07", "runs_on", "rack 4", weight=0.2)
+    clock.set("2024-05-25")
+    assert memory.recall("Where does db07 run?").facts
+    clock.set("2024-06-01")
+    assert memory.prune() == []
+
+
+def test_a_pruned_edge_that_was_told_again_is_not_restored(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    clock.set("2024-01-01")
+    memory.relate("idea/7", "inspired_by", "idea/3", weight=0.2)
+    clock.set("2024-06-01")
+    assert len(memory.prune()) == 1
+    clock.set("2024-06-02")
+    memory.relate("idea/7", "inspired_by", "idea/3")
+    assert memory.prune(restore=True) == []
+
+
+def test_a_description_alone_proposes_the_fact_that_it_names(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.remember("design/approach_x", "Approach X keeps an index in memory.")
+    memory.relate("design/approach_x", "rejected_because", "bugs/bug_y")
+    memory.relate("design/approach_x", "owned_by", "Ann Lee")
+    clock.set("2024-02-20")
+    change = memory.change_fact(
+        "design/approach_x", content="The rejection because of bug Y is history: bug Y is fixed."
+    )
+    assert (change.closed, change.opened) == ((), ())
+    assert change.state.version == 2
+    assert change.proposed.fields["relation"] == "rejected_because"
+    assert "may end design/approach_x --[rejected_because]--> bugs/bug_y" in change.proposed.why
+    assert "replaces it by viable_after_fix" in change.proposed.why
+    assert len(memory.edges("design/approach_x")) == 2, "nothing ends before somebody decides"
+    memory.approve(change.proposed.id)
+    assert [edge.relation for edge in memory.edges("design/approach_x")] == ["owned_by"]
+    with pytest.raises(hades.InvalidInput, match="Say which relation changed"):
+        memory.change_fact("design/approach_x")

@@ -11,7 +11,6 @@ missing raises Unavailable):
 - `once` is missing: every write is sent with an idempotency key already;
 - `examine` is missing: its features are for training, on the machine with the file;
 - `mirror` is missing: it is kept on the machine with the file;
-- `focus` is missing: checking for changes would take as long as asking the server;
 - a server has limits: 1,000 hits of a search, 16 million characters of a content;
 - `on_progress` reports uploads, downloads and jobs, but not the work inside one call;
 - if a space was dropped and created again, the client uses the new one without an error.
@@ -46,7 +45,6 @@ from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
     from hades.domain.mirror import MirrorSummary
-    from hades.lifecycle.focus import Focus
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_RETRIES = 4
@@ -86,10 +84,6 @@ class RemoteView(View):
     def examine(self, question: str) -> tuple[list[Chunk], Any]:
         """Raise Unavailable: the features of candidates are for training, beside the file."""
         raise Unavailable("A server returns no features: open the memory's file to train.")
-
-    def focus(self, topic: str, *, bytes_at_most: int | None = None) -> Focus:
-        """Raise Unavailable: checking for changes would take as long as asking the server."""
-        raise Unavailable("A focus is kept beside the memory's file: use working_memory.")
 
     def spaces(self) -> list[Space]:
         """Return the spaces of the memory that the key or user of this client may use."""

@@ -53,8 +53,6 @@ class Packed:
 
     context: str
     tokens: int
-    evidence_tokens: int
-    """The tokens of themes, facts, paths and passages, without question, head lines and titles."""
     citations: tuple[Citation, ...]
     facts: tuple[Fact, ...]
     passages: tuple[Passage, ...]
@@ -99,7 +97,6 @@ def pack(
     return Packed(
         context=_composed(asked, shown_themes, told, walked, read),
         tokens=sum(count([asked, *titles])) + tokens,
-        evidence_tokens=tokens - sum(block.head_tokens for block in read),
         citations=_citations(shown_themes, told, walked, read),
         facts=tuple(block.item for block in told),
         passages=tuple(block.item for block in read),

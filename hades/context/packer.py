@@ -22,6 +22,10 @@ Item = TypeVar("Item")
 
 PART_TOKENS_AT_LEAST = 24
 """A shorter part of a text says too little to be worth its head line."""
+LINE_TOKENS, LINE_TOKENS_AT_LEAST = 32, 8
+"""The most tokens of a state that is shown as one line, and the least that are worth showing."""
+NAMED_AT_MOST = 5
+"""The most items that a diagnostic names."""
 SECTION_TITLES = {"latest": "Latest states:", "summaries": "Summaries:", "details": "Details:"}
 
 
@@ -181,42 +185,114 @@ class Sections:
         """The text for a model."""
         return "".join(f"{part}\n\n" for part in self._parts)
 
+    def fill_each(self, name: str, shares: Mapping[str, int], items: Sequence[ContextItem]) -> None:
+        """Add the section `name` with a line of every item, and more of an item where it fits.
+
+        The share of the section is what the first items may take beyond their lines. Lines get
+        shorter if together they would take more than half of the context. A diagnostic names the
+        items that have no line because the context is full.
+        """
+        allowed, title_tokens = self._begin(name, shares)
+        packer, family = self._packer, self._packer.family
+        room = packer.room - title_tokens
+        share = room // 2 // max(1, len(items))
+        blocks = dict[str, PackedBlock[ContextItem]]()
+        drafts = list[BlockDraft[ContextItem]]()
+        left_out: list[str] = []
+        for item in items:
+            draft = self._draft(item, item.text.strip(), len(drafts) + 1)
+            most = max(LINE_TOKENS_AT_LEAST, share - size(family, draft.head))
+            line = replace(
+                draft,
+                text=flat(draft.text),
+                most=min(LINE_TOKENS, most),
+                least=LINE_TOKENS_AT_LEAST,
+            )
+            packed = fitted(line, room, family)
+            if packed is None:
+                left_out.append(item.cite)
+                continue
+            room -= packed.tokens
+            drafts.append(draft)
+            blocks[item.cite] = packed
+        spare = allowed - title_tokens
+        for draft in drafts:
+            line_tokens = blocks[draft.cite].tokens
+            more = fitted(draft, min(spare, room) + line_tokens, family)
+            if more is not None and more.tokens >= line_tokens:
+                spare -= more.tokens - line_tokens
+                room -= more.tokens - line_tokens
+                blocks[draft.cite] = more
+        if cut := [d.cite for d in drafts if len(blocks[d.cite].text) < len(flat(d.text))]:
+            packer.record(Reason.BUDGET_EXHAUSTED, f"cut: {_named(cut)}")
+        if left_out:
+            packer.record(Reason.EVICTED, f"no room for a line of {_named(left_out)}")
+        self._numbers += len(blocks)
+        for block in blocks.values():
+            packer.room -= block.tokens
+            self._remember(block)
+        self._end(name, allowed, title_tokens, list(blocks.values()))
+
     def fill(self, name: str, shares: Mapping[str, int], items: Iterable[ContextItem]) -> None:
         """Add the section `name`, with the items that fit, whole or cut, in the given order.
 
         `shares` are tokens by section. A text that is shown already is skipped.
         """
+        allowed, title_tokens = self._begin(name, shares)
         packer = self._packer
-        packer.stage = name
-        allowed = max(0, min(shares[name] + self._spare, packer.room))
-        title_tokens = size(packer.family, SECTION_TITLES[name])
-        room, blocks, left_out = allowed - title_tokens, list[PackedBlock[ContextItem]](), 0
+        room, blocks = allowed - title_tokens, list[PackedBlock[ContextItem]]()
+        left_out: list[str] = []
         for item in items:
-            state, text = read_cite(item.cite)[:2], item.text.strip()
-            if item.why != "summary" and text in self._shown.get(state, ""):
+            text = item.text.strip()
+            if item.why != "summary" and text in self._shown.get(read_cite(item.cite)[:2], ""):
                 continue  # a passage of a state that is shown, or the state of a passage
             if room < PART_TOKENS_AT_LEAST:
                 packer.record(Reason.BUDGET_EXHAUSTED, f"from {shown_cite(item.cite)} on")
                 break
-            block = packer.put(self._draft(item, text), room)
+            block = packer.put(self._draft(item, text, self._numbers + 1), room)
             if block is None:
-                left_out += 1
+                left_out.append(item.cite)
                 continue
             self._numbers += 1
             blocks.append(block)
-            self._shown[state] = f"{self._shown.get(state, '')}\n\n{block.text}"
+            self._remember(block)
             room -= block.tokens
         if left_out:
-            packer.record(Reason.EVICTED, f"{left_out} did not fit")
-        if blocks:
-            packer.room -= title_tokens
-            self._parts += [SECTION_TITLES[name], *map(str, blocks)]
-        used = sum(block.tokens for block in blocks) + (title_tokens if blocks else 0)
-        self._spare = allowed - used
-        packed = [replace(row.item, text=row.text, tokens=row.tokens) for row in blocks]
-        self.sections.append(ContextSection(name, allowed, used, tuple(packed)))
+            packer.record(Reason.EVICTED, f"did not fit: {_named(left_out)}")
+        self._end(name, allowed, title_tokens, blocks)
 
-    def _draft(self, item: ContextItem, text: str) -> BlockDraft[ContextItem]:
+    def _begin(self, name: str, shares: Mapping[str, int]) -> tuple[int, int]:
+        """Start a section; return the tokens that it may take, and those of its title."""
+        packer = self._packer
+        packer.stage = name
+        allowed = max(0, min(shares[name] + self._spare, packer.room))
+        return allowed, size(packer.family, SECTION_TITLES[name])
+
+    def _end(
+        self, name: str, allowed: int, title_tokens: int, blocks: Sequence[PackedBlock[ContextItem]]
+    ) -> None:
+        """Write the blocks of a section, whose tokens the packer has already taken."""
+        used = 0
+        if blocks:
+            self._packer.room -= title_tokens
+            self._parts += [SECTION_TITLES[name], *map(str, blocks)]
+            used = title_tokens + sum(block.tokens for block in blocks)
+        self._spare = max(0, allowed - used)
+        packed = [replace(row.item, text=row.text, tokens=row.tokens) for row in blocks]
+        self.sections.append(ContextSection(name, max(allowed, used), used, tuple(packed)))
+
+    def _remember(self, block: PackedBlock[ContextItem]) -> None:
+        """Remember the text that is shown of a state."""
+        state = read_cite(block.item.cite)[:2]
+        self._shown[state] = f"{self._shown.get(state, '')}\n\n{block.text}"
+
+    def _draft(self, item: ContextItem, text: str, number: int) -> BlockDraft[ContextItem]:
         held = f", {item.held}" if item.held else ""
-        head = f"[{self._numbers + 1}] {shown_cite(item.cite)}{held} ({item.why})"
+        head = f"[{number}] {shown_cite(item.cite)}{held} ({item.why})"
         return BlockDraft(item, item.cite, head, text)
+
+
+def _named(cites: Sequence[str]) -> str:
+    """Return citations as a diagnostic lists them."""
+    more = f" and {len(cites) - NAMED_AT_MOST} more" * (len(cites) > NAMED_AT_MOST)
+    return ", ".join(map(shown_cite, cites[:NAMED_AT_MOST])) + more

@@ -360,24 +360,14 @@ class StageReport:
 
 @dataclass(frozen=True, slots=True)
 class Conveyance:
-    """The conveyance of a recall: C = (W·R·H / T)·Ctx^α, with T in seconds."""
+    """The conveyance of a recall: C = (W·R·H / T)·Ctx^1.7, T being its `ms` in seconds."""
 
-    what: float
-    """W: coverage of the question by the packed evidence."""
-    where: float
-    """R: the share of packed passages that the graph joins with another or with the question."""
-    how: float
-    """H: the mean belief of the packed evidence."""
-    seconds: float
-    context: float
-    """Ctx: the share of the token budget that was used well, 0 to 1."""
     value: float
-    external: float = 0.0
-    """C_ext = ¼(L+I+A+G): coherence, instruction fit, actionability and grounding."""
-    compatibility: float = 0.0
-    """P_ij: the share of the chosen passages that was packed for the reader."""
-    pair: float = 0.0
-    """From memory to reader: Hmean(C_out, C_in)·C_ext^α·P_ij."""
+    """C, per second: compare it on one machine only."""
+    evidence: float
+    """W·R·H: coverage of the question, share of passages that the graph joins, mean belief."""
+    context: float
+    """Ctx: the chance that at least one packed passage or fact answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import IntEnum, StrEnum
 from typing import Any, TypeVar
 
+from hades.domain.proposal import Proposal
 from hades.domain.topics import Chunk, State
 
 SIMILAR_TO = "similar_to"
@@ -37,6 +38,18 @@ RELATION_KINDS: Mapping[str, tuple[str, str]] = {
     "works_for": ("person", ""),
 }
 """The kinds of source and target that a relation implies; "" if it implies none."""
+
+SYMMETRIC = frozenset(
+    {
+        *("adjacent_to", "alternative_to", "borders", "colleague_of", "collaborates_with"),
+        *("competes_with", "conflicts_with", "connected_to", "contradicts", "cousin_of"),
+        *("divorced_from", "equivalent_to", "friend_of", "incompatible_with", "interacts_with"),
+        *("interacted_with", "married_to", "neighbour_of", "partner_of", "related_to"),
+        *("relates_to", "same_as", "sibling_of", "similar_to", "spouse_of", "twin_of"),
+    }
+)
+"""Relations that say the same from both ends. Such a fact is stored once, in the direction in which
+it was told, and read from either end."""
 
 Numbers = TypeVar("Numbers", bound=Any)
 """An int, or an array of them."""
@@ -202,6 +215,8 @@ class FactChange:
     opened: tuple[Edge, ...]
     affected: tuple[Edge, ...] = ()
     """The edges that lead to the subject: they may have changed with it."""
+    proposed: Proposal | None = None
+    """The change that waits for review, if only a description of it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,5 +280,4 @@ class Reason(StrEnum):
     CUT_QUESTION = "cut_question"
     FOLLOW_UP = "follow_up"
     NO_HIERARCHY = "no_hierarchy"
-    FOCUS = "focus"
     ARCHIVE_LOST = "archive_lost"

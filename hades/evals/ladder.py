@@ -7,19 +7,16 @@ defines the metrics.
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
-
-import numpy as np
 
 from hades.compat.hirag import HiRAG
 from hades.context.tokens import count
-from hades.domain.answer import Conveyance, Path
+from hades.domain.answer import Path
 from hades.domain.plain import plain
 from hades.domain.topics import Chunk
 from hades.errors import InvalidInput, Unavailable
@@ -59,8 +56,6 @@ NOT_ALLOWED = frozenset({"next", "says", "same as"})
 people state."""
 VECTORS_KEPT = 2_000
 """The size of the cache of passage vectors. The rungs often return the same passages."""
-SAME_FACTOR = math.log(1.1)
-"""α is estimated from pairs of recalls whose H differs by at most 10 %."""
 COLUMNS = {
     "recall@2": "R@2 %",
     "recall@5": "R@5 %",
@@ -84,7 +79,7 @@ class Reply:
     chunks: Sequence[Chunk]
     paths: Sequence[Path]
     tokens: int
-    conveyance: Conveyance | None = None
+    conveyance: float | None = None
     """None for a rung that is not a recall."""
 
 
@@ -95,17 +90,6 @@ class RungResult:
     values: Mapping[str, float | None]
     """The metrics; None where a metric is not defined."""
     ms: float
-    conveyance: Conveyance | None
-
-
-@dataclass(frozen=True, slots=True)
-class Alpha:
-    """The estimate of α from pairs of recalls."""
-
-    value: float
-    error: float
-    """The standard error."""
-    pairs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +101,6 @@ class Ladder:
     rungs: Mapping[str, Mapping[str, float | None]]
     skipped: Mapping[str, str]
     """The rungs that could not be measured, with the reason."""
-    alpha: Alpha | None
-    """None if there is nothing to compare."""
 
     def plain(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -126,14 +108,9 @@ class Ladder:
         return values
 
     def sentences(self) -> list[str]:
-        """Return sentences on the questions, the rungs that were left out, and α."""
+        """Return sentences on the questions and the rungs that were left out."""
         said = [f"{self.questions:,} questions, asked of every rung in turn"]
         said += [f"{name} was not measured: {why}." for name, why in self.skipped.items()]
-        if self.alpha is None:
-            said.append("α cannot be estimated: no two recalls differ in Ctx alone.")
-        else:
-            estimate = f"α = {self.alpha.value:.2f} ± {self.alpha.error:.2f}"
-            said.append(f"{estimate}, from {self.alpha.pairs:,} pairs of recalls.")
         return said
 
     def table(self) -> list[list[str]]:
@@ -172,8 +149,7 @@ def measure_ladder(
             reply, ms = metrics.timed(partial(ask, name, opened.view(question), question.text))
             results.append(score(question, reply, ms))
     rungs = {name: _means(results) for name, results in asked.items()}
-    alpha = estimate_alpha([asked[name] for name in PLANS])
-    return Ladder(eval_set.name, len(eval_set.questions), rungs, skipped, alpha)
+    return Ladder(eval_set.name, len(eval_set.questions), rungs, skipped)
 
 
 def ask(rung: str, view: View, question: str) -> Reply:
@@ -181,7 +157,7 @@ def ask(rung: str, view: View, question: str) -> Reply:
     if rung in PLANS:
         recall = view.recall(question, plan=PLANS[rung])
         chunks = [passage.chunk for passage in recall.passages]
-        return Reply(chunks, recall.paths, recall.tokens, recall.conveyance)
+        return Reply(chunks, recall.paths, recall.tokens, recall.conveyance.value)
     return _ask_hirag(view, question, with_paths=rung == "HiRAG×PathRAG")
 
 
@@ -244,12 +220,12 @@ def _scorer(
             "coherence": coherence([vector(chunk.text) for chunk in reply.chunks]),
             "path_length": len(steps) / len(reply.paths) if reply.paths else None,
             "tokens": float(reply.tokens),
-            "conveyance": None if reply.conveyance is None else reply.conveyance.value,
+            "conveyance": reply.conveyance,
         }
         if len(gold) > 1:
             passed = (_passages(path, ids, titles, eval_set.kind) for path in reply.paths)
             values["bridges"] = float(any(is_bridge(nodes, gold) for nodes in passed))
-        return RungResult(values, ms, reply.conveyance)
+        return RungResult(values, ms)
 
     return score
 
@@ -286,36 +262,3 @@ def coherence(vectors: Sequence[Vectors]) -> float | None:
     if len(vectors) < 2:
         return None
     return statistics.fmean(float(first @ second) for first, second in combinations(vectors, 2))
-
-
-def estimate_alpha(rungs: Sequence[Sequence[RungResult]]) -> Alpha | None:
-    """Estimate α of C = (W·R·H/T)·Ctx^α from log ratios between neighbouring recalls.
-
-    recall@5 / T is taken as the true C. Where H is the same on both rungs,
-    α·Δlog Ctx = Δlog recall@5 - Δlog(W·R), since T cancels out. Least squares through the origin
-    over all questions give α and its standard error.
-    """
-    points = []
-    for lower, upper in pairwise(rungs):
-        for before, after in zip(map(_logs, lower), map(_logs, upper), strict=True):
-            if before is None or after is None:
-                continue
-            found, joined, how, context = np.subtract(after, before).tolist()
-            if abs(how) <= SAME_FACTOR:
-                points.append((context, found - joined))
-    square = sum(x * x for x, _ in points)
-    if len(points) < 2 or square < 1e-9:
-        return None
-    alpha = sum(x * y for x, y in points) / square
-    residual = sum((y - alpha * x) ** 2 for x, y in points) / (len(points) - 1)
-    return Alpha(round(alpha, 3), round(math.sqrt(residual / square), 3), len(points))
-
-
-def _logs(result: RungResult) -> list[float] | None:
-    """Return the logarithms of recall@5, W·R, H and Ctx; None if one of them is 0 or unknown."""
-    conveyed = result.conveyance
-    if conveyed is None:
-        return None
-    joined = conveyed.what * conveyed.where
-    factors = (result.values["recall@5"] or 0.0, joined, conveyed.how, conveyed.context)
-    return list(map(math.log, factors)) if min(factors) > 0 else None

@@ -8,10 +8,11 @@ topic. All reads are bounded, however large the memory is.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import accumulate
+from functools import lru_cache
+from itertools import accumulate, chain
 
 from hades.context.text.briefs import HEADINGS, brief_line, brief_text
 from hades.context.tokens import count, cut_words
@@ -31,7 +32,6 @@ from hades.language.english.threads import (
 from hades.language.said import ANSWERING
 from hades.language.sentences import plain_sentence, sentences
 from hades.lifecycle.summary_lines import CHARACTERS_READ, LINE_TOKENS, lines_of
-from hades.store.records import EdgeFilter
 from hades.store.store import Store
 from hades.store.summaries import StateOfPeriod
 
@@ -101,7 +101,8 @@ class BriefReader:
                 if row.topic in gone or is_over(row.topic, text):
                     continue
                 is_marked = row.id in by_mark
-                thread = _thread(text, says, other, over[row.topic], is_marked=is_marked)
+                gone_by = frozenset(over[row.topic])
+                thread = _thread(text, says, other, gone_by, is_marked=is_marked)
                 if thread:
                     section.append(self._line(row, thread))
         blocking = filter(self._is_about, self._of_relations(BLOCKING))
@@ -128,7 +129,7 @@ class BriefReader:
         )
         held = [row for row in rows if not row.forgotten]
         return {
-            name: [row for row in held if is_marked(row.topic, row.tags)][:MARKED_READ]
+            name: [row for row in held if _is_marked(row.topic, row.tags, is_marked)][:MARKED_READ]
             for name, is_marked in (("decisions", is_decision), ("open_threads", is_open))
         }
 
@@ -158,15 +159,19 @@ class BriefReader:
     def _edges(self) -> list[Edge]:
         """Return the edges that began or ended last, the latest first."""
         nodes = self._nodes()
-        ids = self.store.activity.edges(self.space, self.as_of, EDGES_READ, nodes)
-        edges = self.store.edges.read(self.space, ids, self.as_of)
-        return [edges[id_] for id_ in ids if id_ in edges]
+        return self._read(self.store.activity.edges(self.space, self.as_of, EDGES_READ, nodes))
 
     def _of_relations(self, relations: Iterable[str]) -> list[Edge]:
-        """Return edges of these relations that hold."""
-        filters = (EdgeFilter(relation=name, limit=EDGES_READ) for name in relations)
-        find = self.store.edges.find
-        return [edge for wanted in filters for edge in find(self.space, wanted, self.as_of)]
+        """Return edges of these relations that hold, the last written first."""
+        activity = self.store.activity
+        of_each = [
+            activity.edges_of(self.space, self.as_of, name, EDGES_READ) for name in relations
+        ]
+        return self._read(list(chain.from_iterable(of_each)))
+
+    def _read(self, ids: Sequence[int]) -> list[Edge]:
+        edges = self.store.edges.read(self.space, ids, self.as_of) if ids else {}
+        return [edges[id_] for id_ in ids if id_ in edges]
 
     def _is_about(self, edge: Edge) -> bool:
         ends = (edge.source.name, edge.target.name)
@@ -269,11 +274,17 @@ def fitted(
     return kept, sum(len(section) for section in lines.values()) - sum(taken.values())
 
 
+@lru_cache(maxsize=4 * NAMED_READ)
+def _is_marked(topic: str, tags: tuple[str, ...], says: Callable[..., bool]) -> bool:
+    return says(topic, tags)
+
+
+@lru_cache(maxsize=4 * RECENT_READ)
 def _thread(
     text: str,
     says: Callable[[str], bool],
     other: Callable[[str], bool],
-    over: Collection[str],
+    over: frozenset[str],
     *,
     is_marked: bool,
 ) -> str:

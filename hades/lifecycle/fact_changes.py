@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hades.domain.graph import Edge, FactChange, RelationChange
+from hades.domain.graph import SYMMETRIC, Edge, FactChange, RelationChange
 from hades.domain.times import NOW, AsOf, from_micros
 from hades.errors import InvalidInput, NotFound
 from hades.store.records import Draft, EdgeDraft, EdgeFilter, Write
@@ -172,14 +172,18 @@ def _settled(
 ) -> tuple[EdgeDraft, list[Edge], list[Edge]]:
     """Return a draft with its times, the rivals that it ends, and the edges that it extends.
 
-    Only an exclusive fact has rivals. A rival that began earlier ends where the new fact begins. A
-    rival that began later ends the new fact.
+    Only an exclusive fact has rivals: at its source, and at its target too if the relation is
+    symmetric. A rival that began earlier ends where the new fact begins. A rival that began later
+    ends the new fact.
     """
     out = EdgeFilter(node=draft.source, direction="out", relation=draft.relation, any_time=True)
     same = store.edges.find(space, replace(out, target=draft.target), NOW)
     ids = {edge.id for edge in same}
     valid_to, ended = draft.valid_to, list[Edge]()
-    for rival in store.edges.find(space, out, NOW) if exclusive else ():
+    rivals = store.edges.find(space, out, NOW) if exclusive else []
+    if exclusive and draft.relation in SYMMETRIC:
+        rivals += store.edges.find(space, replace(out, node=draft.target), NOW)
+    for rival in rivals:
         if rival.id in ids or (rival.valid_to is not None and rival.valid_to <= starts):
             continue
         if draft.valid_to is not None and draft.valid_to <= rival.valid_from:

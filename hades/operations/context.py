@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hades.context.packer import SECTION_TITLES, Sections
 from hades.context.text.layout import held_days
 from hades.context.tokens import TokenFamily, count, token_family
-from hades.domain.answer import Diagnostic, Recall, unlabelled
+from hades.domain.answer import Diagnostic, Passage, Recall, unlabelled
 from hades.domain.context import CORE_PREFIX, BudgetedContext, ContextItem, CoreBlock
 from hades.domain.graph import Reason
 from hades.domain.question import Intent
@@ -49,7 +49,9 @@ CONTENT_CHARACTERS_AT_MOST = 200_000
 """A longer state is shown by its found passages only."""
 TOPICS_EXPLORED = 3
 """The number of best topics whose recent states and related topics are among the details."""
-RECALL_TOKENS_AT_MOST = 50_000
+RECALL_TOKENS_AT_LEAST, RECALL_TOKENS_AT_MOST = 5_000, 50_000
+"""The budget of the recall. The least is the usual budget, so that a small context has a line of
+every topic that is usually found."""
 CORE_LIMIT_TOKENS = 500
 """The limit of a core block that sets none."""
 CONTEXT_TOKENS, CONTEXT_TOKENS_AT_LEAST = 8_000, 200
@@ -103,21 +105,23 @@ def retrieve_within_budget(
 ) -> BudgetedContext:
     """Build a context for a question, section by section.
 
-    `latest` holds the current states of the topics that were found, `summaries` the summaries
-    that fit the question, `details` facts, paths, passages, recent states and related topics.
-    `reserve` stays free for the reply. Tokens that a section does not need go to the next.
-    `sections` sets their shares of `max_tokens`; those not given shrink to fit. `tokens` says whose
-    tokens count: a family (minilm, cl100k, o200k, claude, llama3, qwen) or the name of a model.
+    `latest` holds at least a line of the current state of each topic that was found, before
+    anything else is added; `summaries` the summaries that fit the question, `details` facts, paths,
+    passages, recent states and related topics. `reserve` stays free for the reply. Tokens that a
+    section does not need go to the next. `sections` sets their shares of `max_tokens`; those not
+    given shrink to fit. `tokens` says whose tokens count: a family (minilm, cl100k, o200k, claude,
+    llama3, qwen) or the name of a model.
     """
     family = token_family(tokens)
     shares = _shares(sections)
     reserve = int(max_tokens * shares["reserve"])
     budget = max(50, min(max_tokens - reserve, RECALL_TOKENS_AT_MOST))
-    found = view.recall(question, budget=budget, on_progress=on_progress)
+    wide = max(budget, RECALL_TOKENS_AT_LEAST)
+    found = view.recall(question, budget=wide, on_progress=on_progress)
     level = found.level or LEVELS.get(found.intent, OTHER_LEVEL)
     allowed = {name: int(max_tokens * shares[name]) for name in SECTION_TITLES}
     packing = Sections(question, max_tokens - reserve, family)
-    packing.fill("latest", allowed, _latest(view, found, family, allowed["latest"]))
+    packing.fill_each("latest", allowed, _latest(view, found, family, allowed["latest"]))
     packing.fill("summaries", allowed, _summaries(view, found, level, packing.diagnostics))
     packing.fill("details", allowed, _details(view, found, budget))
     return BudgetedContext(
@@ -156,22 +160,28 @@ def _topics(found: Recall) -> list[str]:
     return [topic for topic in topics if not topic.startswith(PREFIX)]
 
 
-def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> Iterator[ContextItem]:
-    """Yield the current states of the topics found.
+def _latest(view: View, found: Recall, family: TokenFamily, allowed: int) -> list[ContextItem]:
+    """Return the current state of each topic found, best first.
 
-    A state that would fill more than half of the section is replaced by its passages that were
-    found.
+    A state that would fill more than half of the section is replaced by the best of its passages
+    that were found, or else by its beginning.
     """
+    items = []
     for topic in _topics(found):
         with suppress(NotFound):  # the topic held at the time asked about, and is gone
             state = view.get(topic)
-            few = len(state.content) <= CONTENT_CHARACTERS_AT_MOST
-            if few and family.count([state.content])[0] <= allowed // 2:
-                yield ContextItem(state.id, "latest", held_days(state), state.content)
-                continue
-            for passage in found.passages:
-                if (passage.chunk.topic, passage.chunk.version) == (topic, state.version):
-                    yield ContextItem(passage.id, "latest", held_days(state), passage.chunk.text)
+            cite, text = state.id, state.content[:CONTENT_CHARACTERS_AT_MOST]
+            if family.count([text])[0] > allowed // 2:
+                own = (topic, state.version)
+                passages = (row for row in found.passages if _state_of(row) == own)
+                if (best := next(passages, None)) is not None:
+                    cite, text = best.id, best.chunk.text
+            items.append(ContextItem(cite, "latest", held_days(state), text))
+    return items
+
+
+def _state_of(passage: Passage) -> tuple[str, int]:
+    return passage.chunk.topic, passage.chunk.version
 
 
 def _summaries(

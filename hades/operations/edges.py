@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -14,12 +15,14 @@ from hades.domain.rules import (
     clean_share,
     clean_text,
 )
-from hades.domain.times import NOW, AsOf, from_micros
+from hades.domain.times import NOW, AsOf, from_micros, iso
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.lifecycle import fact_changes
+from hades.lifecycle.authority import ENDS_OF_EDGE
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import (
     RELATION,
+    DryRun,
     Evidence,
     Exclusive,
     Metadata,
@@ -37,10 +40,13 @@ from hades.operations.parameters import (
 )
 from hades.store.database import NO_LIMIT
 from hades.store.edge_pages import FIRST, Place, edge_place, edges_after
-from hades.store.records import EdgeDraft, EdgeFilter
+from hades.store.records import Draft, EdgeDraft, EdgeFilter
 
 if TYPE_CHECKING:
     from hades.memory import Memory, View
+
+FACTS_NAMED = 10
+"""The most facts that a message names."""
 
 Target = Annotated[
     str, Param("The topic or entity it leads to.", example="bugs/bug_y", rule=clean_name)
@@ -212,7 +218,9 @@ def unrelate(
 def change_fact(
     memory: Memory,
     subject: Source,
-    relation: Relation,
+    relation: Annotated[
+        str | None, Param("The relation.", example="rejected_because", rule=RELATION)
+    ] = None,
     target: Annotated[str | None, Param("Only the edge to this target.")] = None,
     *,
     to: Annotated[
@@ -233,12 +241,17 @@ def change_fact(
     relation (`inverses`, or `new_relation`) begins, to `to` or to the old target, and supersedes
     them. A relation without an inverse keeps its name with a new target, and only ends without
     one. If no edge of that relation holds yet, the edge to `to` is stored and nothing is
-    `closed`. `content` becomes the subject's new state. All of it is one write.
+    `closed`. `content` becomes the subject's new state. All of it is one write. With `content`
+    alone, without a relation, nothing ends: the fact that the text names is `proposed` for review.
     """
     from hades.lifecycle import review
 
     moment = memory._time(at)
     store, space = memory._store, memory._space_id
+    if relation is None:
+        if content is None or target or to or new_relation:
+            raise InvalidInput("Say which relation changed, or only what happened: `content`.")
+        return _described(memory, subject, content, moment)
     with memory._write("change_fact") as write:
         when = moment or from_micros(write.at)
         opens = to is not None and target is None
@@ -261,6 +274,108 @@ def change_fact(
         if change.state is not None:
             review.review(store, write, space, change.state, memory._actor)
     return replace(change, affected=tuple(review.affected(store, space, subject)))
+
+
+def _described(memory: Memory, subject: str, content: str, at: datetime | None) -> FactChange:
+    """Store a new state of the subject, and propose to end the fact that its text names."""
+    from hades.lifecycle import review
+
+    store, space = memory._store, memory._space_id
+    edge = _meant_edge(memory, subject, content, at)
+    with memory._write("change_fact") as write:
+        when = at or from_micros(write.at)
+        if edge.valid_from >= when:
+            raise InvalidInput(f"{edge} began later than that: give a later time.")
+        state, _ = store.topics.add(write, space, subject, Draft(content=content, valid_from=when))
+        names = [edge.source.name, edge.relation, edge.target.name]
+        why = f"{state.id} says “{content}”: this may end {edge}"
+        if inverse := store.edges.inverses().get(edge.relation):
+            why += f"; `hades change-fact {shlex.join(names)}` replaces it by {inverse}"
+        fields = {**dict(zip(ENDS_OF_EDGE, names, strict=True)), "at": iso(when)}
+        number = store.proposals.waiting(space, "unrelate", fields) or store.proposals.add(
+            *(write, space, memory._actor, "unrelate", fields),
+            confidence=review.SETTLED,
+            threshold=1.0,
+            why=why,
+            status="waiting",
+        )
+        review.review(store, write, space, state, memory._actor)
+    return FactChange(
+        at=when,
+        state=state,
+        closed=(),
+        opened=(),
+        affected=tuple(review.affected(store, space, subject)),
+        proposed=store.proposals.get(space, number),
+    )
+
+
+def _meant_edge(memory: Memory, subject: str, text: str, at: datetime | None) -> Edge:
+    """Return the fact of a subject that a text names most of: by its target and its relation.
+
+    Raise InvalidInput, with the relations that hold, if two facts are named alike.
+    """
+    from hades.index.words import is_said, name_words, stems
+
+    def share(name: str) -> float:
+        """Return the share of a name's words that are in the text."""
+        words = name_words(name)
+        return sum(is_said(word, parts, said) for word, parts in words.items()) / max(1, len(words))
+
+    held = _holding(memory, subject, None, None, at)
+    said = set(stems(text))
+    named = [share(edge.target.name) + share(edge.relation) for edge in held]
+    most = max(named)
+    meant = [edge for edge, shares in zip(held, named, strict=True) if shares == most]
+    if len(meant) > 1:
+        several = ", ".join(f"{edge.relation} ({edge.target})" for edge in meant[:FACTS_NAMED])
+        raise InvalidInput(f"Say which relation of {subject!r} changed: {several}.")
+    return meant[0]
+
+
+@operation("POST", "/edges/prune", role=Role.ADMIN, command="prune", needs_space=True)
+def prune(
+    memory: Memory,
+    *,
+    below: Annotated[
+        float,
+        Param(
+            "End weak edges that have faded below this weight.",
+            flag="--below",
+            least=0,
+            rule=lambda value: clean_share(value, "weight"),
+        ),
+    ] = 0.1,
+    restore: Annotated[
+        bool, Param("Let the edges that were pruned hold again.", flag="--restore")
+    ] = False,
+    dry_run: DryRun = False,
+) -> list[Edge]:
+    """End weak edges that nobody used, each with a reason.
+
+    An edge with a weight below 0.5 fades: its weight halves every 90 days since it was last
+    written, shown in an answer, or since both topics that it joins were used. One that has faded
+    below `below` ends now; nothing is deleted, and the metadata of the edge say why (`pruned`).
+    `restore` undoes it. Returns the edges that end, or that hold again.
+    """
+    from hades.lifecycle import prune as pruning
+
+    store, space = memory._store, memory._space_id
+    store.uses.write(0)
+    with memory._write("prune") as write:
+        now = from_micros(write.at)
+        changed = (
+            pruning.pruned(store, space)
+            if restore
+            else list(pruning.faded(store, space, below, now))
+        )
+        write.cancelled = dry_run or not changed
+        for edge in changed if not dry_run else ():
+            if restore:
+                pruning.restore(store, write, edge)
+            else:
+                pruning.prune(store, write, edge)
+    return changed if dry_run else [store.edges.get(space, edge.id) for edge in changed]
 
 
 @operation(

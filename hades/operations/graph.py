@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.answer import Neighbour, Path, Subgraph, WorkingMemory
-from hades.domain.rules import clean_name, clean_number, clean_share
+from hades.domain.rules import clean_name, clean_share
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import (
@@ -24,7 +24,6 @@ from hades.operations.parameters import (
 from hades.store.records import Direction
 
 if TYPE_CHECKING:
-    from hades.lifecycle.focus import Focus
     from hades.memory import View
     from hades.recall.paths.edge_walk import EdgeChoice
 
@@ -153,25 +152,6 @@ def working_memory(
     near = _near(view, topic)
     with view._store.snapshot():
         return gather(view._store, view._space_id, view.as_of, topic, near, budget)
-
-
-def focus(view: View, topic: str, *, bytes_at_most: int | None = None) -> Focus:
-    """Return a focus on a topic: `with memory.focus("project/alpha") as focus:`.
-
-    It keeps in memory what `working_memory` shows: the topic with its last and important states,
-    and the topics that the graph joins with it, up to `bytes_at_most` (16 MiB). Its `get` and
-    `recall` answer from there if they can. Otherwise the memory answers, and the topics found
-    there join the focus; see `docs/strength.md`.
-    """
-    from hades.lifecycle.focus import BYTES_AT_MOST, Focus
-
-    most = BYTES_AT_MOST if bytes_at_most is None else bytes_at_most
-    clean_name(topic)
-    clean_number(most, "bytes", least=1)
-    if not view.as_of.is_now:
-        raise InvalidInput("A focus shows the present: leave out `at`.")
-    topics = [topic, *(name for name, _ in _near(view, topic))]
-    return Focus(view._store, (view._space_id, view.space), view, topics, most)
 
 
 def _near(view: View, topic: str) -> list[tuple[str, Path]]:

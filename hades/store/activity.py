@@ -1,15 +1,22 @@
-"""Activity: the topics and edges that changed last."""
+"""Activity: the topics and edges that changed last.
+
+The lists of the present are kept in the process, so that a call after a write reads only what the
+write touched.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import Any
 
 from hades.domain.graph import SIMILAR_TO, NodeKind
 from hades.domain.summaries import KIND
 from hades.domain.times import FOREVER, AsOf
 from hades.domain.topics import DEFAULT_IMPORTANCE
-from hades.store.database import Glob, StorePart, believed
+from hades.store.database import Database, Glob, StorePart, believed, holds
 from hades.store.edges import touching
+from hades.store.kept_lists import KeptLists, ListReader, Stand
 from hades.store.states import STATE_THEN, read_tags
 from hades.store.summaries import StateOfPeriod
 
@@ -20,6 +27,10 @@ _KIND_CHOSEN = {None: "", True: "AND t.kind = :note ", False: "AND t.kind <> :no
 
 class Activity(StorePart):
     """Reads the last changes, in the order of valid time."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._lists = KeptLists(database)
 
     def topics(
         self,
@@ -39,6 +50,31 @@ class Activity(StorePart):
         returned whose name contains one of these texts or whose tags do. `notes` chooses notes, or
         all other topics. `since` and `until` bound the time of the last state.
         """
+        read = partial(self._topics, space, as_of, topic, tuple(marks), notes, since, until)
+        if not as_of.is_now or (since, until) != (-FOREVER, FOREVER):
+            return read(limit, None)
+        reader = ListReader(
+            read=read,
+            touched=partial(self._topics_touched, space),
+            until=partial(self._next_plan, space),
+            id_of=lambda row: row.topic,
+            key=lambda row: (row.valid_from, row.id),
+        )
+        name = ("topics", space, topic, tuple(marks), notes, limit)
+        return self._lists.first(name, limit, self._database.moment(as_of)[0], reader)
+
+    def _topics(
+        self,
+        space: int,
+        as_of: AsOf,
+        topic: str | None,
+        marks: Sequence[str],
+        notes: bool | None,
+        since: int,
+        until: int,
+        limit: int,
+        names: Collection[str] | None,
+    ) -> list[StateOfPeriod]:
         by_name = {f"mark_{chr(97 + n)}": f"%{mark}%" for n, mark in enumerate(marks)}
         marked = " OR ".join(
             f"lower({column}) LIKE :{name}" for name in by_name for column in ("t.name", "s.tags")
@@ -50,6 +86,7 @@ class Activity(StorePart):
             f"ON s.id = CASE WHEN t.planned = 1 OR :past THEN {STATE_THEN} ELSE t.latest END "
             f"WHERE t.space = :space AND t.kind <> :summary AND {_BELOW} "
             f"{_KIND_CHOSEN[notes]}"
+            f"{'' if names is None else 'AND t.name = ANY(:names) '}"
             "AND s.valid_from >= :since AND s.valid_from < :until "
             f"{f'AND ({marked})' if marked else ''} "
             "ORDER BY s.valid_from DESC, s.id DESC LIMIT :limit",
@@ -59,6 +96,7 @@ class Activity(StorePart):
             summary=KIND,
             note="note",
             usual=DEFAULT_IMPORTANCE,
+            names=list(names or ()),
             since=since,
             until=until,
             limit=limit,
@@ -67,6 +105,24 @@ class Activity(StorePart):
         )
         return [StateOfPeriod._make((*row[:-1], read_tags(row[-1]))) for row in rows]
 
+    def _topics_touched(self, space: int, stand: Stand, _now: int) -> set[str] | None:
+        """Return the topics with a state after a stand; None if one of them has a plan."""
+        rows = self._database.rows(
+            "SELECT DISTINCT t.name, t.planned FROM states s JOIN topics t ON t.id = s.topic "
+            "WHERE s.id > ? AND +t.space = ?",
+            *(stand.state, space),
+        )
+        return None if any(planned for _, planned in rows) else {name for name, _ in rows}
+
+    def _next_plan(self, space: int, now: int) -> int:
+        """Return when the next planned state begins."""
+        begins: int | None = self._database.value(
+            "SELECT min(s.valid_from) FROM topics t JOIN states s ON s.topic = t.id "
+            "WHERE t.space = ? AND t.planned = 1 AND s.valid_from > ?",
+            *(space, now),
+        )
+        return FOREVER if begins is None else begins
+
     def edges(
         self, space: int, as_of: AsOf, limit: int, nodes: Sequence[int] | None = None
     ) -> list[int]:
@@ -74,19 +130,93 @@ class Activity(StorePart):
 
         `nodes` restricts them to edges of these nodes. `similar_to` edges are left out.
         """
+        read = partial(self._edges, space, as_of, nodes)
+        if not as_of.is_now or nodes is not None:
+            return [id_ for id_, _ in read(limit, None)]
+        name, now = ("edges", space, limit), self._database.moment(as_of)[0]
+        reader = self._edge_reader(space, read)
+        return [id_ for id_, _ in self._lists.first(name, limit, now, reader)]
+
+    def edges_of(self, space: int, as_of: AsOf, relation: str, limit: int) -> list[int]:
+        """Return the ids of the written edges of a relation that hold, the last written first."""
+        read = partial(self._of_relation, space, as_of, relation)
+        if not as_of.is_now:
+            return [id_ for id_, _ in read(limit, None)]
+        name, now = ("edges", space, relation, limit), self._database.moment(as_of)[0]
+        reader = self._edge_reader(space, read)
+        return [id_ for id_, _ in self._lists.first(name, limit, now, reader)]
+
+    def _edge_reader(self, space: int, read: Any) -> ListReader:
+        return ListReader(
+            read=read,
+            touched=partial(self._edges_touched, space),
+            until=partial(self._next_turn, space),
+            id_of=lambda row: row[0],
+            key=lambda row: (row[1], row[0]),
+        )
+
+    def _edges(
+        self,
+        space: int,
+        as_of: AsOf,
+        nodes: Sequence[int] | None,
+        limit: int,
+        ids: Collection[int] | None,
+    ) -> list[Any]:
+        """Return edges as (id, when it began or ended last)."""
         near = f"AND {touching('e', 'both')} " if nodes is not None else ""
-        return self._database.column(
-            "SELECT e.id FROM edges e JOIN relations r ON r.id = e.relation AND r.name <> :alike "
+        near += "AND e.id = ANY(:ids) " if ids is not None else ""
+        turn = "CASE WHEN e.valid_to <= :valid THEN e.valid_to ELSE e.valid_from END"
+        return self._database.rows(
+            f"SELECT e.id, {turn} "
+            "FROM edges e JOIN relations r ON r.id = e.relation AND r.name <> :alike "
             f"WHERE {'+' * bool(near)}e.space = :space AND {believed('e', ':known')} "
             f"AND e.valid_from <= :valid {near}"
-            "ORDER BY CASE WHEN e.valid_to <= :valid THEN e.valid_to ELSE e.valid_from END DESC, "
-            "e.id DESC LIMIT :limit",
+            f"ORDER BY {turn} DESC, e.id DESC LIMIT :limit",
             space=space,
             alike=SIMILAR_TO,
             **self._database.named_moment(as_of),
             nodes=list(nodes or ()),
+            ids=list(ids or ()),
             limit=limit,
         )
+
+    def _of_relation(
+        self, space: int, as_of: AsOf, relation: str, limit: int, ids: Collection[int] | None
+    ) -> list[Any]:
+        """Return edges of a relation as (id, 0)."""
+        return self._database.rows(
+            f"SELECT e.id, 0 FROM edges e WHERE {'+' * (ids is not None)}e.space = :space "
+            "AND e.relation = (SELECT id FROM relations WHERE name = :relation) "
+            f"{'' if ids is None else 'AND e.id = ANY(:ids) '}"
+            f"AND {believed('e', ':known')} AND {holds('e', ':valid')} "
+            "ORDER BY e.id DESC LIMIT :limit",
+            space=space,
+            relation=relation,
+            **self._database.named_moment(as_of),
+            ids=list(ids or ()),
+            limit=limit,
+        )
+
+    def _edges_touched(self, space: int, stand: Stand, now: int) -> set[int] | None:
+        """Return the edges written after a stand; None if one of them changes by time alone."""
+        rows = self._database.rows(
+            "SELECT id, valid_from, coalesce(valid_to, 0) FROM edges "
+            "WHERE change > ? AND +space = ?",
+            *(stand.change, space),
+        )
+        return None if any(max(turns) > now for _, *turns in rows) else {row[0] for row in rows}
+
+    def _next_turn(self, space: int, now: int) -> int:
+        """Return when the next written edge begins or ends."""
+        turns = self._database.row(
+            "SELECT min(CASE WHEN valid_from > :now THEN valid_from END), "
+            "min(CASE WHEN valid_to > :now THEN valid_to END) "
+            "FROM edges WHERE space = :space AND retired_at IS NULL",
+            space=space,
+            now=now,
+        )
+        return min((turn for turn in turns if turn is not None), default=FOREVER)
 
     def nodes(self, space: int, topic: str, limit: int) -> list[int]:
         """Return the nodes of a topic and the topics below it, and of the entities they are of."""

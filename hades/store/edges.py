@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
-from hades.domain.graph import SIMILAR_TO, Belief, Edge, Node, NodeKind
+from hades.domain.graph import SIMILAR_TO, SYMMETRIC, Belief, Edge, Node, NodeKind
 from hades.domain.times import NOW, AsOf, from_micros, from_micros_or_none, to_micros
 from hades.errors import NotFound
 from hades.store.database import Database, believed, holds, intact
@@ -36,6 +38,24 @@ def touching(row: str, direction: Direction) -> str:
     """Return the SQL condition that edge `row` (an alias) leaves (out) or enters (in) :nodes."""
     ends = {"out": ("source",), "in": ("target",), "both": ("source", "target")}[direction]
     return "(" + " OR ".join(f"{row}.{end} = ANY(:nodes)" for end in ends) + ")"
+
+
+def _is_symmetric(wanted: EdgeFilter) -> bool:
+    """Return whether edges in the opposite direction pass, if their relation is symmetric."""
+    one_way = wanted.node is not None and wanted.direction != "both"
+    return one_way and (wanted.relation is None or wanted.relation in SYMMETRIC)
+
+
+def _ends(wanted: EdgeFilter) -> str:
+    """Return the SQL condition on the ends of an edge of :nodes."""
+    target = " AND e.target = ANY(:targets)" if wanted.target is not None else ""
+    condition = touching("e", wanted.direction) + target
+    if not _is_symmetric(wanted):
+        return condition
+    opposite = touching("e", "in" if wanted.direction == "out" else "out")
+    source = " AND e.source = ANY(:targets)" if wanted.target is not None else ""
+    of_both = "e.relation IN (SELECT id FROM relations WHERE name = ANY(:symmetric))"
+    return f"({condition} OR {of_both} AND {opposite}{source})"
 
 
 class Edges:
@@ -68,7 +88,11 @@ class Edges:
         return row[0], row[1] or 0
 
     def find(self, space: int, wanted: EdgeFilter, as_of: AsOf) -> list[Edge]:
-        """Return the edges that pass a filter, as of a moment, in the order of their ids."""
+        """Return the edges that pass a filter, as of a moment, in the order of their ids.
+
+        An edge of a symmetric relation leaves and enters both of its ends. If it was told the other
+        way round, it is returned reversed.
+        """
         # The plus disables the index by space, which would read all edges to find those of a node.
         of_all = wanted.node is None and wanted.target is None
         where = ["e.space = :space" if of_all else "+e.space = :space", believed("e", ":known")]
@@ -76,10 +100,10 @@ class Edges:
             where.append(holds("e", ":valid"))
         if wanted.relation is not None:
             where.append("e.relation = (SELECT id FROM relations WHERE name = :relation)")
-        if wanted.target is not None:
-            where.append("e.target = ANY(:targets)")
         if wanted.node is not None:
-            where.append(touching("e", wanted.direction))
+            where.append(_ends(wanted))
+        elif wanted.target is not None:
+            where.append("e.target = ANY(:targets)")
         chosen = " AND ".join(where)
         if wanted.limit is not None:
             # Sort the keys alone, so that only the page's names and evidence are read.
@@ -87,17 +111,45 @@ class Edges:
                 f"e.row IN (SELECT e.row FROM edges e WHERE {chosen} AND e.id > :beyond "
                 "ORDER BY e.id LIMIT :limit)"
             )
+        nodes = [*self._same(space, wanted.node, wanted, as_of), *wanted.also]
         rows = self._database.rows(
             f"{_SELECT} WHERE {chosen} ORDER BY e.id",
             space=space,
             **self._database.named_moment(as_of),
             relation=wanted.relation,
             targets=self._same(space, wanted.target, wanted, as_of),
-            nodes=[*self._same(space, wanted.node, wanted, as_of), *wanted.also],
+            nodes=nodes,
+            symmetric=sorted(SYMMETRIC),
             beyond=wanted.beyond,
             limit=wanted.limit,
         )
-        return self._edges(space, rows, as_of)
+        edges = self._edges(space, rows, as_of)
+        if not _is_symmetric(wanted):
+            return edges
+        at = _COLUMNS.index("source" if wanted.direction == "out" else "target")
+        return [
+            edge if row[at] in nodes else replace(edge, source=edge.target, target=edge.source)
+            for row, edge in zip(rows, edges, strict=True)
+        ]
+
+    def last_uses(self, space: int, below: float) -> dict[int, datetime]:
+        """Map the edges that hold and weigh less than `below` to the time of their last use.
+
+        An edge is used when it is written, and when both topics that it joins are used.
+        """
+        of_end = (
+            "coalesce((SELECT max(u.last_used) FROM uses u JOIN states s ON s.id = u.state "
+            f"WHERE e.{{0}} & 7 = {NodeKind.TOPIC} AND s.topic = e.{{0}} >> 3), 0)"
+        )
+        source, target = of_end.format("source"), of_end.format("target")
+        rows = self._database.rows(
+            f"SELECT e.id, e.recorded_at, {source}, {target} FROM edges e WHERE e.space = :space "
+            f"AND e.weight < :below AND {believed('e', ':known')} AND {holds('e', ':valid')}",
+            space=space,
+            below=below,
+            **self._database.named_moment(NOW),
+        )
+        return {id_: from_micros(max(written, min(ends))) for id_, written, *ends in rows}
 
     def relation(self, name: str) -> int | None:
         """Return the number of a relation, or None if no edge ever had it."""

@@ -30,7 +30,6 @@ _REASONS = {
     Reason.CUT_QUESTION: "The question was shortened",
     Reason.FOLLOW_UP: "Read with the questions and answers before it",
     Reason.NO_HIERARCHY: "There are no clusters yet: `hades organise` makes them",
-    Reason.FOCUS: "Answered from the focus",
     Reason.ARCHIVE_LOST: "Without what lies in the archive",
 }
 

@@ -1,4 +1,4 @@
-"""The ladder: rungs as plans, metrics of paths, α, and the picture."""
+"""The ladder: rungs as plans, metrics of paths, and the picture."""
 
 from __future__ import annotations
 
@@ -11,16 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from hades.cli import app
-from hades.domain.answer import Conveyance
 from hades.errors import InvalidInput
 from hades.evals import Ladder, load_set, measure_ladder, open_set
 from hades.evals.chart import to_svg
 from hades.evals.ladder import (
     COLUMNS,
     RUNGS,
-    RungResult,
     coherence,
-    estimate_alpha,
     is_bridge,
 )
 from hades.evals.report import write_report
@@ -96,28 +93,12 @@ def test_coherence_is_the_mean_cosine_of_pairs() -> None:
     assert coherence([east]) is None
 
 
-def _result(found: float, joined: float, context: float, how: float = 0.5) -> RungResult:
-    conveyed = Conveyance(joined, 1.0, how, seconds=1.0, context=context, value=1.0)
-    return RungResult({"recall@5": found}, 1.0, conveyed)
-
-
-def test_alpha_is_the_slope_of_log_ratios() -> None:
-    contexts = (0.2, 0.4, 0.5, 0.9)
-    rung = [_result(0.1, 0.5, 0.1) for _ in contexts]
-    above = [_result(0.1 * (context / 0.1) ** 1.7, 0.5, context) for context in contexts]
-    estimate = estimate_alpha([rung, above])
-    assert estimate is not None
-    assert (estimate.value, estimate.error, estimate.pairs) == (1.7, 0.0, 4)
-    others = [_result(1.0, 0.5, 0.9, how=0.9) for _ in contexts]  # another H: not compared
-    assert estimate_alpha([rung, others]) is None
-
-
 def test_the_picture_has_a_bar_for_each_rung_and_escapes_names(tmp_path: Path) -> None:
     rungs = {name: dict.fromkeys(COLUMNS, 0.5) for name in RUNGS}
-    ladder = Ladder("a<b", 3, rungs, {}, None)
+    ladder = Ladder("a<b", 3, rungs, {})
     svg = ElementTree.fromstring(to_svg(ladder))
     bars = svg.findall("{http://www.w3.org/2000/svg}rect")
     assert len(bars) == 1 + len(RUNGS) + len(RUNGS) * len(COLUMNS)  # the page, the legend, bars
-    empty = Ladder("none", 3, {name: dict.fromkeys(COLUMNS) for name in RUNGS}, {}, None)
+    empty = Ladder("none", 3, {name: dict.fromkeys(COLUMNS) for name in RUNGS}, {})
     ElementTree.fromstring(to_svg(empty))
     assert len(write_report(empty, tmp_path)) == 3

@@ -56,6 +56,26 @@ def test_nothing_is_shown_twice(memory: hades.Memory) -> None:
     assert [found.text.count(f"{price} cents") for price in (420, 440, 460)] == [1, 1, 1]
 
 
+def test_each_topic_has_a_line_before_anything_else(memory: hades.Memory) -> None:
+    parts = ("pump", "valve", "boiler", "tank", "filter", "sensor")
+    checks = " ".join(f"Check {n} found {n * 7} bar and {n + 20} degrees." for n in range(30))
+    for part in parts:
+        memory.remember(f"plant/{part}", f"The {part} was replaced.")
+        memory.remember(f"plant/{part}", f"The {part} was serviced by Ewan. {checks}")
+    question = "What is the state of the pump, valve, boiler, tank, filter and sensor?"
+    for most in (400, 1_500):
+        found = memory.retrieve_within_budget(question, max_tokens=most)
+        latest = found.sections[0].items
+        assert {item.cite.partition("@")[0] for item in latest} == {f"plant/{p}" for p in parts}
+        assert all("serviced by Ewan" in item.text for item in latest)
+        assert found.tokens <= most - found.reserve
+    small = memory.retrieve_within_budget(question, max_tokens=200, sections={"reserve": 0.4})
+    (missing,) = [r.detail for r in small.reasons if r.detail.startswith("no room for a line of")]
+    shown = {item.cite.partition("@")[0] for item in small.sections[0].items}
+    assert shown
+    assert all((f"plant/{part}@2" in missing) != (f"plant/{part}" in shown) for part in parts)
+
+
 def test_a_question_of_status_wants_no_summaries(story: hades.Memory) -> None:
     found = story.retrieve_within_budget("Which approaches are viable?")
     assert found.level == 0

@@ -38,7 +38,7 @@ def _uses(memory: hades.Memory) -> dict[str, int]:
 
 def _same(found: hades.Recall) -> hades.Recall:
     """An answer without what it cost."""
-    speed = replace(found.conveyance, seconds=0, value=0, pair=0)
+    speed = replace(found.conveyance, value=0)
     return replace(found, ms=0, telemetry=(), conveyance=speed)
 
 

@@ -86,7 +86,7 @@ def test_the_stages_are_a_waterfall() -> None:
     assert first.endswith("2.0 ms  found 12  added 12  reads 12  coverage 50%")
     assert second.startswith("paths │        ████████████████████████│")
     assert second.endswith("6.0 ms  found 9  added 4  cut 5  coverage 75%  capped")
-    assert lines[-1].startswith("conveyance 21.9: what 0.80")
+    assert lines[-1].startswith("conveyance 21.9: evidence 0.32, context 0.70")
 
 
 def test_a_recall_without_anything() -> None:

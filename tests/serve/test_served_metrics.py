@@ -49,7 +49,7 @@ def test_an_answer_is_counted_stage_by_stage() -> None:
     assert value(metrics, "hades_reasons_total", stage="pack", reason="evicted") == 1
     assert value(metrics, "hades_recall_documents_sum") == 12
     assert value(metrics, "hades_recall_tokens_sum") == 7
-    assert value(metrics, "hades_conveyance_part_sum", part="where") == 0.5
+    assert value(metrics, "hades_conveyance_part_sum", part="evidence") == 0.32
     assert value(metrics, "hades_conveyance_sum") == 21.9
 
 

@@ -327,8 +327,6 @@ def test_without_the_archive_the_rest_is_worked_with(path: Path, clock: HeldCloc
         archive, away = path.with_name(f"{path.name}.archive"), path.with_name("away")
         archive.rename(away)
         assert len(memory.working_memory("maya").items) > 1
-        with memory.focus("maya") as focus:
-            assert focus.topics == ["maya"]
         read = memory.extract()
         assert (read.states, read.failed, read.outcomes) == (11, 4, {"applied": 11})
         assert "missing in the archive" in read.failures[0]
@@ -338,8 +336,7 @@ def test_without_the_archive_the_rest_is_worked_with(path: Path, clock: HeldCloc
         assert memory.archive(restore=True)["states"] == 4
         assert memory.archive(keep_versions=1)["states"]
         shutil.rmtree(archive)
-        with memory.focus("maya") as focus:
-            assert "Firm 24" in focus.recall("Where does Maya work?").context
+        assert "Firm 24" in memory.recall("Where does Maya work?").context
 
 
 @pytest.mark.parametrize("consolidated", [True, False])

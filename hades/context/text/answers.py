@@ -307,10 +307,8 @@ def _stages(found: Recall) -> Iterator[TextLine]:
         yield TextLine(f"{stage.stage:<{width}} │{bar}│ {stage.ms:7.1f} ms  {_did(stage)}")
     conveyed = found.conveyance
     yield TextLine(
-        f"conveyance {conveyed.value:.3g}: what {conveyed.what:.2f}, where "
-        f"{conveyed.where:.2f}, how {conveyed.how:.2f}, {conveyed.seconds:.3f} s, context "
-        f"{conveyed.context:.2f}; to the reader {conveyed.pair:.3g}: external "
-        f"{conveyed.external:.2f}, compatibility {conveyed.compatibility:.2f}",
+        f"conveyance {conveyed.value:.3g}: evidence {conveyed.evidence:.2f}, context "
+        f"{conveyed.context:.2f}",
         style="quiet",
     )
 

@@ -52,8 +52,11 @@ def edge_line(edge: Edge, word: str = "") -> TextLine:
 
 @writes(FactChange)
 def fact_change_lines(done: FactChange) -> PlainText:
-    """List the edges that a change of fact ended and opened, and the state it wrote."""
-    return _changed(done.at, done.closed, done.opened, done.state)
+    """List the edges that a change of fact ended and opened, the state it wrote, and the change
+    that waits."""
+    yield from _changed(done.at, done.closed, done.opened, done.state)
+    if done.proposed is not None:
+        yield TextLine(f"proposal {done.proposed.id} waits for review: {done.proposed.why}")
 
 
 @writes(RelationChange)

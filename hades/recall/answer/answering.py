@@ -53,7 +53,7 @@ def answer(
     paths join these two nodes.
     """
     plan, search = run.plan, found.search
-    offered, numbers, covered = choose_passages(run, found, ranking, usual)
+    offered, numbers = choose_passages(run, found, ranking, usual)
     if related is not None and related.edges:
         paths = related_paths(related, plan.paths)
     else:
@@ -91,8 +91,7 @@ def answer(
         at = np.array([numbers[passage.id] for passage in ranked], np.int64)
         stage.coverage = coverage_of(search, at)
     chances = [*(passage.belief.mean for passage in ranked), *(fact.score for fact in packed.facts)]
-    coverage, others = (stage.coverage, covered), len(paths) + len(facts)
-    measured = conveyed(run, packed, coverage, offered, others)
+    measured = conveyed(run, packed, stage.coverage)
     recall = make_recall(run, asked, search.time, packed, chances, measured)
     other = False
     if ranking.are_notes and ranked:

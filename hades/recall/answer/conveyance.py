@@ -1,44 +1,37 @@
-"""Conveyance: how much a recall conveyed; docs/answers.md says how each factor is measured."""
+"""Conveyance: how much a recall conveyed in its time, C = (W·R·H / T)·Ctx^α.
+
+W is the share of the question's words that the packed passages cover. R is the share of these
+passages that the graph joins with another or with the question, H their mean belief, T the time in
+seconds. Ctx is the chance that at least one packed passage or fact answers, so more evidence of the
+right kind raises it.
+"""
+
+import math
 
 from hades.context.pack import Packed
-from hades.domain.answer import Conveyance, Passage
+from hades.domain.answer import Conveyance
 from hades.recall.run import Run
 
-Factors = tuple[float, float, float]
 ALPHA = 1.7
+"""As in source document 002. It was not confirmed by measuring (docs/lab/recall.md)."""
+_DIGITS = 4
 
 
-def conveyance(
-    packed: Factors, chosen: Factors, seconds: float, context: float, lig: Factors, fits: float
-) -> Conveyance:
-    """Compute the conveyance from W, R, H (packed and chosen), T, Ctx, L, I, G and P_ij."""
-    taken, sent = (max(0.0, w) * max(0.0, r) * max(0.0, h) for w, r, h in (packed, chosen))
-    external, value, pair = (context + sum(lig)) / 4, 0.0, 0.0
-    if seconds > 0 and taken > 0:
-        value = taken / seconds * context**ALPHA
-        pair = 2 * sent * taken / (sent + taken) / seconds * external**ALPHA * fits
-    return Conveyance(*packed, seconds, context, value, external, fits, pair)
+def conveyance(evidence: float, seconds: float, context: float) -> Conveyance:
+    """Return the conveyance of evidence W·R·H that took some seconds, in its context."""
+    value = evidence / seconds * context**ALPHA if seconds > 0 else 0.0
+    return Conveyance(value, round(evidence, _DIGITS), round(context, _DIGITS))
 
 
-def conveyed(
-    run: Run, packed: Packed, coverage: tuple[float, float], chosen: list[Passage], others: int
-) -> Conveyance:
-    """Compute the conveyance of a recall, C = (W·R·H / T)·Ctx^α (see `Conveyance`).
-
-    `chosen` are the passages, and `others` the number of paths and facts, that the packer could
-    choose from. `coverage` is how far the packed and the chosen passages cover the question.
-    """
+def conveyed(run: Run, packed: Packed, coverage: float) -> Conveyance:
+    """Return the conveyance of a recall; `coverage` is W."""
     steps = [step for path in packed.paths for step in path.steps]
-    joined = {s.chunk for s in steps} | {node.name for path in packed.paths for node in path.nodes}
-    told, wrh = len(packed.passages) + len(packed.facts), list[Factors]()
-    for passages, said in zip((packed.passages, chosen), coverage, strict=True):
-        ranked = [row for row in passages if "history" not in row.parts]
-        linked = sum("names" in row.retrievers or row.id in joined for row in ranked)
-        count, sure = max(1, len(ranked)), sum(row.belief.mean for row in ranked)
-        wrh.append((said, linked / count, sure / count))
-    on_path = sum(row.id in joined for row in packed.passages) / max(1, len(packed.passages))
-    in_caps = sum(not row.capped and not row.early_stop for row in run.reports) / len(run.reports)
-    cited = (told + sum(bool(s.chunk or s.snippet) for s in steps)) / max(1, told + len(steps))
-    context = min(packed.evidence_tokens / max(1, packed.tokens), 1.0)
-    fits = (told + len(packed.paths)) / max(1, len(chosen) + others)
-    return conveyance(wrh[0], wrh[1], run.ms / 1000, context, (on_path, in_caps, cited), fits)
+    joined = {step.chunk for step in steps}
+    joined |= {node.name for path in packed.paths for node in path.nodes}
+    ranked = [row for row in packed.passages if "history" not in row.parts]
+    linked = sum("names" in row.retrievers or row.id in joined for row in ranked)
+    sure = sum(row.belief.mean for row in ranked)
+    evidence = coverage * linked * sure / max(1, len(ranked)) ** 2
+    beliefs = [passage.belief.mean for passage in ranked]
+    beliefs += [fact.belief.mean for fact in packed.facts]
+    return conveyance(evidence, run.ms / 1000, 1 - math.prod(1 - belief for belief in beliefs))

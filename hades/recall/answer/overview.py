@@ -167,7 +167,7 @@ def recall_of_lines(
     )
     run.diagnostics += packed.diagnostics
     chances = [passage.belief.mean for passage in packed.passages]
-    measured = conveyed(run, packed, (1.0, 0.0), passages, len(facts))
+    measured = conveyed(run, packed, coverage=1.0)
     return replace(make_recall(run, asked, time, packed, chances, measured), notes=True)
 
 

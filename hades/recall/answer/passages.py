@@ -31,11 +31,11 @@ RELEVANT = 0.01
 
 def choose_passages(
     run: Run, found: Found, ranking: Ranking, usual: int
-) -> tuple[list[Passage], dict[str, int], float]:
+) -> tuple[list[Passage], dict[str, int]]:
     """Return the best candidates as passages, as many as the plan has room for.
 
     Passages beyond the first `usual` ones must be likely answers. Also return the chunk
-    number of each passage, by id, and the share of the question's words that they contain.
+    number of each passage, by id.
     """
     query = found.search.query
     with run.stage("read") as stage:
@@ -57,7 +57,7 @@ def choose_passages(
         passages = _with_entities(query, passages, at)
         ids = (passage.id for passage in passages)
         numbers = dict(zip(ids, at.tolist(), strict=True))
-        return passages, numbers, round(stage.coverage, 4)
+        return passages, numbers
 
 
 def coverage_of(search: SearchQuery, numbers: Ints) -> float:
@@ -183,7 +183,7 @@ def state_passage(
 ) -> Passage:
     """Return a chunk of a state as a passage, though it was not ranked.
 
-    It comes from the history, a summary or a focus; `chance` is how likely it answers.
+    It comes from the history or a summary; `chance` is how likely it answers.
     """
     content = state.content
     lines = [

@@ -1,7 +1,7 @@
 """Standing: how a told fact is shown if a later note disputes it or a later fact replaces it.
 
-A note never changes a told fact by itself, so both stay until somebody decides. An answer says what
-the later note says, then the fact, then that the change waits for review.
+A note never changes a told fact by itself, so the fact is settled until somebody decides. An answer
+says the fact, then what the later note says, then that the change waits for review.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _told(store: Store, space: int, fact: Fact) -> Fact:
     quote, is_quoted, _ = " ".join(latest.why.split()).partition("” (")
     says = f"{quote}”" if is_quoted else f"{latest.by} proposed otherwise"
     review = f"proposal {latest.id} waits for review"
-    text = f"{says} ({day(latest.at)}). This disputes: {fact.text}; {review}."
+    text = f"{fact.text}. Disputed: {says} ({day(latest.at)}); {review}."
     sure = belief.interval(belief.of_probability(DISPUTED_SHARE * fact.belief.mean))
     return replace(fact, text=text, belief=sure)
 

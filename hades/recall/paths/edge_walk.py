@@ -107,12 +107,21 @@ def subgraph(
 ) -> Subgraph:
     """Return at most `limit` nodes within `hops` chosen edges, and the chosen edges among them."""
     ways, left_out = _walk(query, nodes, chosen, limit, hops)
-    drawn = [
-        SubgraphEdge(node, step.relation, step.target, step.weight, step.snippet, step.chunk)
-        for node in ways
-        for _, step in _steps(query, node, replace(chosen, direction="out"))
-        if step.target in ways
-    ]
+    drawn, told = list[SubgraphEdge](), set[int]()
+    for node in ways:
+        for edge, step in _steps(query, node, replace(chosen, direction="out")):
+            if step.target in ways and edge.id not in told:
+                drawn.append(
+                    SubgraphEdge(
+                        source=node,
+                        relation=step.relation,
+                        target=step.target,
+                        weight=step.weight,
+                        snippet=step.snippet,
+                        chunk=step.chunk,
+                    )
+                )
+                told |= {edge.id} if edge.id > 0 else set()
     reached = [
         SubgraphNode(node.kind, node.name, len(way), _degree(query, node))
         for node, way in ways.items()
@@ -160,10 +169,13 @@ def _steps(query: QueryContext, node: Node, chosen: EdgeChoice) -> Iterator[tupl
     store, space, as_of = query.store, query.space, query.as_of
     number = _node(query, node)
     ways: list[Direction] = ["out", "in"] if chosen.direction == "both" else [chosen.direction]
+    seen = set[int]()
     for way in ways if number is not None else ():
         for relation in chosen.relations or (None,):
             wanted = EdgeFilter(node=number, direction=way, relation=relation)
-            told = store.edges.find(space, wanted, as_of)
+            # An edge of a symmetric relation is found in both directions.
+            told = [edge for edge in store.edges.find(space, wanted, as_of) if edge.id not in seen]
+            seen |= {edge.id for edge in told}
             for edge in told + store.derived_edges.find(space, wanted, as_of):
                 if edge.weight >= chosen.least_weight:
                     other = edge.target if way == "out" else edge.source

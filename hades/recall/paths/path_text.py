@@ -103,7 +103,9 @@ class PathWriter:
         """Return the told edges between two nodes, in both directions, or else one joining step."""
         told: list[Edge] = []
         if not self._is_chunk(one) and not self._is_chunk(two):
-            told = [*self._told(one, two), *self._told(two, one)]
+            told = self._told(one, two)
+            known = {edge.id for edge in told}  # a symmetric edge is found in both directions
+            told += [edge for edge in self._told(two, one) if edge.id not in known]
         if told:
             return [
                 SubgraphEdge(

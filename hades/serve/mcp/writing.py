@@ -148,7 +148,7 @@ def change_fact(call: AgentCall, done: FactChange) -> CallToolResult:
     """End a fact and state what holds instead, in one step, linked to each other.
 
     Use it when something moved, was decided otherwise, fixed or replaced. If no fact held, `to`
-    starts one.
+    starts one. With `content` alone, the end of the fact that it names is proposed for review.
     """
     cite = None if done.state is None else done.state.id
     return answers.changed(fact_change_lines(done), done.at, done.closed, done.opened, cite)

@@ -166,7 +166,7 @@ class Metrics:
         self.observe("recall_documents", sum(report.reads for report in recall.telemetry))
         self.observe("recall_tokens", recall.tokens)
         self.observe("recall_belief", recall.belief.mean)
-        for part in ("what", "where", "how", "context", "external", "compatibility"):
+        for part in ("evidence", "context"):
             self.observe("conveyance_part", getattr(recall.conveyance, part), part)
         self.observe("conveyance", recall.conveyance.value)
 
