@@ -101,6 +101,7 @@ class View:
     log = op.maintenance.log
     check = op.maintenance.check
     export = op.maintenance.export
+    export_to = op.maintenance.export_to
     models = op.models.models
     tiers = op.tiers.tiers
 
