@@ -371,6 +371,7 @@ class Memory(View):
     change_fact = op.edges.change_fact
     set_inverse = op.edges.set_inverse
     add_alias = op.entities.add_alias
+    rename = op.entities.rename
     set_kind = op.entities.set_kind
     merge = op.entities.merge
     split = op.entities.split
