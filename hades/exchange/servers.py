@@ -48,7 +48,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class GraphServer:
     """A server as a URL names it."""
 
     url: str
@@ -81,11 +81,11 @@ _SECRETS = {
 }
 
 
-def read_server(url: str) -> Server:
+def read_server(url: str) -> GraphServer:
     """Parse the URL of a server, or raise InvalidInput, also if it holds a password.
 
     >>> read_server("arango+http://localhost:8529/notes")
-    Server(url='arango+http://localhost:8529/notes', product='arango', \
+    GraphServer(url='arango+http://localhost:8529/notes', product='arango', \
 address='http://localhost:8529', name='notes')
     """
     scheme, _, rest = url.partition("://")
@@ -108,12 +108,12 @@ address='http://localhost:8529', name='notes')
     if not reachable or "/" in name:
         raise InvalidInput(f"{url} is no URL of a server: write {scheme}://HOST:PORT/NAME.")
     transport = scheme.lower() if product == "neo4j" else scheme.lower().partition("+")[2]
-    return Server(url, product, f"{transport}://{parts.netloc}", name or None)
+    return GraphServer(url, product, f"{transport}://{parts.netloc}", name or None)
 
 
-def send(graph: GraphSnapshot, server: Server, on_progress: Progress) -> Sent:
+def send(graph: GraphSnapshot, server: GraphServer, on_progress: Progress) -> Sent:
     """Send a graph to a server; raise Unavailable if it cannot be reached or refuses."""
-    to_server: Callable[[GraphSnapshot, Server, Progress], Sent] = {
+    to_server: Callable[[GraphSnapshot, GraphServer, Progress], Sent] = {
         "arango": _to_arango,
         "neo4j": _to_neo4j,
         "qdrant": _to_qdrant,
@@ -129,7 +129,7 @@ def send(graph: GraphSnapshot, server: Server, on_progress: Progress) -> Sent:
         ) from error
 
 
-def _failed(server: Server, error: Exception, *, reached: bool) -> Unavailable:
+def _failed(server: GraphServer, error: Exception, *, reached: bool) -> Unavailable:
     reason = " ".join(str(getattr(error, "message", None) or error).split())[
         :REASON_CHARACTERS
     ].rstrip(".")
@@ -174,7 +174,7 @@ def _send_batches(
     return counts
 
 
-def _to_arango(graph: GraphSnapshot, server: Server, on_progress: Progress) -> Sent:
+def _to_arango(graph: GraphSnapshot, server: GraphServer, on_progress: Progress) -> Sent:
     from arango import ArangoClient
     from arango.exceptions import ArangoError
 
@@ -252,7 +252,7 @@ def _refused(
     return tuple(names)
 
 
-def _to_neo4j(graph: GraphSnapshot, server: Server, on_progress: Progress) -> Sent:
+def _to_neo4j(graph: GraphSnapshot, server: GraphServer, on_progress: Progress) -> Sent:
     from neo4j import GraphDatabase
     from neo4j.exceptions import DriverError, Neo4jError
 
@@ -328,7 +328,7 @@ def _present(properties: Row) -> Row:
     return {name: value for name, value in properties.items() if value is not None}
 
 
-def _to_qdrant(graph: GraphSnapshot, server: Server, on_progress: Progress) -> Sent:
+def _to_qdrant(graph: GraphSnapshot, server: GraphServer, on_progress: Progress) -> Sent:
     from qdrant_client import QdrantClient
     from qdrant_client.http.exceptions import ApiException, UnexpectedResponse
 
@@ -349,7 +349,9 @@ def _to_qdrant(graph: GraphSnapshot, server: Server, on_progress: Progress) -> S
         raise _failed(server, error, reached=False) from error
 
 
-def send_points(graph: GraphSnapshot, client: Any, server: Server, on_progress: Progress) -> Sent:
+def send_points(
+    graph: GraphSnapshot, client: Any, server: GraphServer, on_progress: Progress
+) -> Sent:
     """Send the nodes that have a vector to a client of Qdrant, as points with a payload."""
     from qdrant_client.models import Distance, PointStruct, VectorParams
 
