@@ -79,15 +79,15 @@ def export(
     jsonl holds all spaces and times. markdown holds one space's notes at one time, the other
     formats its graph.
     """
-    if (path is None) == (to is None):
-        raise InvalidInput("Name either a file or folder to write, or a server with --to.")
-    if to is not None:
+    if to is not None and path is None:
         from hades.exchange.servers import Sent
 
         with invocation.viewed() as view, invocation.progress() as progress:
             sent = view.export_to(to, embeddings=embeddings, on_progress=progress)
         invocation.show_result(sent, Sent)
         return
+    if path is None or to is not None:
+        raise InvalidInput("Name either a file or folder to write, or a server with --to.")
     with invocation.viewed() as view:
         view.export(sys.stdout if path == "-" else path, format, embeddings=embeddings)
     if path != "-":

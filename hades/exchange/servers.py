@@ -175,20 +175,18 @@ def _send_batches(
 
 
 def _to_arango(graph: GraphSnapshot, server: GraphServer, on_progress: Progress) -> Sent:
-    from arango import ArangoClient
+    from arango.client import ArangoClient
     from arango.exceptions import ArangoError
 
     name = server.name or arango.DATABASE
-    account = {
-        "username": os.environ.get("ARANGO_USERNAME", "root"),
-        "password": os.environ.get("ARANGO_PASSWORD", ""),
-    }
+    user = os.environ.get("ARANGO_USERNAME", "root")
+    password = os.environ.get("ARANGO_PASSWORD", "")
     client = ArangoClient(server.address, request_timeout=REQUEST_S)
     try:
-        system = client.db("_system", **account)
+        system = client.db("_system", username=user, password=password)
         if not system.has_database(name):
             system.create_database(name)
-        database = client.db(name, **account)
+        database = client.db(name, username=user, password=password)
         for collection in (*arango.DOCUMENTS, *arango.EDGES):
             if not database.has_collection(collection):
                 database.create_collection(collection, edge=collection in arango.EDGES)
