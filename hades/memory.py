@@ -100,6 +100,7 @@ class View:
     log = op.maintenance.log
     check = op.maintenance.check
     export = op.maintenance.export
+    export_to = op.maintenance.export_to
     models = op.models.models
     tiers = op.tiers.tiers
 
@@ -370,6 +371,7 @@ class Memory(View):
     set_inverse = op.edges.set_inverse
     prune = op.edges.prune
     add_alias = op.entities.add_alias
+    rename = op.entities.rename
     set_kind = op.entities.set_kind
     merge = op.entities.merge
     split = op.entities.split

@@ -139,3 +139,31 @@ def test_a_relation_tells_the_kinds_of_its_ends(memory: hades.Memory) -> None:
         "Ora": "robot",
         "Harbour": "robot",
     }
+
+
+def test_a_renamed_entity_keeps_its_facts_and_its_old_names(
+    memory: hades.Memory, clock: HeldClock
+) -> None:
+    memory.relate("Initech", "is_in", "Austin")
+    memory.set_kind("Initech", "organisation")
+    memory.add_alias("Initech", "Initech Inc")
+    clock.set("2024-02-01")
+    renamed = memory.rename("Initech", "Initrode")
+    assert (renamed.name, renamed.kind) == ("Initrode", "organisation")
+    assert [str(edge.source) for edge in memory.edges("Initech Inc")] == ["Initrode"]
+    assert memory.entity("Initech") == renamed
+    assert memory.at(known="2024-01-15").entity("Initech").name == "Initech"
+    assert memory.rename("Initrode", "Initech").name == "Initech"
+    assert memory.rename("Initech", "INITECH").name == "INITECH"
+    assert memory.rename("initech", "Initech Inc").name == "Initech Inc"
+    assert memory.split("INITECH").name == "INITECH"
+
+
+def test_a_name_is_unique_in_its_space(memory: hades.Memory) -> None:
+    memory.relate("Ann", "knows", "Bob", kind="person")
+    memory.relate("ann", "likes", "Bob", kind="method")
+    assert [entity.name for entity in memory.entities()] == ["Ann", "Bob"]
+    memory.remember("design/x", "Ann draws.")
+    for taken in ("Bob", "design/x"):
+        with pytest.raises(hades.Conflict):
+            memory.rename("Ann", taken)

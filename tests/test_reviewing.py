@@ -79,6 +79,31 @@ def test_the_same_wish_waits_once_and_goes_when_somebody_is_sure(memory: hades.M
     assert memory.proposals() == []
 
 
+@pytest.mark.embedded("three authors write to one file")
+def test_a_change_with_a_quorum_waits_for_several_authors(path: Path) -> None:
+    change: dict[str, Any] = {"relation": "moved_to", "target": "Oslo", "quorum": 3}
+    for author in ("ann", "bob", "ann"):
+        with hades.open(path, actor=author) as memory:
+            proposed = memory.propose("Initech", evidence=f"said {author}", **change)
+            assert proposed.status == "waiting"
+    with hades.open(path, actor="cid") as memory:
+        assert [proposal.by for proposal in memory.proposals()] == ["ann", "bob"]
+        applied = memory.propose("Initech", **change)
+        assert applied.status == "applied"
+        assert applied.why == "proposed by ann, bob, cid: joint confidence 0.875 reaches 0.8"
+        assert memory.proposals() == []
+        assert [str(edge) for edge in memory.edges()] == ["Initech --[moved_to]--> Oslo"]
+
+
+@pytest.mark.embedded("two authors write to one file")
+def test_a_quorum_of_unsure_authors_is_not_enough(path: Path) -> None:
+    for author in ("ann", "bob"):
+        with hades.open(path, actor=author) as memory:
+            memory.relate("Initech", "is_in", "Austin")
+            proposed = memory.propose("Initech", kind="company", confidence=0.5, quorum=2)
+            assert proposed.status == "waiting"
+
+
 def test_what_cannot_be_written_is_refused_at_once(memory: hades.Memory) -> None:
     memory.remember("a", "one")
     before = memory.change

@@ -56,19 +56,38 @@ def drop_space(
 @command(app, "export", timed=True)
 def export(
     invocation: Invocation,
-    path: Annotated[str, typer.Argument(help="The file or folder to write; - for stdout.")],
+    path: Annotated[
+        str | None, typer.Argument(help="The file or folder to write; - for stdout.")
+    ] = None,
     format: Annotated[
         str, typer.Option("--format", help="jsonl, markdown, node-link, graphml, arango or neo4j.")
     ] = "jsonl",
     embeddings: Annotated[
         bool, typer.Option("--embeddings", help="Add the vectors of passages and names.")
     ] = False,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            help="Send the graph to a server instead: neo4j://HOST:7687, "
+            "arango+http://HOST:8529/DATABASE or qdrant+http://HOST:6333/COLLECTION.",
+        ),
+    ] = None,
 ) -> None:
     """Export the memory, or its graph for another tool.
 
     jsonl holds all spaces and times. markdown holds one space's notes at one time, the other
     formats its graph.
     """
+    if to is not None and path is None:
+        from hades.exchange.servers import Sent
+
+        with invocation.viewed() as view, invocation.progress() as progress:
+            sent = view.export_to(to, embeddings=embeddings, on_progress=progress)
+        invocation.show_result(sent, Sent)
+        return
+    if path is None or to is not None:
+        raise InvalidInput("Name either a file or folder to write, or a server with --to.")
     with invocation.viewed() as view:
         view.export(sys.stdout if path == "-" else path, format, embeddings=embeddings)
     if path != "-":

@@ -12,7 +12,7 @@ PANELS = {
     "Questions": "brief sessions context working-memory paths neighbours subgraph related mentions",
     "Versions": "history diff chunks log purge",
     "Facts and entities": "edges edge unrelate when-changed inverses set-inverse prune entities "
-    "entity alias kind merge split resolve import-triples",
+    "entity alias kind rename merge split resolve import-triples",
     "Looking after knowledge": "propose review distil extract promote suggest quality consolidate "
     "summaries drill organise hierarchy clusters core",
     "Learning": "feedback query-log weights",

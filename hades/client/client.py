@@ -10,7 +10,7 @@ missing raises Unavailable):
 - `snapshot` is missing: use `at(known=…)` to read one moment;
 - `once` is missing: every write is sent with an idempotency key already;
 - `examine` is missing: its features are for training, on the machine with the file;
-- `mirror` is missing: it is kept on the machine with the file;
+- `mirror` and `export_to` are missing: they run on the machine with the file;
 - a server has limits: 1,000 hits of a search, 16 million characters of a content;
 - `on_progress` reports uploads, downloads and jobs, but not the work inside one call;
 - if a space was dropped and created again, the client uses the new one without an error.
@@ -45,6 +45,7 @@ from hades.store.records import Problem, Progress
 
 if TYPE_CHECKING:
     from hades.domain.mirror import MirrorSummary
+    from hades.exchange.servers import Sent
 
 DEFAULT_TIMEOUT_S = 60.0
 DEFAULT_RETRIES = 4
@@ -270,6 +271,12 @@ class Client(RemoteView, Memory):
         return ingest_from_here(
             self._connection, self._space, paths, options, on_progress, follow_links
         )
+
+    def export_to(
+        self, url: str, *, embeddings: bool = False, on_progress: Progress | None = None
+    ) -> Sent:
+        """Raise Unavailable: the secrets are in the environment of the process with the file."""
+        raise Unavailable("An export to a server is sent from beside the memory's file.")
 
     def mirror(
         self,

@@ -23,7 +23,7 @@ class Proposal:
 
     id: int
     kind: str
-    """`relate`, `unrelate`, `remember`, `alias` or `kind`."""
+    """`relate`, `unrelate`, `remember`, `alias`, `name` or `kind`."""
     fields: Mapping[str, Any]
     """The arguments of the operation `kind`."""
     confidence: float

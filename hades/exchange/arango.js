@@ -3,43 +3,26 @@
 'use strict';
 const db = require('@arangodb').db;
 const graphs = require('@arangodb/general-graph');
-const graphName = 'HADES_KG';
+const documents = $DOCUMENTS;
+const edges = $EDGES;
+const graph = $GRAPH;
+const indexes = $INDEXES;
+const viewName = $VIEW_NAME;
+const view = $VIEW;
 
-for (const name of $DOCUMENTS) {
+for (const name of documents) {
   if (!db._collection(name)) db._createDocumentCollection(name);
 }
-for (const name of $EDGES) {
+for (const name of edges) {
   if (!db._collection(name)) db._createEdgeCollection(name);
 }
-
-// papers_raw is not part of the graph: papers are entities of type "paper".
-if (!graphs._exists(graphName)) {
-  graphs._create(graphName, [
-    { collection: 'relations', from: ['entities'], to: ['entities', 'chunks'] },
-    { collection: 'mentions', from: ['chunks'], to: ['entities'] },
-    { collection: 'cluster_edges', from: ['entities', 'chunks', 'clusters'], to: ['clusters'] },
-  ]);
+if (!graphs._exists('HADES_KG')) graphs._create('HADES_KG', graph);
+for (const [name, lists] of Object.entries(indexes)) {
+  for (const fields of lists) {
+    db._collection(name).ensureIndex({ type: 'persistent', fields, sparse: fields.length > 1 });
+  }
 }
-
-const persistent = (name, fields, options) =>
-  db._collection(name).ensureIndex({ type: 'persistent', fields, ...options });
-for (const field of ['type', 'layer', 'cluster_id', 'deg_out']) persistent('entities', [field]);
-persistent('entities', ['name_lower', 'type'], { sparse: true });
-for (const field of ['type', 'layer_bridge']) persistent('relations', [field]);
-for (const field of ['level', 'centroid_version']) persistent('clusters', [field]);
-persistent('chunks', ['doc']);
-
-if (!db._view('entities_view')) {
-  const fields = (names) =>
-    Object.fromEntries(names.map((name) => [name, { analyzers: ['text_en'] }]));
-  db._createView('entities_view', 'arangosearch', {
-    links: {
-      entities: { fields: fields(['name', 'aliases', 'summary']) },
-      chunks: { fields: fields(['heading', 'text']) },
-      papers_raw: { fields: fields(['name']) },
-    },
-  });
-}
+if (!db._view(viewName)) db._createView(viewName, 'arangosearch', view);
 
 // Vector indexes need ArangoDB 3.12.4 or later with --experimental-vector-index.
 const dimension = $DIMENSION;

@@ -39,6 +39,31 @@ DOCUMENTS = (
     "cluster_membership_journal",
 )
 EDGES = ("relations", "mentions", "cluster_edges")
+GRAPH_NAME = "HADES_KG"
+GRAPH = (
+    {"collection": "relations", "from": ["entities"], "to": ["entities", "chunks"]},
+    {"collection": "mentions", "from": ["chunks"], "to": ["entities"]},
+    {"collection": "cluster_edges", "from": ["entities", "chunks", "clusters"], "to": ["clusters"]},
+)
+"""The edges of the graph. papers_raw is not part of it: papers are entities of type "paper"."""
+INDEXES: dict[str, tuple[list[str], ...]] = {
+    "entities": (["type"], ["layer"], ["cluster_id"], ["deg_out"], ["name_lower", "type"]),
+    "relations": (["type"], ["layer_bridge"]),
+    "clusters": (["level"], ["centroid_version"]),
+    "chunks": (["doc"],),
+}
+"""The fields of the persistent indexes, by collection. An index of several fields is sparse."""
+VIEW_NAME = "entities_view"
+VIEW = {
+    "links": {
+        collection: {"fields": {field: {"analyzers": ["text_en"]} for field in fields}}
+        for collection, fields in {
+            "entities": ("name", "aliases", "summary"),
+            "chunks": ("heading", "text"),
+            "papers_raw": ("name",),
+        }.items()
+    }
+}
 _COLLECTIONS = {"chunk": "chunks", "cluster": "clusters"}
 """The collections of nodes other than entities."""
 _MARK_BYTES = 8
@@ -53,18 +78,25 @@ def write(graph: GraphSnapshot, folder: Path) -> None:
             )
             for name in (*DOCUMENTS, *EDGES)
         }
-        for name, row in _rows(graph):
+        for name, row in rows(graph):
             files[name].write(json.dumps(row, ensure_ascii=False) + "\n")
     (folder / "import.sh").write_text(_SCRIPT, encoding="utf-8")
     script = Path(__file__).with_name("arango.js").read_text(encoding="utf-8")
-    filled = {"$DOCUMENTS": json.dumps(DOCUMENTS), "$EDGES": json.dumps(EDGES)}
-    filled["$DIMENSION"] = str(graph.dimensions if graph.embeddings else 0)
+    filled = {
+        "DOCUMENTS": DOCUMENTS,
+        "EDGES": EDGES,
+        "GRAPH": GRAPH,
+        "INDEXES": INDEXES,
+        "VIEW_NAME": VIEW_NAME,
+        "VIEW": VIEW,
+        "DIMENSION": graph.dimensions if graph.embeddings else 0,
+    }
     for name, value in filled.items():
-        script = script.replace(name, value)
+        script = script.replace(f"${name};", f"{json.dumps(value)};")
     (folder / "create.js").write_text(script, encoding="utf-8")
 
 
-def _rows(graph: GraphSnapshot) -> Iterator[tuple[str, dict[str, Any]]]:
+def rows(graph: GraphSnapshot) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each document with the name of its collection."""
     keys = _Keys(graph)
     for node in graph.nodes():

@@ -35,68 +35,129 @@ _INDEXES = (
     "ON EACH [n.name, n.aliases, n.summary]",
     "CREATE FULLTEXT INDEX texts_view IF NOT EXISTS FOR (n:Topic|Chunk) ON EACH [n.name, n.text]",
 )
-_NODE_COLUMNS = (
-    *("id:ID", "name", "kind", "aliases:string[]", "text", "summary", "frequency:long"),
-    *("deg_out:long", "layer:long", "cluster_id", "prev_cluster_id", "embedding:float[]", ":LABEL"),
-)
-_EDGE_COLUMNS = (
-    *(":START_ID", ":END_ID", ":TYPE", "edge:long", "weight:double", "sim:double", "count:long"),
-    *("layer_bridge:boolean", "positions:long[]", "evidence", "valid_from", "valid_to"),
-)
+_NODE_COLUMNS = {
+    "id": ":ID",
+    "name": "",
+    "kind": "",
+    "aliases": ":string[]",
+    "text": "",
+    "summary": "",
+    "frequency": ":long",
+    "deg_out": ":long",
+    "layer": ":long",
+    "cluster_id": "",
+    "prev_cluster_id": "",
+    "embedding": ":float[]",
+}
+"""The properties of a node, and the types that neo4j-admin reads behind their names."""
+_EDGE_COLUMNS = {
+    "edge": ":long",
+    "weight": ":double",
+    "sim": ":double",
+    "count": ":long",
+    "layer_bridge": ":boolean",
+    "positions": ":long[]",
+    "evidence": "",
+    "valid_from": "",
+    "valid_to": "",
+}
 
 
 def write(graph: GraphSnapshot, folder: Path) -> None:
     """Write the CSV files, `import.sh` and `create.cypher` into an existing folder."""
-    nodes = (_of_node(node) for node in graph.nodes())
-    _write_csv(folder / "nodes.csv", _NODE_COLUMNS, nodes)
-    edges = (_of_edge(graph, exported) for exported in graph.edges())
-    _write_csv(folder / "relationships.csv", _EDGE_COLUMNS, edges)
+    columns = [f"{name}{type}" for name, type in _NODE_COLUMNS.items()]
+    nodes = ([*_cells(node_properties(node)), ";".join(labels(node))] for node in graph.nodes())
+    _write_csv(folder / "nodes.csv", [*columns, ":LABEL"], nodes)
+    columns = [f"{name}{type}" for name, type in _EDGE_COLUMNS.items()]
+    edges = (
+        [
+            graph.id_of(exported.edge.source),
+            graph.id_of(exported.edge.target),
+            relationship(exported),
+            *_cells(edge_properties(exported)),
+        ]
+        for exported in graph.edges()
+    )
+    _write_csv(folder / "relationships.csv", [":START_ID", ":END_ID", ":TYPE", *columns], edges)
     (folder / "import.sh").write_text(_COMMAND, encoding="utf-8")
-    indexes = [*_INDEXES]
+    statements = "".join(f"{statement};\n" for statement in indexes(graph))
+    (folder / "create.cypher").write_text(statements, encoding="utf-8")
+
+
+def indexes(graph: GraphSnapshot) -> list[str]:
+    """Return the statements that create constraints and indexes where they are missing."""
+    statements = [*_INDEXES]
     if graph.embeddings and graph.dimensions:
-        indexes += [
+        statements += [
             f"CREATE VECTOR INDEX {label.lower()}_embedding IF NOT EXISTS FOR (n:{label}) "
             "ON (n.embedding) OPTIONS {indexConfig: {`vector.dimensions`: "
             f"{graph.dimensions}, `vector.similarity_function`: 'cosine'}}}}"
             for label in ("Chunk", "Entity")
         ]
-    statements = "".join(f"{statement};\n" for statement in indexes)
-    (folder / "create.cypher").write_text(statements, encoding="utf-8")
+    return statements
 
 
-def _write_csv(path: Path, columns: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> None:
+def labels(node: ExportedNode) -> list[str]:
+    """Return the labels of a node: what it is, and the kind of an entity."""
+    label = node.node.kind.capitalize()
+    return [label, _label(node.kind)] if node.node.kind == "entity" else [label]
+
+
+def node_properties(node: ExportedNode) -> dict[str, Any]:
+    """Return the properties of a node; those without a value are None."""
+    return {
+        "id": node.id,
+        "name": node.cluster.label if node.cluster else node.node.name,
+        "kind": node.kind,
+        "aliases": list(node.other_names),
+        "text": node.text,
+        "summary": node.summary,
+        "frequency": node.entity.frequency if node.entity else None,
+        "deg_out": None if node.chunk or node.cluster else node.out_degree,
+        "layer": node.layer,
+        "cluster_id": node.place.cluster_id,
+        "prev_cluster_id": node.place.prev_cluster_id,
+        "embedding": node.embedding,
+    }
+
+
+def relationship(exported: ExportedEdge) -> str:
+    """Return the type of the relationship that an edge becomes."""
+    return exported.edge.relation.upper()
+
+
+def edge_properties(exported: ExportedEdge) -> dict[str, Any]:
+    """Return the properties of an edge; those without a value are None."""
+    edge = exported.edge
+    return {
+        "edge": edge.id,
+        "weight": edge.weight,
+        "sim": exported.sim,
+        "count": exported.facts.get("count"),
+        "layer_bridge": exported.layer_bridge,
+        "positions": list(exported.facts.get("positions", ())),
+        "evidence": edge.evidence,
+        "valid_from": plain(edge.valid_from),
+        "valid_to": plain(edge.valid_to),
+    }
+
+
+def _write_csv(path: Path, columns: list[str], rows: Iterator[list[Any]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         writer.writerow(columns)
         writer.writerows(rows)
 
 
-def _of_node(node: ExportedNode) -> tuple[Any, ...]:
-    # The importer splits arrays at semicolons and has no way to escape one.
-    aliases = ";".join(name.replace(";", ",") for name in node.other_names)
-    name = node.cluster.label if node.cluster else node.node.name
-    labels = node.node.kind.capitalize()
-    if node.node.kind == "entity":
-        labels += f";{_label(node.kind)}"
-    return (
-        *(node.id, name, node.kind, aliases, node.text, node.summary),
-        node.entity.frequency if node.entity else "",
-        "" if node.chunk or node.cluster else node.out_degree,
-        *(node.layer, node.place.cluster_id or "", node.place.prev_cluster_id or ""),
-        ";".join(map(str, node.embedding or ())),
-        labels,
-    )
-
-
-def _of_edge(graph: GraphSnapshot, exported: ExportedEdge) -> tuple[Any, ...]:
-    edge = exported.edge
-    return (
-        *(graph.id_of(edge.source), graph.id_of(edge.target), edge.relation.upper()),
-        *(edge.id, edge.weight, "" if exported.sim is None else exported.sim),
-        *(exported.facts.get("count", ""), str(exported.layer_bridge).lower()),
-        ";".join(map(str, exported.facts.get("positions", ()))),
-        *(edge.evidence, plain(edge.valid_from), plain(edge.valid_to) or ""),
-    )
+def _cells(properties: dict[str, Any]) -> Iterator[Any]:
+    for value in properties.values():
+        if isinstance(value, list):
+            # The importer splits arrays at semicolons and has no way to escape one.
+            yield ";".join(str(item).replace(";", ",") for item in value)
+        elif isinstance(value, bool):
+            yield str(value).lower()
+        else:
+            yield "" if value is None else value
 
 
 def _label(kind: str) -> str:

@@ -112,6 +112,28 @@ def set_kind(
         return memory.entity(name)
 
 
+@operation("POST", "/entities/name", role=Role.WRITER, command="rename")
+def rename(
+    memory: Memory,
+    name: EntityName,
+    new_name: Annotated[
+        str,
+        Param(
+            "The main name it should have.",
+            example="Timothy Burton",
+            rule=partial(clean_name, what="name"),
+        ),
+    ],
+) -> Entity:
+    """Give an entity another main name; `split` undoes it. The old name stays one of its names.
+
+    The new name may be an alias of it, but not a name of another entity or topic.
+    """
+    with memory._write("rename") as write:
+        memory._store.entities.rename(write, memory._space_id, name, new_name)
+        return memory.entity(new_name)
+
+
 @operation("POST", "/entities/merge", role=Role.WRITER, command="merge")
 def merge(
     memory: Memory,

@@ -24,6 +24,7 @@ from hades.operations.parameters import Most, whole_number
 from hades.store.records import Phase, Problem, Progress
 
 if TYPE_CHECKING:
+    from hades.exchange.servers import Sent
     from hades.exchange.snapshot import GraphSnapshot
     from hades.memory import Memory, View
 
@@ -201,6 +202,22 @@ def export(
     else:
         with formats.text_file(target) as file:
             _export_file(view, file, format, embeddings)
+
+
+def export_to(
+    view: View, url: str, *, embeddings: bool = False, on_progress: Progress | None = None
+) -> Sent:
+    """Send the graph of this space, as of the time of the view, to a server.
+
+    The URL is `neo4j://HOST:7687/DATABASE`, `arango+http://HOST:8529/DATABASE` or
+    `qdrant+http://HOST:6333/COLLECTION`. Sending again replaces and never adds twice.
+    """
+    from hades.exchange.servers import read_server, send
+
+    server = read_server(url)
+    with view._store.snapshot():
+        graph = _graph(view, embeddings or server.needs_vectors)
+        return send(graph, server, on_progress or (lambda *_: None))
 
 
 def import_(memory: Memory, path: str | Path, *, into: str | None = None) -> dict[str, int]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
+from math import prod
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hades.domain.extraction import APPROVED_BY, EXTRACTED_FROM
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
     from hades.memory import Memory, View
 
 ANSWERS_KEPT_DAYS = 7
+QUORUM_AT_MOST = 100
+CONFIDENCE_DECIMALS = 9
+"""Joint confidences are rounded, so that 0.5 and 0.6 reach 0.8."""
 
 ProposalNumber = Annotated[
     int,
@@ -61,6 +65,7 @@ _METHODS = {
     "remember": ("remember", "topic"),
     "alias": ("add_alias", "name"),
     "kind": ("set_kind", "name"),
+    "name": ("rename", "name"),
 }
 """For each kind of proposal, the method that applies it, and the method's name for the subject."""
 
@@ -137,6 +142,19 @@ def propose(
     content: OptionalContent = None,
     alias: Annotated[str | None, Param("Another name of the entity.", flag="--alias")] = None,
     kind: Annotated[str | None, Param("What it is: person, method …", flag="--kind")] = None,
+    new_name: Annotated[
+        str | None, Param("The main name that the entity should have.", flag="--new-name")
+    ] = None,
+    quorum: Annotated[
+        int | None,
+        Param(
+            "How many authors must propose the change before it is applied.",
+            flag="--quorum",
+            least=1,
+            most=QUORUM_AT_MOST,
+            rule=partial(clean_number, what="quorum"),
+        ),
+    ] = None,
     weight: Weight = None,
     evidence: Evidence = "",
     valid_from: ValidFrom = None,
@@ -150,13 +168,17 @@ def propose(
     """Propose a change; below the threshold it waits.
 
     `relation` and `target` propose an edge (`relate`), `content` a state of the topic `subject`
-    (`remember`), `alias` another name of the entity, `kind` alone the kind of thing it is. A
-    change that cannot be written is refused at once. If the same change waits already, that
-    proposal is returned. An approved change holds from the approval on, or from `valid_from`.
+    (`remember`), `alias` another name of the entity, `new_name` its main name, `kind` alone the
+    kind of thing it is. A change that cannot be written is refused at once. If the same change
+    waits already, that proposal is returned. An approved change holds from the approval on, or
+    from `valid_from`.
+
+    With a `quorum`, the change is applied when that many authors have proposed it and their joint
+    confidence, the probability that one of them is right, reaches the threshold.
     """
-    sure = clean_share(confidence, "confidence")
+    said_sure = clean_share(confidence, "confidence")
     needed = clean_share(threshold, "threshold")
-    if sure is None or needed is None:
+    if said_sure is None or needed is None:
         raise InvalidInput("Say how sure you are: a confidence and a threshold from 0 to 1.")
     cleaned_tags = clean_tags(tags)
     given = {
@@ -165,6 +187,7 @@ def propose(
         "content": content,
         "alias": alias,
         "kind": kind,
+        "new_name": new_name,
         "weight": weight,
         "evidence": evidence or None,
         "valid_from": _fixed(memory, valid_from),
@@ -178,19 +201,34 @@ def propose(
     said = {name: value for name, value in given.items() if value is not None}
     what = _kind_of(said)
     fields = {_METHODS[what][1]: subject, **said}
-    known, space, enough = memory._store.proposals, memory._space_id, sure >= needed
-    why = f"confidence {sure:g} reaches {needed:g}" if enough else ""
+    known = memory._store.proposals
+    space = memory._space_id
     with memory.batch():
+        agreeing = [] if quorum is None else known.agreeing(space, what, fields)
+        own = [proposal for proposal in agreeing if proposal.by == memory._actor]
+        others = [proposal for proposal in agreeing if proposal.by != memory._actor]
+        sure = _joint([said_sure, *(proposal.confidence for proposal in others)])
+        authors = {proposal.by for proposal in others} | {memory._actor}
+        enough = sure >= needed and (quorum is None or len(authors) >= quorum)
+        why = f"confidence {sure:g} reaches {needed:g}" if enough else ""
+        if enough and others:
+            why = f"proposed by {', '.join(sorted(authors))}: joint {why}"
         with memory.batch() if enough else undone(memory):
             apply_change(memory, what, fields, sure)
-        number = known.waiting(space, what, fields)
+        if enough:
+            for proposal in others:
+                _decided(memory, proposal.id, "propose", "applied", why)
+        if quorum is None:
+            number = known.waiting(space, what, fields)
+        else:
+            number = own[0].id if own else None
         if number is not None and enough:
             return _decided(memory, number, "propose", "applied", why)
         if number is None:
             with memory._write("propose") as write:
                 number = known.add(
                     *(write, space, memory._actor, what, fields),
-                    confidence=sure,
+                    confidence=said_sure,
                     threshold=needed,
                     why=why,
                     status="applied" if enough else "waiting",
@@ -247,6 +285,11 @@ def reject(
     with memory.batch():
         _waiting(memory, proposal)
         return _decided(memory, proposal, "reject", "rejected", why)
+
+
+def _joint(confidences: list[float]) -> float:
+    """Return the probability that at least one of several independent authors is right."""
+    return round(1 - prod(1 - confidence for confidence in confidences), CONFIDENCE_DECIMALS)
 
 
 def once(memory: Memory, key: str, request: str, do: Callable[[], Any]) -> tuple[Any, bool]:
@@ -328,10 +371,14 @@ def _kind_of(said: dict[str, Any]) -> str:
         kind = "remember"
     elif "alias" in said:
         kind = "alias"
+    elif "new_name" in said:
+        kind = "name"
     elif set(said) == {"kind"}:
         kind = "kind"
     else:
-        raise InvalidInput("Propose an edge (relation and target), a content, an alias or a kind.")
+        raise InvalidInput(
+            "Propose an edge (relation and target), a content, an alias, a new name or a kind."
+        )
     taken = {parameter.name for parameter in OPERATIONS[_METHODS[kind][0]].parameters}
     if unknown := sorted(set(said) - taken):
         raise InvalidInput(f"A proposal to {kind} does not take {', '.join(unknown)}.")

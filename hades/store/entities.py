@@ -266,6 +266,30 @@ class Entities(StorePart):
         self._database.insert("merges", space=space, entity=gone, target=kept, **write.stamp)
         write.subject = NodeKind.ENTITY.node(kept)
 
+    def rename(self, write: Write, space: int, name: str, new_name: str) -> None:
+        """Merge an entity into a new one with another name, so that the past keeps the old one.
+
+        Raise Conflict if the new name is a topic or names something else.
+        """
+        old = self.get(space, name, NOW)
+        if self._topic(space, new_name):
+            raise Conflict(f"{new_name!r} is a topic already: choose another name.")
+        known = self._find(space, new_name)
+        if known is not None and self.roots(space, NOW).get(known, known) != old.id:
+            raise Conflict(f"{new_name!r} already names another entity: merge the two instead.")
+        own = self._database.value(OWN_NAME, space, exact_key(new_name), name_key(new_name))
+        if own == old.id:  # the same name, spelled otherwise
+            self._database.run("UPDATE entities SET name = ?2 WHERE id = ?1", own, new_name)
+            write.subject = NodeKind.ENTITY.node(own)
+            write.cancelled = old.name == new_name
+            return
+        if known is not None:
+            self.split(write, space, new_name)
+        self.ensure(write, space, new_name, old.kind)
+        self.set_kind(write, space, new_name, old.kind)
+        write.cancelled = False
+        self.merge(write, space, new_name, old.name)
+
     def split(self, write: Write, space: int, name: str) -> None:
         """Undo a merge, or make an alias an entity of its own."""
         key = name_key(name)

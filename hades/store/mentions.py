@@ -17,7 +17,7 @@ from hades.store.entities import USERS_WORD, Entities
 from hades.store.identity import PRESENT
 from hades.store.records import NamedEntity, Write
 
-TOLD_KINDS = ("person", "place", "organisation", "work", "event")
+TOLD_KINDS = ("person", "place", "organisation", "work", "event", "method", "product")
 """Kinds that texts tell by words around a name, the surest first."""
 _THERE = f"WITH there AS (SELECT DISTINCT p.chunk FROM presences p WHERE {PRESENT})"
 """The chunks that hold at a moment."""

@@ -86,6 +86,16 @@ class Proposals(StorePart):
         )
         return found
 
+    def agreeing(self, space: int, kind: str, fields: Mapping[str, Any]) -> list[Proposal]:
+        """Return the waiting proposals of the same change, oldest first; evidence may differ."""
+        rows = self._database.rows(
+            _SELECT + "WHERE p.space = ? AND p.status = 'waiting' AND p.kind = ? ORDER BY p.id",
+            *(space, kind),
+        )
+        change = _text(_without_evidence(fields))
+        waiting = [_proposal(row) for row in rows]
+        return [found for found in waiting if _text(_without_evidence(found.fields)) == change]
+
     def refused_for(self, space: int, topic: str) -> list[Proposal]:
         """Return the refused notes whose reason may name a version of this topic."""
         rows = self._database.rows(
@@ -125,6 +135,10 @@ class Proposals(StorePart):
 def _escaped(text: str) -> str:
     """Return a text as a part of a LIKE pattern that matches only this text."""
     return re.sub(r"([%_!])", r"!\1", text)
+
+
+def _without_evidence(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name != "evidence"}
 
 
 def _text(fields: Mapping[str, Any]) -> str:

@@ -24,6 +24,8 @@ from hades.models.extractor import load_extractor
         ("He works at Quillworks.", "Quillworks", "organisation"),
         ('"Night Ferry" is a 1982 song by Zed Quill.', "Night Ferry", "work"),
         ("The Quill Cup is a sailing tournament.", "Quill Cup", "event"),
+        ("QuillRank is a fast algorithm for ranking boats.", "QuillRank", "method"),
+        ("The Quill 403 is a small car that was built in Oslo.", "Quill 403", "product"),
     ],
 )
 def test_a_sentence_tells_the_kind(text: str, name: str, kind: str) -> None:
@@ -38,6 +40,7 @@ def test_a_sentence_tells_the_kind(text: str, name: str, kind: str) -> None:
         ("Battle of Hastings", "event"),
         ("Sir Quill Ora", "person"),
         ("Norway", "place"),
+        ("Quill Boat Transform", "method"),
         ("Prince Edward Island", "place"),
         ("Laws of Motion", ""),
         ("Lord of the Rings", ""),
@@ -53,6 +56,7 @@ def test_a_name_tells_its_kind(name: str, kind: str) -> None:
     [
         ("A Quill is a film award in Denmark.", "Quill"),
         ("The Danish Quill flew home.", "Danish"),
+        ("The Quill Ring is a car racing course in Norway.", "Quill Ring"),
         ("Quill and Ora met the mayor.", "Quill"),
     ],
 )

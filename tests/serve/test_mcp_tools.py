@@ -559,6 +559,16 @@ def test_a_change_one_is_unsure_of_waits_for_approval(executor: Executor, path: 
         assert [str(edge.target) for edge in memory.edges(relation="found_by")] == ["Ann Lee"]
 
 
+def test_an_entity_is_renamed_when_a_quorum_agrees(executor: Executor, path: Path) -> None:
+    with hades.open(path, actor="bob") as memory:
+        memory.relate("Bug Y", "is_in", "the data layer")
+        memory.propose("Bug Y", new_name="BUG-7", confidence=0.6, quorum=2)
+    wish = {"entity_id": "Bug Y", "fields": {"name": "BUG-7"}, "confidence": 0.6, "quorum": 2}
+    assert "is applied" in text_of(call(executor, "graph_entity_update", wish))
+    with hades.open(path) as memory:
+        assert memory.entity("Bug Y").name == "BUG-7"
+
+
 def test_a_topic_is_promoted_by_an_agent(path: Path, executor: Executor) -> None:
     with hades.open(path, clock=spring, actor="ann") as memory:
         remember_story(memory)

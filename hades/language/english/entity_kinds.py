@@ -1,4 +1,4 @@
-"""Kinds of named things (person, organisation, place, work, event), found by rules.
+"""Kinds of named things, found by rules: persons, organisations, places, works, events and so on.
 
 A rule reads the name itself ("Lake Como"), the sentence that defines it ("X is a French film
 director"), the words before it ("directed by X") or small lists of first names and places. A name
@@ -15,11 +15,13 @@ from hades.language.english.kind_words import (
     FIRST_NAMES,
     HONORIFICS,
     LAST_WORDS,
+    METHOD,
     NOUNS,
     ORGANISATION,
     PERSON,
     PLACE,
     PLACES,
+    PRODUCT,
     WORK,
 )
 from hades.language.english.lexicon import STOP_WORDS, word_set
@@ -223,7 +225,9 @@ def _kind_of_noun(text: str, start: int) -> str:
     kind = ""
     for count, match in enumerate(_NOUN_WORDS.finditer(text, start)):
         word = match[0].lower()
-        ends = word in _AFTER_NOUN or (bool(kind) and word.endswith(("ed", "ing")))
+        # "A car built in Oslo" is a car, but a "car drifting series" is none.
+        verbs = "ed" if kind in (METHOD, PRODUCT) else ("ed", "ing")
+        ends = word in _AFTER_NOUN or (bool(kind) and word.endswith(verbs))
         if ends and (kind or word not in (",", '"', "“", "and")):
             return kind
         if count == _NOUN_WORDS_AT_MOST:

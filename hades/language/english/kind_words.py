@@ -10,6 +10,7 @@ import re
 from hades.language.english.lexicon import word_set
 
 PERSON, ORGANISATION, PLACE, WORK, EVENT = "person", "organisation", "place", "work", "event"
+METHOD, PRODUCT = "method", "product"
 
 _NOUNS = {
     PERSON: """academic activist actor actress administrator admiral anthropologist archbishop
@@ -47,6 +48,12 @@ _NOUNS = {
     symphony telefilm thriller trilogy western""",
     EVENT: """battle campaign championship competition conference contest cup election expedition
     festival hurricane massacre olympics rebellion revolt siege tournament uprising war""",
+    METHOD: """algorithm autoencoder classifier heuristic method metaheuristic optimiser optimizer
+    technique""",
+    PRODUCT: """aircraft app appliance application bicycle browser camera car chatbot compiler
+    device drug headset laptop microcontroller microprocessor motorcycle package
+    phone plugin printer processor router simulator smartphone smartwatch software
+    spreadsheet tablet toolbox toolkit truck vaccine vehicle""",
 }
 NOUNS = {noun: kind for kind, nouns in _NOUNS.items() for noun in nouns.split()}
 """The kind of thing that "X is a …" names by its noun."""
@@ -61,6 +68,8 @@ _LAST = {
     peninsula plaza province river road sea square stadium station street valley""",
     EVENT: """awards bowl championship championships cup election festival games olympics prix
     revolution tournament war""",
+    METHOD: """algorithm algorithms decomposition estimator heuristic method optimizer
+    regression transform""",
 }
 LAST_WORDS = {word: kind for kind, words in _LAST.items() for word in words.split()}
 """The kind of a name of several words, by its last word."""

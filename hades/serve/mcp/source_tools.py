@@ -16,12 +16,12 @@ from hades.memory import View
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import Name, OptionalName, Question, Share, tool
-from hades.serve.mcp.writing import propose
+from hades.serve.mcp.writing import Quorum, propose
 
 PASSAGES = {"execution": 5, "planning": 10, "brainstorming": 20}
 """Passages by mode, as in source document 004."""
 PATHS_AT_MOST = 20
-FIELDS = ("alias", "content", "evidence", "kind", "relation", "target")
+FIELDS = ("alias", "content", "evidence", "kind", "name", "relation", "target")
 
 UpTo20 = Annotated[int, Field(ge=1, le=PATHS_AT_MOST)]
 
@@ -89,11 +89,14 @@ async def graph_entity_update(
     entity_id: Name,
     fields: Annotated[dict[str, str], Field(description="The fields of propose, by name.")],
     confidence: Share = 0.5,
+    quorum: Quorum | None = None,
     idempotency_key: OptionalName = "",
 ) -> CallToolResult:
     """Propose a change to an entity; with the same idempotency_key it is done once."""
     for field in fields:
         if field not in FIELDS:
             raise InvalidInput(f"There is no field {field!r}: {', '.join(FIELDS)}.")
-    arguments: dict[str, Any] = {**fields, "idempotency_key": idempotency_key}
+    arguments: dict[str, Any] = {**fields, "idempotency_key": idempotency_key, "quorum": quorum}
+    if "name" in arguments:
+        arguments["new_name"] = arguments.pop("name")
     return await propose(call, entity_id, confidence, **arguments)

@@ -25,6 +25,7 @@ from hades.errors import NotFound
 from hades.lifecycle.near_topics import near_topic
 from hades.memory import Memory, View
 from hades.operations.distil import MESSAGES_AT_MOST
+from hades.operations.proposals import QUORUM_AT_MOST
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall, Ctx
 from hades.serve.mcp.tool import (
@@ -41,6 +42,9 @@ from hades.serve.mcp.tool import (
 )
 from hades.store.records import Progress
 
+Quorum = Annotated[
+    int, Field(ge=1, le=QUORUM_AT_MOST, description="How many authors must propose it.")
+]
 NEAR_CHARACTERS = 120
 """The beginning of another topic's text that is shown when a new topic may repeat it."""
 
@@ -221,15 +225,25 @@ async def propose(
     content: NoteText = "",
     alias: OptionalName = "",
     kind: OptionalName = "",
+    new_name: OptionalName = "",
     evidence: NoteText = "",
+    quorum: Quorum | None = None,
     idempotency_key: OptionalName = "",
 ) -> CallToolResult:
     """Propose a change that you are unsure of; it waits for approval.
 
-    Give relation and target, or content, or alias, or kind.
+    Give relation and target, or content, or alias, or new_name, or kind. With a quorum it waits
+    until that many authors have proposed it.
     """
     change = given(
-        relation=relation, target=target, content=content, alias=alias, kind=kind, evidence=evidence
+        relation=relation,
+        target=target,
+        content=content,
+        alias=alias,
+        kind=kind,
+        new_name=new_name,
+        evidence=evidence,
+        quorum=quorum,
     )
     request = json.dumps([subject, confidence, change], sort_keys=True)
 

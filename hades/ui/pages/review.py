@@ -186,8 +186,9 @@ async def _changes(frame: Frame, proposal: Proposal, subject: str) -> list[str]:
             before.splitlines(), str(fields.get("content", "")).splitlines(), lineterm="", n=2
         )
         return list(lines)[2:]
-    if proposal.kind in ("alias", "kind"):
-        return [f"+ {proposal.kind}: {fields.get(proposal.kind)}"]
+    if proposal.kind in ("alias", "kind", "name"):
+        value = fields.get("new_name" if proposal.kind == "name" else proposal.kind)
+        return [f"+ {proposal.kind}: {value}"]
     relation, target = fields.get("relation"), fields.get("target")
     edges: list[Edge] = await found(
         frame.call_now("edges", name=subject, limit=200), [], but=HadesError
