@@ -24,7 +24,13 @@ from hades.domain.rules import clean_list, clean_mapping
 from hades.domain.weights import TYPE_PRIORS, PathScoring
 from hades.errors import InvalidInput, NotFound
 from hades.graph.arrays import Floats32
-from hades.recall.paths.hierarchy_paths import CandidateGraph, best_paths, descend
+from hades.recall.paths.hierarchy_paths import (
+    CandidateGraph,
+    Narrowing,
+    best_paths,
+    descend,
+    path_scoring,
+)
 
 if TYPE_CHECKING:
     from hades.memory import View
@@ -144,22 +150,16 @@ class HiRAG:
         topics = self.config.topic_k if k_topic is None else k_topic
         if not isinstance(topics, int) or not 1 <= topics <= 64:
             raise InvalidInput("`k_topic` is a whole number from 1 to 64.")
-        least = _threshold(clean_mapping(thresholds or {}, "thresholds"))
+        limits = Narrowing(
+            topics=topics,
+            beams=self.config.beam,
+            least=_threshold(clean_mapping(thresholds or {}, "thresholds")),
+            cap=self.config.cand_cap,
+            demotion=self.config.beam_demote.deg_alpha,
+        )
         self.view._bring_up_to_date(None)
         with self.view._engine.query_context(self.view._scope()) as query:
-            arrays = query.clusters()
-            if arrays is None:
-                raise NotFound("The space has no hierarchy: `hades organise` makes one.")
-            return descend(
-                query,
-                arrays,
-                _unit(q_emb, arrays.centroids.shape[1]),
-                topics=topics,
-                beams=self.config.beam,
-                least=least,
-                cap=self.config.cand_cap,
-                demotion=self.config.beam_demote.deg_alpha,
-            )
+            return descend(query, _unit(q_emb, query.indexes.vectors.dims), limits)
 
     def get_best_paths(
         self,
@@ -178,22 +178,9 @@ class HiRAG:
         values = self.config.path.model_dump(by_alias=True)
         values |= {name: value for name, value in given.items() if value is not None}
         config = HiRAGConfig.read({"path": values}).path
-        scoring = PathScoring(
-            decay_rate=1.0,
-            pruning_threshold=0.0,
-            length_correction=config.lambda_,
-            hub_demotion=0.0,
-            boosts=config.relation_boost,
-            epsilon=config.eps,
-        )
-
-        def search() -> list[Path]:
-            with self.view._engine.query_context(self.view._scope()) as query:
-                return best_paths(query, candidate_graph, scoring, config.M, config.L)
-
-        key = repr((self.view.space, self.view.as_of, config, candidate_graph))
-        digest = blake2b(key.encode(), digest_size=16).hexdigest()
-        return self.view._engine.bridges.paths(digest, search)
+        scoring = path_scoring(config.relation_boost, config.lambda_, config.eps)
+        with self.view._engine.query_context(self.view._scope()) as query:
+            return best_paths(query, candidate_graph, scoring, config.M, config.L)
 
     def hierarchy_summary(self, candidates: CandidateGraph) -> str:
         """Return a line for each chosen cluster of level 1: topic ▸ subtopic: summary."""
