@@ -76,6 +76,7 @@ class View:
 
     # The graph around a name
     paths = op.graph.paths
+    query_paths = op.graph.query_paths
     neighbours = op.graph.neighbours
     subgraph = op.graph.subgraph
     working_memory = op.graph.working_memory

@@ -9,7 +9,8 @@ from typer.core import TyperGroup
 PANELS = {
     "Everyday": "remember get topics search ask recall chat ingest relate change-fact forget mcp "
     "hooks",
-    "Questions": "brief sessions context working-memory paths neighbours subgraph related mentions",
+    "Questions": "brief sessions context working-memory paths query-paths neighbours subgraph "
+    "related mentions",
     "Versions": "history diff chunks log purge",
     "Facts and entities": "edges edge unrelate when-changed inverses set-inverse entities entity "
     "alias kind merge split resolve import-triples",

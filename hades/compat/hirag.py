@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -16,13 +15,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hades.context.text.layout import flat
-from hades.context.tokens import count, cut_words
-from hades.domain.answer import Diagnostic, Path, unlabelled
+from hades.context.text.paths import cluster_summary, format_path_prompt
+from hades.domain.answer import Diagnostic, Path
 from hades.domain.graph import Reason, row_of
-from hades.domain.hierarchy import Cluster
-from hades.domain.rules import clean_list, clean_mapping
-from hades.domain.weights import TYPE_PRIORS, PathScoring
-from hades.errors import InvalidInput, NotFound
+from hades.domain.rules import clean_mapping
+from hades.domain.weights import TYPE_PRIORS
+from hades.errors import InvalidInput
 from hades.graph.arrays import Floats32
 from hades.recall.paths.hierarchy_paths import (
     CandidateGraph,
@@ -35,10 +33,6 @@ from hades.recall.paths.hierarchy_paths import (
 if TYPE_CHECKING:
     from hades.memory import View
 
-LEDGER_TOKENS_AT_MOST, PATH_TOKENS_AT_MOST = 300, 120
-_INSTRUCTIONS = (
-    "Instructions: Answer using only the information in these paths. Cite path # and node ids."
-)
 Share = Annotated[float, Field(ge=0, le=1)]
 Width = Annotated[int, Field(ge=1, le=64)]
 
@@ -184,40 +178,12 @@ class HiRAG:
 
     def hierarchy_summary(self, candidates: CandidateGraph) -> str:
         """Return a line for each chosen cluster of level 1: topic ▸ subtopic: summary."""
-        known = {cluster.id: cluster for cluster in self.view.hierarchy().clusters}
-        chosen = [known[name] for name, _ in candidates.clusters if name in known]
-        return "\n".join(_summary_line(cluster, known) for cluster in chosen if cluster.level == 1)
+        names = [name for name, _ in candidates.clusters]
+        return cluster_summary(names, self.view.hierarchy().clusters)
 
     def bridge_cache(self) -> list[tuple[int, Path]]:
         """Return the kept paths that have bridges, each with the change number it holds for."""
         return self.view._engine.bridges.kept()
-
-
-def format_path_prompt(paths: Sequence[Path], hierarchy_summary: str) -> str:
-    """Return the prompt of source document 002, appendix B.
-
-    The summary has at most 300 tokens, each path at most 120.
-    """
-    lines = [f"- {unlabelled(flat(line))}" for line in hierarchy_summary.splitlines() if line]
-    ledger = cut_words("\n".join(lines), LEDGER_TOKENS_AT_MOST)
-    lines_of_paths = map(_path_line, clean_list(paths, "paths"))
-    numbered = [f"{number}) {line}" for number, line in enumerate(lines_of_paths, 1)]
-    parts = ["Hierarchy context (HiRAG):", ledger or "- none", "", "Relational paths (PathRAG):"]
-    return "\n".join([*parts, *(numbered or ["none"]), "", _INSTRUCTIONS])
-
-
-def _path_line(path: Path) -> str:
-    """Return a path with its snippets; if that is too long, without them and cut."""
-    whole, short = (unlabelled(flat(path.told(snippets=snippets))) for snippets in (True, False))
-    fits = count([whole])[0] <= PATH_TOKENS_AT_MOST
-    return whole if fits else cut_words(short, PATH_TOKENS_AT_MOST)
-
-
-def _summary_line(cluster: Cluster, known: Mapping[str, Cluster]) -> str:
-    parent = known.get(cluster.parent or "")
-    above = f"{parent.label} ▸ " if parent else ""
-    summary = "".join(f": {line}" for line in cluster.summary.splitlines()[:1])
-    return f"{above}{cluster.label}{summary}"
 
 
 def _threshold(thresholds: Mapping[str, float]) -> float:

@@ -506,7 +506,7 @@ def test_the_names_of_the_seeds(story: Executor) -> None:
         ("pathrag_retrieve", query | {"format_for_llm": True}),
         ("pathrag_retrieve", query | {"as_of_version": 1}),
         ("hipporag_retrieve", query | {"limit": 2, "mode": "planning"}),
-        ("graph_query_paths", query | {"k": 2, "L": 1}),
+        ("graph_query_paths", query | {"k": 2, "L": 2}),
         ("pathrag_retrieve", query | {"as_of_version": 999}),
     )
     assert paths.structured_content["success"]

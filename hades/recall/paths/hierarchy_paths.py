@@ -35,11 +35,11 @@ STEP_BOOSTS = {
     "mentioned in": 0.4,
     "next": 0.2,
     "same as": 0.4,
-    "title of": 1.0,
+    "title of": 0.4,
     "says": 1.0,
 }
 """The boosts of steps that are no stated relation, below those of relations (`TYPE_PRIORS`).
-`title of` and `says` lead from a passage to the node that it is about."""
+`says` leads from a passage to a subject of its topic."""
 _NOT_USABLE = -1.0
 """The score of a passage without a vector or outside the question's scope."""
 
@@ -152,8 +152,8 @@ def best_paths(
     """Return the best paths of 2 to `longest` edges from entry passages to any candidate.
 
     A path's score is that of its edges, times the score of its entry passage compared with the
-    best one. Only the best path from an entry passage to an end is returned. A relation without a
-    boost has that of an unknown relation.
+    best one. Only the best path between two topics or names is returned. A relation without a boost
+    has that of an unknown relation.
     """
     graph, writer = query.graph, PathWriter(query)
     nodes = np.array([node for node, _ in candidates.nodes], np.int64)
@@ -183,13 +183,14 @@ def best_paths(
     relations = {relation for path in paths for relation in path.edge_types}
     unknown = dict.fromkeys(relations, TYPE_PRIOR_OTHERWISE)
     scoring = replace(scoring, boosts={**unknown, **scoring.boosts})
-    best: dict[tuple[str, str], Path] = {}
+    best: dict[frozenset[str], Path] = {}
     for (_, source, _), path in zip(ways, paths, strict=True):
         if STEPS_AT_LEAST <= len(path.steps) <= longest:
             score = scoring.score(path.edge_types, path.edge_weights)
             score = round(scores.get(source, 0.0) / most * score, 6)
             path = replace(path, reliability=score, score=score)
-            ends = str(path.start), str(path.nodes[-1])
+            end = path.nodes[-1].name.rpartition("@")[0] or path.nodes[-1].name
+            ends = frozenset({writer.topic(source), end})
             best[ends] = min(path, best.get(ends, path), key=path_order)
     return sorted(best.values(), key=path_order)[:limit]
 
