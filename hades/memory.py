@@ -362,6 +362,7 @@ class Memory(View):
     promote = op.promotion.promote
     consolidate = op.summaries.consolidate
     organise = op.hierarchy.organise
+    refresh_bridges = op.hierarchy.refresh_bridges
     core_append = op.context.core_append
     core_replace = op.context.core_replace
 

@@ -15,7 +15,7 @@ PANELS = {
     "Facts and entities": "edges edge unrelate when-changed inverses set-inverse entities entity "
     "alias kind merge split resolve import-triples",
     "Looking after knowledge": "propose review distil extract promote suggest quality consolidate "
-    "summaries drill organise hierarchy clusters core",
+    "summaries drill organise refresh-bridges hierarchy clusters core",
     "Learning": "feedback query-log weights",
     "Indexes and storage": "index reembed warm archive tiers",
     "The memory as a whole": "stats check spaces backup restore copy export import mirror settings "

@@ -22,6 +22,7 @@ from hades.domain.rules import clean_mapping
 from hades.domain.weights import TYPE_PRIORS
 from hades.errors import InvalidInput
 from hades.graph.arrays import Floats32
+from hades.recall.bridge_cache import held
 from hades.recall.paths.hierarchy_paths import (
     CandidateGraph,
     Narrowing,
@@ -29,6 +30,7 @@ from hades.recall.paths.hierarchy_paths import (
     descend,
     path_scoring,
 )
+from hades.recall.paths.path_text import PathWriter
 
 if TYPE_CHECKING:
     from hades.memory import View
@@ -164,7 +166,7 @@ class HiRAG:
     ) -> list[Path]:
         """Return the `M` best paths of 2 to `L` edges between entry passages (stage B).
 
-        Paths with bridges are kept for the next call, until something is written.
+        Stored bridges (`Memory.refresh_bridges`) take part.
         """
         if not isinstance(candidate_graph, CandidateGraph):
             raise InvalidInput("`candidate_graph` is the result of `get_hierarchy_candidates`.")
@@ -182,8 +184,16 @@ class HiRAG:
         return cluster_summary(names, self.view.hierarchy().clusters)
 
     def bridge_cache(self) -> list[tuple[int, Path]]:
-        """Return the kept paths that have bridges, each with the change number it holds for."""
-        return self.view._engine.bridges.kept()
+        """Return the stored bridges that hold, best first, each with the change that stored it."""
+        store, space = self.view._store, self.view._space_id
+        self.view._bring_up_to_date(None)
+        with self.view._engine.query_context(self.view._scope()) as query:
+            writer = PathWriter(query)
+            return [
+                (bridge.change, writer.path(numbers, bridge.weight))
+                for bridge in store.bridges.of_space(space)
+                if (numbers := held(query, bridge))
+            ]
 
 
 def _threshold(thresholds: Mapping[str, float]) -> float:

@@ -151,6 +151,8 @@ def best_paths(
 ) -> list[Path]:
     """Return the best paths of 2 to `longest` edges from entry passages to any candidate.
 
+    Stored bridges from entry passages take part, also those that leave the candidates.
+
     A path's score is that of its edges, times the score of its entry passage compared with the
     best one. Only the best path between two topics or names is returned. A relation without a boost
     has that of an unknown relation.
@@ -176,6 +178,10 @@ def best_paths(
                 for way in found
                 if source not in way.nodes[1:] and (start != source or len(way.nodes) > 2)
             ]
+    ways += [
+        (scores.get(nodes[0], 0.0) / most * weight, nodes[0], tuple(nodes))
+        for nodes, weight in query.bridges([*sources])
+    ]
     ways.sort(key=lambda way: (-round(way[0], 12), way[1:]))
     del ways[limit * FOUND_MORE :]
     writer.prepare([nodes for _, _, nodes in ways])
