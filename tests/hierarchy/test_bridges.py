@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,17 @@ def test_questions_use_stored_bridges(organised: hades.Memory) -> None:
     tier = next(tier for tier in organised.tiers() if tier.name == "bridges")
     assert (tier.where, tier.items) == ("store", len(hades.HiRAG(organised).bridge_cache()))
     assert tier.hits >= 2
+
+
+def test_bridges_are_rows_for_arango(organised: hades.Memory, tmp_path: Path) -> None:
+    organised.refresh_bridges()
+    organised.export(tmp_path / "arango", "arango")
+    rows = [json.loads(line) for line in (tmp_path / "arango" / "bridge_cache.jsonl").open("rb")]
+    assert len(rows) == len(hades.HiRAG(organised).bridge_cache())
+    assert rows[0]["weight"] >= rows[-1]["weight"]
+    collections = [place.partition("/")[0] for place in rows[0]["path"]]
+    assert collections == ["chunks", "entities", "chunks"]
+    assert rows[0]["change"] == organised.change
 
 
 def test_bridges_are_exported_and_imported(organised: hades.Memory, tmp_path: Path) -> None:
