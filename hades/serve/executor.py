@@ -260,7 +260,8 @@ class Executor:
         writing, report = self._writable(), self._stopping(lambda *_: None)
         from hades.index.indexes import usable  # it loads numpy, which would slow the start
 
-        folder = usable(writing._store.index_folder)
+        # The index folder itself is locked by the embedding that this work may do.
+        folder = usable(usable(writing._store.index_folder) / "upkeep")
         with writing._patient(WORK_WAITS_S), turn(folder, "upkeep", report):
             errors = list[HadesError]()
             for space in writing.spaces():

@@ -68,7 +68,8 @@ def test_questions_use_stored_bridges(organised: hades.Memory) -> None:
 def test_bridges_are_rows_for_arango(organised: hades.Memory, tmp_path: Path) -> None:
     organised.refresh_bridges()
     organised.export(tmp_path / "arango", "arango")
-    rows = [json.loads(line) for line in (tmp_path / "arango" / "bridge_cache.jsonl").open("rb")]
+    written = (tmp_path / "arango" / "bridge_cache.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in written.splitlines()]
     assert len(rows) == len(hades.HiRAG(organised).bridge_cache())
     assert rows[0]["weight"] >= rows[-1]["weight"]
     collections = [place.partition("/")[0] for place in rows[0]["path"]]
