@@ -32,6 +32,8 @@ from hades.store.schema import STEPS
 
 HOPS_AT_MOST = 4
 SMALL_PAPERS, SMALL_PAIRS = 200, 60
+PATHS_PAPERS = 1_000
+"""The papers of the memory in which `query_paths` is measured, those of the pairs first."""
 LINK = re.compile(
     r"(?:(?:https?://)?(?:www\.)?github\.com[/:]+)?(?P<name>[A-Za-z0-9][\w.-]*/[\w.-]+)(?:/[\w./-]*)?"
 )
@@ -75,11 +77,12 @@ def run(*, small: bool) -> None:
         for row in _rows(pairs_file)
     ]
     pairs = pairs[:SMALL_PAIRS] if small else pairs
+    _hierarchy_paths(papers, pairs, small=small)
     rows = []
     for variant, path in (
         (
             "open",
-            _made("open-small", _first(papers, pairs), [])
+            _made("open-small", _first(papers, pairs, SMALL_PAPERS), [])
             if small
             else memory_of(papers, len(titles)),
         ),
@@ -94,6 +97,39 @@ def run(*, small: bool) -> None:
                 rows.append([variant, phrasing, *_measure(memory, asked, question)])
     title = f"Papers and repositories joined by a path of recall, at most {HOPS_AT_MOST} steps"
     head = ["variant", "question", "pairs", "joined %", "mean steps", "in the context %"]
+    show(title, [*head, "p50 ms", "p95 ms"], rows)
+
+
+def _hierarchy_paths(papers: Path, pairs: Sequence[Pair], *, small: bool) -> None:
+    """Print the share of pairs that a path of `query_paths` joins, with a hierarchy and without."""
+    size = SMALL_PAPERS if small else PATHS_PAPERS
+    flat = _made(f"open-{size}", _first(papers, pairs, size), [])
+    organised = flat.with_name(f"organised-{flat.name}")
+    if not organised.exists():
+        hades.copy(flat, organised)
+        with hades.open(organised) as memory:
+            memory.organise()
+    asked, rows = [pair for pair in pairs if pair.half == 1], []
+    linked = [pair for pair in asked if pair.is_linked]
+    for variant, path in (("hierarchy", organised), ("flat", flat)):
+        with hades.open(path, read_only=True) as memory:
+            memory.query_paths(QUESTIONS["neutral"].format(pairs[0].title))  # loads the indexes
+            for phrasing, question in QUESTIONS.items():
+                steps, times, some = list[int](), list[float](), 0
+                for number, pair in enumerate(asked if phrasing == "asks for it" else linked):
+                    start = time.perf_counter()
+                    found = memory.query_paths(question.format(pair.title)).paths
+                    times.append(1000 * (time.perf_counter() - start))
+                    lengths = [length for path in found if (length := joined(path, pair))]
+                    steps += [min(lengths)] if lengths and min(lengths) <= HOPS_AT_MOST else []
+                    some += bool(found)
+                    note(f"{number}: {len(steps)} joined")
+                shares = [f"{100 * len(steps) / len(linked):.1f}"]
+                shares += [f"{100 * len(steps) / len(asked):.1f}", f"{100 * some / len(times):.1f}"]
+                quantiles = [round(percentile(times, at)) for at in (0.5, 0.95)]
+                rows.append([variant, phrasing, len(linked), *shares, *quantiles])
+    title = f"Papers and repositories joined by `query_paths`, {size} papers"
+    head = ["graph", "question", "pairs", "joined %", "of all pairs %", "any path %"]
     show(title, [*head, "p50 ms", "p95 ms"], rows)
 
 
@@ -137,7 +173,7 @@ def _masked(papers: Path, pairs: Sequence[Pair], *, small: bool) -> Path:
     def mask(row: dict[str, str]) -> dict[str, str]:
         return {name: _without(gold, value) for name, value in row.items()}
 
-    rows = map(mask, _first(papers, pairs) if small else _rows(papers))
+    rows = map(mask, _first(papers, pairs, SMALL_PAPERS) if small else _rows(papers))
     return _made("masked-small" if small else "masked", list(rows), repositories)
 
 
@@ -151,11 +187,11 @@ def _without(gold: set[str], text: str | None) -> str:
     return LINK.sub(masked, text or "")
 
 
-def _first(papers: Path, pairs: Sequence[Pair]) -> list[dict[str, str]]:
-    """Return SMALL_PAPERS papers, those of the pairs first."""
+def _first(papers: Path, pairs: Sequence[Pair], count: int) -> list[dict[str, str]]:
+    """Return `count` papers, those of the pairs first."""
     wanted = {pair.paper for pair in pairs}
     rows = sorted(_rows(papers), key=lambda row: row["arxiv_id"] not in wanted)
-    return rows[:SMALL_PAPERS]
+    return rows[:count]
 
 
 def _made(name: str, rows: Sequence[dict[str, str]], repositories: Sequence[str]) -> Path:

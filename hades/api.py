@@ -8,6 +8,7 @@ from hades.domain.answer import Citation as Citation
 from hades.domain.answer import Conveyance as Conveyance
 from hades.domain.answer import Diagnostic as Diagnostic
 from hades.domain.answer import Fact as Fact
+from hades.domain.answer import FoundPaths as FoundPaths
 from hades.domain.answer import Interval as Interval
 from hades.domain.answer import Neighbour as Neighbour
 from hades.domain.answer import Passage as Passage
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from hades.compat.memory_enhanced import MemoryEnhancedPathRAG as MemoryEnhancedPathRAG
     from hades.compat.pathrag import PathRAG as PathRAG
     from hades.compat.tiered import TieredMemoryManager as TieredMemoryManager
+    from hades.context.text.paths import format_path_prompt as format_path_prompt
     from hades.context.window import ContextWindow as ContextWindow
     from hades.domain.weights import PathScoring as PathScoring
     from hades.recall.plan import Plan as Plan
@@ -122,6 +124,7 @@ _LATER = {
     "PathRAG": "compat.pathrag",
     "PathScoring": "domain.weights",
     "Plan": "recall.plan",
+    "format_path_prompt": "context.text.paths",
     "TieredMemoryManager": "compat.tiered",
 }
 """Names that are imported at first use: opening a memory needs none of them, and importing pydantic

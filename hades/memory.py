@@ -76,6 +76,7 @@ class View:
 
     # The graph around a name
     paths = op.graph.paths
+    query_paths = op.graph.query_paths
     neighbours = op.graph.neighbours
     subgraph = op.graph.subgraph
     working_memory = op.graph.working_memory
@@ -361,6 +362,7 @@ class Memory(View):
     promote = op.promotion.promote
     consolidate = op.summaries.consolidate
     organise = op.hierarchy.organise
+    refresh_bridges = op.hierarchy.refresh_bridges
     core_append = op.context.core_append
     core_replace = op.context.core_replace
 

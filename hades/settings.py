@@ -217,10 +217,28 @@ class Settings(BaseModel):
     trace_contents: bool = Field(
         False, description="Whether traces of `hades serve` contain questions and contexts."
     )
+    organise_every_hours: float | None = Field(
+        None,
+        gt=0,
+        description="How often, in hours, `hades serve` runs `organise --if-due` for all spaces. "
+        "Default: never.",
+    )
+    bridges_every_hours: float | None = Field(
+        None,
+        gt=0,
+        description="How often, in hours, `hades serve` runs `refresh-bridges` for all spaces. "
+        "Default: never.",
+    )
     consolidate_every_hours: float | None = Field(
         None,
         gt=0,
         description="How often, in hours, `hades serve` runs `consolidate` for all spaces. "
+        "Default: never.",
+    )
+    archive_every_hours: float | None = Field(
+        None,
+        gt=0,
+        description="How often, in hours, `hades serve` runs `archive` for all spaces. "
         "Default: never.",
     )
     log_format: Literal["auto", "json", "text"] = Field(

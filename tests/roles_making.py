@@ -9,6 +9,9 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 
 import hades
+from hades.domain.graph import NodeKind, row_of
+from hades.domain.hierarchy import cluster_number
+from hades.store.bridges import Bridge
 from hades.store.postgres.address import read_server_address
 from hades.store.postgres.grants import grant
 
@@ -60,6 +63,17 @@ def sql(address: str, statement: str, *values: Any) -> list[Any]:
         return list(cursor.fetchall()) if cursor.description else [cursor.rowcount]
 
 
+def _store_bridge(memory: hades.Memory, name: str) -> None:
+    """Store a bridge; a space of a few notes has no distant communities to find one between."""
+    store, space = memory._store, memory._space_id
+    passage = NodeKind.CHUNK.node(store.chunks.ever_of(row_of(memory._named_node("long")))[0])
+    cluster = cluster_number(memory.hierarchy().clusters[-1].id)
+    assert cluster is not None
+    bridge = Bridge(cluster, passage, memory._named_node(name), passage, 0.5)
+    with store.transaction(), store.write("ann", "refresh bridges", space) as write:
+        store.bridges.replace(write, space, (), [bridge])
+
+
 @pytest.fixture
 def attacker(postgres: str, roles: Callable[[str], str]) -> str:
     """The address of a role that may write the space `ours`; every table has rows of both."""
@@ -75,6 +89,7 @@ def attacker(postgres: str, roles: Callable[[str], str]) -> str:
             inside.weights_rollback(0)
             memory._store.query_log.write()
             inside.organise()
+            _store_bridge(inside, f"{space} Office")
             inside.remember("waits", f"{space} waits to be indexed")
             with inside._write("test") as write:
                 number, topic = inside._space_id, inside._named_node("long")

@@ -9,12 +9,13 @@ from typer.core import TyperGroup
 PANELS = {
     "Everyday": "remember get topics search ask recall chat ingest relate change-fact forget mcp "
     "hooks",
-    "Questions": "brief sessions context working-memory paths neighbours subgraph related mentions",
+    "Questions": "brief sessions context working-memory paths query-paths neighbours subgraph "
+    "related mentions",
     "Versions": "history diff chunks log purge",
     "Facts and entities": "edges edge unrelate when-changed inverses set-inverse prune entities "
     "entity alias kind rename merge split resolve import-triples",
     "Looking after knowledge": "propose review distil extract promote suggest quality consolidate "
-    "summaries drill organise hierarchy clusters core",
+    "summaries drill organise refresh-bridges hierarchy clusters core",
     "Learning": "feedback query-log weights",
     "Indexes and storage": "index reembed warm archive tiers",
     "The memory as a whole": "stats check spaces backup restore copy export import mirror settings "

@@ -21,6 +21,7 @@ from hades.context.text import (  # noqa: F401 - they fill WRITERS
     answers,
     briefs,
     edges,
+    paths,
     reports,
     sessions,
     states,

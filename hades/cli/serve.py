@@ -75,6 +75,7 @@ def serve(
     """
     require_extra("fastapi", "uvicorn", "uvloop", "prometheus_client")
     from hades.serve.running import Options, run
+    from hades.serve.schedule import TASKS
     from hades.serve.telemetry.logs import logging_to
     from hades.settings import load_settings
 
@@ -104,7 +105,7 @@ def serve(
         grace_s=grace,
         otlp_endpoint=settings.otlp_endpoint,
         trace_contents=settings.trace_contents,
-        consolidate_every_hours=settings.consolidate_every_hours,
+        every_hours={task: getattr(settings, f"{task}_every_hours") for task in TASKS},
         pages=ui and settings.ui,
     )
     with logging_to(level=log_level, shape=settings.log_format):

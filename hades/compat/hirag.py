@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -16,23 +15,26 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hades.context.text.layout import flat
-from hades.context.tokens import count, cut_words
-from hades.domain.answer import Diagnostic, Path, unlabelled
+from hades.context.text.paths import cluster_summary, format_path_prompt
+from hades.domain.answer import Diagnostic, Path
 from hades.domain.graph import Reason, row_of
-from hades.domain.hierarchy import Cluster
-from hades.domain.rules import clean_list, clean_mapping
-from hades.domain.weights import TYPE_PRIORS, PathScoring
-from hades.errors import InvalidInput, NotFound
+from hades.domain.rules import clean_mapping
+from hades.domain.weights import TYPE_PRIORS
+from hades.errors import InvalidInput
 from hades.graph.arrays import Floats32
-from hades.recall.paths.hierarchy_paths import CandidateGraph, best_paths, descend
+from hades.recall.bridge_cache import held
+from hades.recall.paths.hierarchy_paths import (
+    CandidateGraph,
+    Narrowing,
+    best_paths,
+    descend,
+    path_scoring,
+)
+from hades.recall.paths.path_text import PathWriter
 
 if TYPE_CHECKING:
     from hades.memory import View
 
-LEDGER_TOKENS_AT_MOST, PATH_TOKENS_AT_MOST = 300, 120
-_INSTRUCTIONS = (
-    "Instructions: Answer using only the information in these paths. Cite path # and node ids."
-)
 Share = Annotated[float, Field(ge=0, le=1)]
 Width = Annotated[int, Field(ge=1, le=64)]
 
@@ -144,22 +146,16 @@ class HiRAG:
         topics = self.config.topic_k if k_topic is None else k_topic
         if not isinstance(topics, int) or not 1 <= topics <= 64:
             raise InvalidInput("`k_topic` is a whole number from 1 to 64.")
-        least = _threshold(clean_mapping(thresholds or {}, "thresholds"))
+        limits = Narrowing(
+            topics=topics,
+            beams=self.config.beam,
+            least=_threshold(clean_mapping(thresholds or {}, "thresholds")),
+            cap=self.config.cand_cap,
+            demotion=self.config.beam_demote.deg_alpha,
+        )
         self.view._bring_up_to_date(None)
         with self.view._engine.query_context(self.view._scope()) as query:
-            arrays = query.clusters()
-            if arrays is None:
-                raise NotFound("The space has no hierarchy: `hades organise` makes one.")
-            return descend(
-                query,
-                arrays,
-                _unit(q_emb, arrays.centroids.shape[1]),
-                topics=topics,
-                beams=self.config.beam,
-                least=least,
-                cap=self.config.cand_cap,
-                demotion=self.config.beam_demote.deg_alpha,
-            )
+            return descend(query, _unit(q_emb, query.indexes.vectors.dims), limits)
 
     def get_best_paths(
         self,
@@ -170,7 +166,7 @@ class HiRAG:
     ) -> list[Path]:
         """Return the `M` best paths of 2 to `L` edges between entry passages (stage B).
 
-        Paths with bridges are kept for the next call, until something is written.
+        Stored bridges (`Memory.refresh_bridges`) take part.
         """
         if not isinstance(candidate_graph, CandidateGraph):
             raise InvalidInput("`candidate_graph` is the result of `get_hierarchy_candidates`.")
@@ -178,59 +174,26 @@ class HiRAG:
         values = self.config.path.model_dump(by_alias=True)
         values |= {name: value for name, value in given.items() if value is not None}
         config = HiRAGConfig.read({"path": values}).path
-        scoring = PathScoring(
-            decay_rate=1.0,
-            pruning_threshold=0.0,
-            length_correction=config.lambda_,
-            hub_demotion=0.0,
-            boosts=config.relation_boost,
-            epsilon=config.eps,
-        )
-
-        def search() -> list[Path]:
-            with self.view._engine.query_context(self.view._scope()) as query:
-                return best_paths(query, candidate_graph, scoring, config.M, config.L)
-
-        key = repr((self.view.space, self.view.as_of, config, candidate_graph))
-        digest = blake2b(key.encode(), digest_size=16).hexdigest()
-        return self.view._engine.bridges.paths(digest, search)
+        scoring = path_scoring(config.relation_boost, config.lambda_, config.eps)
+        with self.view._engine.query_context(self.view._scope()) as query:
+            return best_paths(query, candidate_graph, scoring, config.M, config.L)
 
     def hierarchy_summary(self, candidates: CandidateGraph) -> str:
         """Return a line for each chosen cluster of level 1: topic ▸ subtopic: summary."""
-        known = {cluster.id: cluster for cluster in self.view.hierarchy().clusters}
-        chosen = [known[name] for name, _ in candidates.clusters if name in known]
-        return "\n".join(_summary_line(cluster, known) for cluster in chosen if cluster.level == 1)
+        names = [name for name, _ in candidates.clusters]
+        return cluster_summary(names, self.view.hierarchy().clusters)
 
     def bridge_cache(self) -> list[tuple[int, Path]]:
-        """Return the kept paths that have bridges, each with the change number it holds for."""
-        return self.view._engine.bridges.kept()
-
-
-def format_path_prompt(paths: Sequence[Path], hierarchy_summary: str) -> str:
-    """Return the prompt of source document 002, appendix B.
-
-    The summary has at most 300 tokens, each path at most 120.
-    """
-    lines = [f"- {unlabelled(flat(line))}" for line in hierarchy_summary.splitlines() if line]
-    ledger = cut_words("\n".join(lines), LEDGER_TOKENS_AT_MOST)
-    lines_of_paths = map(_path_line, clean_list(paths, "paths"))
-    numbered = [f"{number}) {line}" for number, line in enumerate(lines_of_paths, 1)]
-    parts = ["Hierarchy context (HiRAG):", ledger or "- none", "", "Relational paths (PathRAG):"]
-    return "\n".join([*parts, *(numbered or ["none"]), "", _INSTRUCTIONS])
-
-
-def _path_line(path: Path) -> str:
-    """Return a path with its snippets; if that is too long, without them and cut."""
-    whole, short = (unlabelled(flat(path.told(snippets=snippets))) for snippets in (True, False))
-    fits = count([whole])[0] <= PATH_TOKENS_AT_MOST
-    return whole if fits else cut_words(short, PATH_TOKENS_AT_MOST)
-
-
-def _summary_line(cluster: Cluster, known: Mapping[str, Cluster]) -> str:
-    parent = known.get(cluster.parent or "")
-    above = f"{parent.label} ▸ " if parent else ""
-    summary = "".join(f": {line}" for line in cluster.summary.splitlines()[:1])
-    return f"{above}{cluster.label}{summary}"
+        """Return the stored bridges that hold, best first, each with the change that stored it."""
+        store, space = self.view._store, self.view._space_id
+        self.view._bring_up_to_date(None)
+        with self.view._engine.query_context(self.view._scope()) as query:
+            writer = PathWriter(query)
+            return [
+                (bridge.change, writer.path(numbers, bridge.weight))
+                for bridge in store.bridges.of_space(space)
+                if (numbers := held(query, bridge))
+            ]
 
 
 def _threshold(thresholds: Mapping[str, float]) -> float:

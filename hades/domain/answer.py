@@ -296,6 +296,20 @@ class WorkingMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundPaths:
+    """The result of `query_paths`: paths for a question, and where the hierarchy led."""
+
+    query: str
+    summary: str
+    """A line for each cluster that was entered: topic ▸ subtopic: summary."""
+    paths: tuple[Path, ...]
+    prompt: str
+    """A text for a model that is to answer from the paths alone."""
+    reasons: tuple[Diagnostic, ...] = ()
+    """Says if there was no hierarchy, so that the flat graph was searched."""
+
+
+@dataclass(frozen=True, slots=True)
 class Fact:
     """An edge that the question means, in words with its time."""
 

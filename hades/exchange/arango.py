@@ -2,15 +2,14 @@
 
 The collections are those of the HADES_KG graph (source document 002): papers_raw (texts, not
 traversed), entities (with papers and other topics), clusters, relations, cluster_edges, the journal
-of memberships, weight_config and query_logs. bridge_cache is written empty, because its content
-lives in the process that answers questions. `chunks` and `mentions` are added, so that passages are
-part of the graph.
+of memberships, bridge_cache, weight_config and query_logs. `chunks` and `mentions` are added, so
+that passages are part of the graph.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -25,6 +24,7 @@ from hades.domain.weights import SHIPPED
 from hades.exchange.clusters import DECIMALS
 from hades.exchange.elements import ExportedEdge, ExportedNode
 from hades.exchange.snapshot import PAPER, GraphSnapshot
+from hades.store.bridges import Bridge
 from hades.store.hierarchies import StoredMember
 
 DATABASE = "arxiv_repository"
@@ -114,6 +114,8 @@ def rows(graph: GraphSnapshot) -> Iterator[tuple[str, dict[str, Any]]]:
             yield _edge_collection(exported), row
     for member, chunk in graph.clusters.journal():
         yield "cluster_membership_journal", _membership(member, chunk, keys)
+    for number, (bridge, nodes) in enumerate(graph.bridges()):
+        yield "bridge_cache", _bridge(number, bridge, nodes, keys)
     yield "weight_config", {"_key": "w_0", "id": 0, "parameters": SHIPPED.parameters()}
     for snapshot in graph.weight_snapshots():
         yield "weight_config", {"_key": f"w_{snapshot.id}", **plain(snapshot)}
@@ -240,6 +242,18 @@ def _membership(row: StoredMember, chunk: str | None, keys: _Keys) -> dict[str, 
         "sim": round(row.near, DECIMALS),
         "joined": plain(from_micros(row.recorded_at)),
         "left": plain(from_micros_or_none(row.retired_at)),
+    }
+
+
+def _bridge(number: int, bridge: Bridge, nodes: Sequence[Node], keys: _Keys) -> dict[str, Any]:
+    source, _, target = nodes
+    return {
+        "_key": f"b_{number}",
+        "path": [keys.id(node) for node in nodes],
+        "weight": bridge.weight,
+        "cluster_id": cluster_name(bridge.cluster),
+        "provenance": [keys.id(source), keys.id(target)],
+        "change": bridge.change,
     }
 
 

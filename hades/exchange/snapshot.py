@@ -25,6 +25,7 @@ from hades.exchange.mentions import CoOccurrence, CountedMention, counted_mentio
 from hades.exchange.vectors import NodeVectors, cosine
 from hades.language.names import name_key
 from hades.language.words import starts_at, word_places
+from hades.store.bridges import Bridge
 from hades.store.database import NO_LIMIT
 from hades.store.edge_pages import FIRST, edge_place, edges_after
 from hades.store.graph_rows import SubjectRow
@@ -214,6 +215,18 @@ class GraphSnapshot:
                 sim = cosine(vectors, ends[edge.source], ends[edge.target])
             places = [self._vectors.place_of(ends[end]) for end in (edge.source, edge.target)]
             yield ExportedEdge(edge, sim, layer_bridge=self.clusters.is_bridge(*places))
+
+    def bridges(self) -> Iterator[tuple[Bridge, list[Node]]]:
+        """Yield the stored bridges whose three nodes are in the export."""
+        stored = self._store.bridges.of_space(self._space)
+        chunks = {node >> 3 for row in stored for node in (row.source, row.target)}
+        labels = self._store.chunks.labels(chunks, *self._store.moment(self._as_of))
+        for row in stored:
+            name = self._entity_names.get(row.node >> 3)
+            ends = [labels.get(row.source >> 3), labels.get(row.target >> 3)]
+            if name is not None and ends[0] is not None and ends[1] is not None:
+                nodes = [Node("chunk", ends[0]), Node("entity", name), Node("chunk", ends[1])]
+                yield row, nodes
 
     # Weights and logged questions
 

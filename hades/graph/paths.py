@@ -108,6 +108,26 @@ def between(
     return BestPaths(tuple(best[:keep]), trims.all())
 
 
+def outward(rows: RowCache, source: int, *, keep: int, longest: int = 5) -> list[BestPath]:
+    """Return the best path from a node to each of the `keep` nodes nearest to it, best first.
+
+    Paths have 1 to `longest` arcs. `rows` has fetched every node that they may pass.
+    """
+    heap: list[tuple[int, int, tuple[int, ...]]] = [(0, 0, (source,))]
+    reached: dict[int, BestPath] = {}
+    while heap and len(reached) <= keep:
+        units, arcs, nodes = heapq.heappop(heap)
+        if nodes[-1] in reached:
+            continue
+        reached[nodes[-1]] = BestPath(nodes, -units / _UNITS)
+        if arcs < longest:
+            for other, weight in zip(*rows[nodes[-1]][:2], strict=True):
+                if other not in reached:
+                    more = round(math.log(max(weight, EPSILON)) * _UNITS)
+                    heapq.heappush(heap, (units - more, arcs + 1, (*nodes, other)))
+    return [*reached.values()][1:]
+
+
 def _ends(given: Iterable[int], count: int, barred: Flags | None) -> list[int]:
     nodes = [*dict.fromkeys(given)]
     if not all(0 <= node < count for node in nodes):

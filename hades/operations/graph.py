@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.answer import Neighbour, Path, Subgraph, WorkingMemory
-from hades.domain.rules import clean_name, clean_share
+from hades.domain.answer import FoundPaths, Neighbour, Path, Subgraph, WorkingMemory
+from hades.domain.rules import clean_name, clean_number, clean_share
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import (
@@ -15,6 +15,7 @@ from hades.operations.parameters import (
     LeastWeight,
     Limit,
     Name,
+    Question,
     Relations,
     TopicName,
     WhichWay,
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from hades.memory import View
     from hades.recall.paths.edge_walk import EdgeChoice
 
+Boosts = Annotated[
+    Iterable[str] | None,
+    Param("Multiply the weight of a relation: cites=0.6.", "--boost", characters=300),
+]
 BUDGET_TOKENS = 2_000
 BUDGET_TOKENS_AT_LEAST = 50
 
@@ -51,10 +56,7 @@ def paths(
     hub_demotion: Annotated[
         float, Param("How much names with many edges count less.", "--hub-demotion")
     ] = 0.005,
-    boost: Annotated[
-        Iterable[str] | None,
-        Param("Multiply the weight of a relation: cites=0.6.", "--boost", characters=300),
-    ] = None,
+    boost: Boosts = None,
 ) -> list[Path]:
     """Find the best paths between two topics or entities.
 
@@ -76,6 +78,40 @@ def paths(
         searched = f"No path between {source!r} and {target!r} was found among the nodes searched"
         raise InvalidInput(f"{searched}, and {left_out:,} were left out: ask with fewer hops.")
     return found
+
+
+@operation("GET", "/query-paths", command="query-paths", asks=True)
+def query_paths(
+    view: View,
+    question: Question,
+    limit: Annotated[
+        int, whole_number("How many paths to show.", "limit", least=1, most=20, flag="--limit/-n")
+    ] = 6,
+    *,
+    longest: Annotated[
+        int, whole_number("The most edges of a path.", "longest", least=2, most=5, flag="--longest")
+    ] = 5,
+    boost: Boosts = None,
+) -> FoundPaths:
+    """Find the best paths for a question, from its nearest passages to anything joined with them.
+
+    The hierarchy narrows the graph to the clusters nearest to the question. Without a hierarchy
+    the nearest passages of the whole space are used, and `reasons` says so. A path may end at a
+    passage, topic or entity; relations that a text states count more than mentions.
+    """
+    from hades.context.text.paths import cluster_summary, format_path_prompt
+    from hades.recall.paths.hierarchy_paths import Narrowing, best_paths, descend, path_scoring
+
+    view._ready(question, None)
+    scoring = path_scoring(dict(map(_boost, boost or ())))
+    vector = view._finder.encoder.encode([question])[0]
+    with view._engine.query_context(view._scope(), question=question) as query:
+        candidates = descend(query, vector, Narrowing())
+        found = best_paths(query, candidates, scoring, limit, longest)
+    names = [name for name, _ in candidates.clusters]
+    summary = cluster_summary(names, view.hierarchy().clusters) if names else ""
+    prompt = format_path_prompt(found, summary)
+    return FoundPaths(question, summary, tuple(found), prompt, candidates.reasons)
 
 
 @operation("GET", "/neighbours/{name}", command="neighbours", asks=True)

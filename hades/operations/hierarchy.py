@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from hades.index.indexes import Indexes
     from hades.memory import Memory, View
 
+BRIDGES = "refresh bridges"
+"""The action in the change log."""
 SIBLINGS = 5
 SEED = 7
 SEED_AT_MOST = 2**31 - 1
@@ -126,6 +128,37 @@ def _check_request(memory: Memory, restore: int | None, seed: int, *, alone: boo
             raise NotFound(f"There is no hierarchy {restore} in this space: {lists}.")
         if ends[restore] is None:
             raise InvalidInput(f"The hierarchy {restore} is the current one.")
+
+
+@operation(
+    "POST", "/bridges", role=Role.WRITER, command="refresh-bridges", long=True, needs_space=True
+)
+def refresh_bridges(memory: Memory, *, on_progress: Progress | None = None) -> dict[str, int]:
+    """Store the best bridges of the clusters that changed since the last time.
+
+    A bridge joins two passages of different clusters of level 2 by a rare name that both mention.
+    `query_paths` and `recall` use the stored ones. Bridges that no longer hold are deleted.
+    Return how many clusters were searched, and how many bridges were deleted and are stored.
+    """
+    from hades.recall.bridge_cache import held, hot_bridges
+
+    memory._index_pending(on_progress, for_question=False)
+    store = memory._store
+    with memory._engine.query_context(memory._scope(), on_progress) as query:
+        arrays = query.clusters()
+        known = store.bridges.of_space(memory._space_id)
+        if arrays is None:
+            moved, new, gone = list[int](), [], known
+        else:
+            moved = store.bridges.moved(memory._space_id, arrays.hierarchy.id)
+            current = {*arrays.numbers.tolist()} - {*moved}
+            gone = [row for row in known if row.cluster not in current or not held(query, row)]
+            new = hot_bridges(query, arrays, map(arrays.numbers.tolist().index, moved))
+    if gone or new:
+        with store.transaction(), store.write(memory._actor, BRIDGES, memory._space_id) as write:
+            store.bridges.replace(write, memory._space_id, gone, new)
+    stored = len(known) - len(gone) + len(new)
+    return {"searched": len(moved), "deleted": len(gone), "stored": stored}
 
 
 @operation("GET", "/hierarchy", command="hierarchy", timed=True)

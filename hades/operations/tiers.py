@@ -25,7 +25,7 @@ NOT_THERE = {
     "answers": "nothing asked yet",
     "shared answers": "no redis_url, nothing asked yet, or a role limited to some spaces",
     "graphs": "nothing asked yet",
-    "bridges": "no paths asked by the hierarchy yet",
+    "bridges": "nothing asked yet",
     "texts": "",
     "store": "",
     "archived texts": "",

@@ -1,42 +1,124 @@
-"""The bridge cache: best paths that join distant communities, kept until the next write."""
+"""The bridge cache: stored bridges that hold in the graph of a question.
+
+`hot_bridges` finds the bridges of clusters, to be stored; `BridgeCache.around` reads them back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 
-from hades.domain.answer import Path
-from hades.store.byte_cache import ByteCache
+import numpy as np
+
+from hades.domain.graph import NodeKind
+from hades.domain.tiers import Tier
+from hades.graph.arrays import Ints
+from hades.index.hierarchy import ClusterArrays
+from hades.recall.paths.path_text import PathArcs
+from hades.recall.query_context import QueryContext
+from hades.store.bridges import Bridge
 from hades.store.store import Store
 
-BYTES_AT_MOST = 4 << 20
-STEP_BYTES = 500
-"""The approximate size of one step of a path."""
+OF_A_CLUSTER = 20
+"""The most bridges that are stored for a cluster of level 1."""
+READ_AT_MOST = 50
+"""The most bridges that one question reads."""
 
 
 class BridgeCache:
-    """Lists of paths by key. A list without a bridge is not kept."""
+    """The stored bridges of a memory, with counts of look-ups in this process."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._revision = ("", 0)
-        self.cache = ByteCache[str, list[Path]](BYTES_AT_MOST)
+        self.hits = 0
+        self.misses = 0
 
-    def paths(self, key: str, search: Callable[[], list[Path]]) -> list[Path]:
-        """Return the kept paths of a key, or search for them."""
-        revision = self._store.changefeed.revision()
-        if revision != self._revision:
-            self.cache.clear()
-            self._revision = revision
-        kept = self.cache.get(key)
-        if kept is not None:
-            return list(kept)
-        paths = search()
-        # After a write during the search, the revision of the paths is unknown.
-        if any(path.bridges for path in paths) and self._store.changefeed.revision() == revision:
-            self.cache.put(key, paths, STEP_BYTES * sum(len(path.steps) for path in paths))
-        return list(paths)
+    def around(self, query: QueryContext, numbers: Sequence[int]) -> list[tuple[list[int], float]]:
+        """Return the bridges from these passages as numbers of nodes, with weights, best first."""
+        nodes = [query.graph.node(number) for number in numbers]
+        stored = self._store.bridges.around(query.space, nodes, READ_AT_MOST)
+        wanted, found = {*numbers}, list[tuple[list[int], float]]()
+        for bridge in stored:
+            if ends := held(query, bridge):
+                found.append((ends if ends[0] in wanted else ends[::-1], bridge.weight))
+        self.hits += bool(found)
+        self.misses += not found
+        return found
 
-    def kept(self) -> list[tuple[int, Path]]:
-        """Return the change number and each kept path that has a bridge, once."""
-        every = {str(path): path for _, paths in self.cache.items() for path in paths}
-        return [(self._revision[1], path) for path in every.values() if path.bridges]
+    def tier(self) -> Tier:
+        """Return the number of stored bridges, and how many look-ups found some."""
+        return Tier(
+            "bridges",
+            "store",
+            self._store.bridges.count(),
+            hits=self.hits,
+            misses=self.misses,
+        )
+
+
+def held(query: QueryContext, bridge: Bridge) -> list[int]:
+    """Return the numbers of a bridge's nodes; [] if the graph of the query lacks a step of it."""
+    graph = query.graph
+    numbers = graph.numbers(np.array(bridge[1:4], np.int64)).tolist()
+    source, name, target = numbers
+    if min(numbers) < 0 or not (graph.visible[source] and graph.visible[target]):
+        return []
+    _, beside, _ = graph.adjacency.of(np.array([name]))
+    return numbers if {source, target} <= {*beside.tolist()} else []
+
+
+def hot_bridges(
+    query: QueryContext, arrays: ClusterArrays, clusters: Iterable[int]
+) -> list[Bridge]:
+    """Return the best bridges from clusters (positions in `arrays`), at most OF_A_CLUSTER of each.
+
+    For each name, the strongest pair of passages of different topics and communities counts. Its
+    weight is the product of both steps, times the rarity of the name.
+    """
+    graph, arcs = query.graph, PathArcs(query.graph)
+    topics = query.indexes.chunks["topic"]
+    bridges: list[Bridge] = []
+    for cluster in clusters:
+        members = arrays.members(cluster)
+        members = members[graph.visible[members]]
+        counts, names, weights = arcs.of(members)
+        best: dict[int, tuple[float, int]] = {}
+        for name, weight, chunk in zip(
+            names.tolist(), weights.tolist(), np.repeat(members, counts).tolist(), strict=True
+        ):
+            if graph.first_entity <= name < graph.first_topic and not graph.barred[name]:
+                best[name] = max(best.get(name, (0.0, 0)), (weight, -chunk))
+        group = int(arrays.parent[cluster])
+        found = [
+            Bridge(
+                int(arrays.numbers[cluster]),
+                NodeKind.CHUNK.node(int(graph.chunks[-source])),
+                graph.node(name),
+                NodeKind.CHUNK.node(int(graph.chunks[target])),
+                round(weight * far * _rarity(query, name), 6),
+            )
+            for name, (weight, source) in best.items()
+            for far, target in _far_end(query, arrays, name, group, int(topics[-source]))
+        ]
+        found.sort(key=lambda bridge: (-bridge.weight, bridge))
+        bridges += found[:OF_A_CLUSTER]
+    return bridges
+
+
+def _far_end(
+    query: QueryContext, arrays: ClusterArrays, name: int, group: int, topic: int
+) -> list[tuple[float, int]]:
+    """Return weight and number of the passage of another community that a name joins best."""
+    _, others, weights = PathArcs(query.graph).of(np.array([name]))
+    is_chunk = others < query.graph.first_entity
+    chunks: Ints = others[is_chunk].astype(np.int64)
+    groups = arrays.group_of(chunks)
+    far = (groups >= 0) & (groups != group) & (query.indexes.chunks["topic"][chunks] != topic)
+    far &= query.graph.visible[chunks]
+    ends = zip(weights[is_chunk][far].tolist(), (-chunks[far]).tolist(), strict=True)
+    best = max(ends, default=None)
+    return [] if best is None else [(best[0], -best[1])]
+
+
+def _rarity(query: QueryContext, name: int) -> float:
+    graph = query.graph
+    return float(graph.rarity[name - graph.first_entity]) / max(graph.rarest, 1e-9)

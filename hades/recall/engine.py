@@ -343,6 +343,7 @@ class RecallEngine:
                 clusters=cache(
                     partial(self.finder.hierarchies.at, indexes, scope.space, scope.as_of)
                 ),
+                stored_bridges=self.bridges.around,
             )
 
     def holds_until(self, scope: Scope, since: int) -> int:
@@ -371,6 +372,7 @@ class RecallEngine:
         return {
             "graph": {} if graphs is None else dict(graphs.uses),
             "answers": dict(self.answers.uses),
+            "bridges": {"kept": self.bridges.hits, "made": self.bridges.misses},
             **{t.name: {"kept": t.hits, "made": t.misses} for t in self._store.kept_tiers()},
         }
 
@@ -384,15 +386,14 @@ class RecallEngine:
         if graphs is not None:
             kept, *others = graphs.uses.values()
             tiers.append(Tier("graphs", "memory", len(graphs), hits=kept, misses=sum(others)))
-        if self.bridges.cache.hits + self.bridges.cache.misses:
-            tiers.append(self.bridges.cache.tier("bridges"))
+        if self.bridges.hits + self.bridges.misses:
+            tiers.append(self.bridges.tier())
         return tiers
 
     def forget(self) -> None:
         """Drop the arrays and the kept answers after a purge deleted their files."""
         self.finder.forget()
         self.answers.kept.clear()
-        self.bridges.cache.clear()
 
 
 def _source_moment(scope: Scope, query: QueryContext, asks: TimeAsked) -> Scope | None:

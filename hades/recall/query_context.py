@@ -45,11 +45,19 @@ class QueryContext:
     """The model of the vectors."""
     clusters: Callable[[], ClusterArrays | None] = lambda: None
     """Returns the hierarchy of the space at this moment, or None."""
+    stored_bridges: Callable[[QueryContext, Sequence[int]], list[tuple[list[int], float]]] = (
+        lambda _query, _passages: []
+    )
+    """Returns the stored bridges from passages (see `BridgeCache.around`)."""
 
     @property
     def valid(self) -> int:
         """The valid time of the question, in microseconds."""
         return self.indexes.moment(self.as_of)[0]
+
+    def bridges(self, passages: Sequence[int]) -> list[tuple[list[int], float]]:
+        """Return the stored bridges from passages: numbers of nodes and weight, best first."""
+        return self.stored_bridges(self, passages)
 
     @property
     def weights(self) -> Weighting:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from hades.domain.answer import Answer, Recall
 from hades.domain.times import Clock, system_clock
 from hades.domain.topics import Space
-from hades.errors import Refused, Unavailable
+from hades.errors import HadesError, Refused, Unavailable
 from hades.ingest.turn import turn
 from hades.memory import Memory, View
 from hades.opening import open as open_memory
@@ -252,18 +252,25 @@ class Executor:
 
         return self.pools["index"].submit(space, index)
 
-    def consolidate(self) -> int:
-        """Write the summaries of every space; return how many were written.
+    def for_every_space(self, work: Work[Any]) -> None:
+        """Do long work in every space, also in those after one where it failed.
 
         One process does this at a time; the next one waits, and finds nothing left to do.
         """
         writing, report = self._writable(), self._stopping(lambda *_: None)
         from hades.index.indexes import usable  # it loads numpy, which would slow the start
 
-        folder = usable(writing._store.index_folder)
-        with writing._patient(WORK_WAITS_S), turn(folder, "consolidating", report):
-            memories = [writing.in_space(space.name, actor="hades") for space in writing.spaces()]
-            return sum(len(memory.consolidate(on_progress=report).made) for memory in memories)
+        # The index folder itself is locked by the embedding that this work may do.
+        folder = usable(usable(writing._store.index_folder) / "upkeep")
+        with writing._patient(WORK_WAITS_S), turn(folder, "upkeep", report):
+            errors = list[HadesError]()
+            for space in writing.spaces():
+                try:
+                    work(writing.in_space(space.name, actor="hades"), report)
+                except HadesError as error:
+                    errors.append(error)
+            if errors:
+                raise errors[0]
 
     def follow_encoder(self) -> None:
         """Use the encoder that the memory stores; a reembed, import or restore may change it."""

@@ -45,8 +45,10 @@ from hades.serve.auth.sockets import (
 )
 from hades.serve.executor import Executor
 from hades.serve.jobs import Jobs
+from hades.serve.schedule import Schedule
 from hades.serve.telemetry import Telemetry
 from hades.serve.telemetry.health import Readiness, readiness_of
+from hades.serve.telemetry.metrics import ScheduleMetrics
 from hades.serve.telemetry.traces import open_traces
 from hades.serve.uploads import Uploads
 from hades.store.opening import files_of
@@ -84,8 +86,8 @@ class Options:
     grace_s: float = GRACE_S
     otlp_endpoint: str | None = None
     trace_contents: bool = False
-    consolidate_every_hours: float | None = None
-    """None: summaries are written only when a caller asks for them."""
+    every_hours: Mapping[str, float | None] = field(default_factory=dict)
+    """How often the tasks of `hades.serve.schedule` run; None: only when a caller asks."""
     pages: bool = True
     """Whether TCP also has the pages of the explorer, if the extra `web` is installed."""
 
@@ -230,6 +232,8 @@ def _server(
         pages=None if explorer is None else explorer.app,
     )
     opened.callback(uploads.close)
+    schedule = Schedule(executor, options.every_hours)
+    telemetry.metrics.registry.register(ScheduleMetrics(schedule.tasks))
     guarded = protected(
         app,
         keys,
@@ -253,11 +257,9 @@ def _server(
         )
         in_background = partial(_in_background, opened, options.grace_s)
         in_background(lambda: _warm(executor, readiness), "hades-warm")
-        if options.consolidate_every_hours and not executor.read_only:
-            pause_s = options.consolidate_every_hours * 3600
-            left = threading.Event()
-            in_background(lambda: _consolidate(executor, pause_s, left), "hades-consolidate")
-            opened.callback(left.set)
+        if schedule.tasks:
+            in_background(schedule.run, "hades-schedule")
+            opened.callback(schedule.leave)
 
     def leave() -> None:
         readiness.leaving = True
@@ -287,17 +289,6 @@ def _warm(executor: Executor, readiness: Readiness) -> None:
     except HadesError as error:
         _log.warning("warming failed, so the first questions take longer: %s", error)
     readiness.warm = True
-
-
-def _consolidate(executor: Executor, pause_s: float, left: threading.Event) -> None:
-    """Write summaries, again after each pause, until the server leaves."""
-    while True:
-        try:
-            _log.info("wrote %d summaries", executor.consolidate())
-        except HadesError as error:
-            _log.warning("some summaries could not be written: %s", error)
-        if left.wait(pause_s):
-            return
 
 
 def _announce(links: StartLinks, url: str, opened: ExitStack) -> None:

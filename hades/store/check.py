@@ -78,6 +78,12 @@ _STRAY = (
         "OR NOT EXISTS (SELECT 1 FROM clusters WHERE id = m.cluster)",
     ),
     (
+        "bridge",
+        "its cluster is gone",
+        "bridges AS b",
+        "NOT EXISTS (SELECT 1 FROM clusters WHERE id = b.cluster)",
+    ),
+    (
         "cluster",
         "its hierarchy is gone",
         "clusters AS k",

@@ -151,6 +151,18 @@ class DerivedEdges:
             [node >> 3 for node in topics],
         )
 
+    def subjects_of(self, topics: Sequence[int]) -> list[tuple[int, int]]:
+        """Return (topic id, node) for the sources of edges that texts of topics state.
+
+        The node that most edges of a topic begin at comes first.
+        """
+        rows = self._database.rows(
+            "SELECT c.topic, l.source FROM chunks c JOIN derived_edges l ON l.chunk = c.id "
+            "WHERE c.topic = ANY(?) GROUP BY c.topic, l.source ORDER BY count(*) DESC, l.source",
+            list(topics),
+        )
+        return [(topic, node) for topic, node in rows]
+
     def page(
         self, space: int, wanted: EdgeFilter, as_of: AsOf
     ) -> tuple[list[tuple[int, Edge]], int | None]:

@@ -79,6 +79,7 @@ _TABLES = {
     "hierarchies": _in_order("hierarchies", "id"),
     "clusters": _in_order("clusters", "id"),
     "memberships": _in_order("memberships", "id"),
+    "bridges": _in_order("bridges", "id"),
     "purged": _in_order("purged", "change", "node"),
     "proposals": f"SELECT {_all_of('proposals', 'p')}, a.name AS actor_name, "
     "d.name AS decider_name FROM proposals p "

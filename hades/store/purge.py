@@ -83,6 +83,7 @@ def erase_space(database: Database, write: Write, space: int) -> None:
     """Erase everything in a space, but not the space itself."""
     clusters = "SELECT c.id FROM clusters c JOIN hierarchies h ON h.id = c.hierarchy "
     clusters += "WHERE h.space = ?"
+    database.run("DELETE FROM bridges WHERE space = ?", space)
     database.run(f"DELETE FROM memberships WHERE cluster IN ({clusters})", space)
     database.run(f"DELETE FROM clusters WHERE id IN ({clusters})", space)
     for (topic,) in database.rows("SELECT id FROM topics WHERE space = ?", space):
@@ -263,12 +264,13 @@ def _erase_entity(database: Database, write: Write, entity: int) -> int:
 
 
 def _erase_node(database: Database, write: Write, node: int) -> None:
-    """Erase the vectors of a node, and record for derived indexes that it is gone.
+    """Erase the vectors and bridges of a node, and record for derived indexes that it is gone.
 
     Call it before the node itself is deleted: the policies of a role limited to some spaces look
     at the node.
     """
     database.run("DELETE FROM embeddings WHERE node = ?", node)
+    database.run("DELETE FROM bridges WHERE source = ?1 OR node = ?1 OR target = ?1", node)
     database.run("INSERT INTO purged VALUES (?, ?)", write.change, node)
 
 

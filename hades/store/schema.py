@@ -34,6 +34,7 @@ STEPS: list[tuple[str, str]] = [
     ("learning from feedback", _script("4_learning")),
     ("an index of symbols", _script("5_symbols")),
     ("shares of actors", _script("6_shares")),
+    ("bridges between communities", _script("7_bridges")),
 ]
 """Name and script of each migration, numbered from 1."""
 

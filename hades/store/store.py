@@ -15,6 +15,7 @@ from hades.errors import Corrupt, Denied, HadesError, InvalidInput
 from hades.store import check, dump, owed, purge
 from hades.store.activity import Activity
 from hades.store.archive import LOST, OWN_FACTS
+from hades.store.bridges import Bridges
 from hades.store.buffer import CLOSING_WAITS_S
 from hades.store.changefeed import Changefeed
 from hades.store.chunks import Chunks
@@ -79,6 +80,7 @@ class Store:
         self.summaries = Summaries(database)
         self.activity = Activity(database)
         self.hierarchies = Hierarchies(database)
+        self.bridges = Bridges(database)
         self.proposals = Proposals(database)
         self.idempotency = Idempotency(database)
         self.changefeed = Changefeed(database)

@@ -177,7 +177,7 @@ def test_the_secret_of_shared_answers_is_not_seen(
             assert (memory._engine.answers.shared is not None) == shares
 
 
-NOTED = "5fb03bdb6f352a5f7a1d0f7b33754bdb"
+NOTED = "cfbdb5b8d57688d0f5fc21e446ed8f51"
 
 
 def test_what_is_granted_is_known() -> None:

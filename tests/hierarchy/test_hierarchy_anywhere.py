@@ -28,3 +28,19 @@ def test_clusters_are_made_joined_and_brought_back(memory: hades.Memory) -> None
     assert sum(cluster.size for cluster in report.clusters if cluster.level == 1) == 22
     memory.purge("boats/new")
     assert {cluster.label for cluster in memory.hierarchy().clusters} >= {""}
+
+
+def test_bridges_are_stored_and_found_anywhere(memory: hades.Memory) -> None:
+    remember_subjects(memory)
+    memory.remember("boats/quay", "The ship from Port Vale moors in the harbour of boats.")
+    memory.remember("bread/shop", "The baker of Port Vale sells bread of rye flour and dough.")
+    memory.organise()
+    first = memory.refresh_bridges()
+    assert first["stored"] > 0
+    assert memory.refresh_bridges() == {"searched": 0, "deleted": 0, "stored": first["stored"]}
+    found = memory.query_paths("Where does the baker of Port Vale sell bread from the ship?")
+    assert "Port Vale" in found.prompt
+    assert any(step.layer_bridge for path in found.paths for step in path.steps)
+    memory.purge("bread/shop")
+    assert memory.refresh_bridges()["stored"] < first["stored"]
+    assert memory.check() == []

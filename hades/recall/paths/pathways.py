@@ -64,6 +64,7 @@ def find_paths(
             return []
         paths = Pathways(stage, found, ranking).to(passages) if plan.flow else []
         more = _beam_paths(found, ranking, set(passages), paths, run.plan.paths)
+        more += _bridge_paths(found, ranking, passages, paths + more, run.plan.paths)
         stage.found += len(more)
         return paths + more
 
@@ -99,6 +100,24 @@ def _beam_paths(
             path = writer.path(beam_path.nodes, score * _least(beliefs, beam_path.nodes))
             nodes = set(path.nodes)
             if not any(nodes <= set(other.nodes) for other in (*others, *kept)):
+                kept.append(path)
+    return kept
+
+
+def _bridge_paths(
+    found: Found,
+    ranking: Ranking,
+    passages: Sequence[int],
+    others: Sequence[Path],
+    limit: int,
+) -> list[Path]:
+    """Return stored bridges between passages, best first, as far as there is room for paths."""
+    query, beliefs = found.search.query, _beliefs(ranking)
+    writer, kept = PathWriter(query), list[Path]()
+    for nodes, weight in query.bridges(passages):
+        if nodes[-1] in passages and len(others) + len(kept) < limit:
+            path = writer.path(nodes, weight * _least(beliefs, nodes))
+            if not any({*path.nodes} <= {*other.nodes} for other in (*others, *kept)):
                 kept.append(path)
     return kept
 

@@ -47,7 +47,7 @@ def _node_name(node: Node) -> str:
 
 
 _OF_A_SPACE = ("stats", "topics", "entity", "entities", "edge", "edges", "when_changed")
-_QUESTIONS = ("paths", "subgraph", "search", "recall", "ask")
+_QUESTIONS = ("paths", "query_paths", "subgraph", "search", "recall", "ask")
 for operation in (*_OF_A_SPACE, *_QUESTIONS):
     add_field(SpaceAt, OPERATIONS[operation])
 _topic_name = attrgetter("name")

@@ -70,17 +70,14 @@ async def hipporag_retrieve(
 
 @tool()
 async def graph_query_paths(
-    call: AgentCall, query: Question, k: UpTo20 = 5, L: Annotated[int, Field(ge=1, le=5)] = 3
+    call: AgentCall, query: Question, k: UpTo20 = 5, L: Annotated[int, Field(ge=2, le=5)] = 3
 ) -> CallToolResult:
     """Return k paths of at most L edges as text, with citations."""
-    # Ask for as many paths as a plan allows, since those longer than L are dropped.
-    plan = {"paths": PATHS_AT_MOST, "graph": {"hops": L}}
-    recall = await call.ask(lambda view: view.recall(query, plan=plan))
-    best = [path for path in recall.paths if len(path.steps) <= L][:k]
-    paths = [answers.path_values(number, path) for number, path in enumerate(best, 1)]
-    lines = answers.path_text(best, (values["nodes"] for values in paths))
+    found = await call.read(lambda view: view.query_paths(query, k, longest=L), fresh=True)
+    paths = [answers.path_values(number, path) for number, path in enumerate(found.paths, 1)]
+    lines = answers.path_text(found.paths, (values["nodes"] for values in paths))
     text = "\n".join(lines) or f"No paths found for query: {query}"
-    return answers.reply(text, query=query, paths=paths)
+    return answers.reply(text, query=query, paths=paths, notes=[*map(str, found.reasons)])
 
 
 @tool(writes=True)

@@ -36,6 +36,7 @@ from hades.errors import HadesError
 from hades.memory import Memory
 from hades.models.chat import totals
 from hades.serve.pool import Pool
+from hades.serve.schedule import ScheduledTask
 from hades.serve.telemetry.latencies import SECONDS, Latencies
 
 SPACES_SHOWN = 10
@@ -112,6 +113,8 @@ class Measurements:
     """How often a cap cut a stage short, by stage."""
     caches: Mapping[str, Mapping[str, float]]
     """The uses of each cache, by outcome."""
+    schedule: Mapping[str, Mapping[str, float]]
+    """By scheduled task: runs `done` and `failed`, `ended_at` and `seconds` of the last run."""
 
 
 class Metrics:
@@ -180,13 +183,18 @@ class Metrics:
         """Return latencies, caps and uses of caches."""
         caps: dict[str, float] = {}
         caches: dict[str, dict[str, float]] = {}
+        schedule: dict[str, dict[str, float]] = {}
         for sample in chain.from_iterable(family.samples for family in self.registry.collect()):
             if sample.name == "hades_stage_capped_total":
                 caps[sample.labels["stage"]] = sample.value
             elif sample.name == "hades_cache_uses_total":
                 uses = caches.setdefault(sample.labels["cache"], {})
                 uses[sample.labels["outcome"]] = sample.value
-        return Measurements(self.latencies, caps, caches)
+            elif sample.name.startswith("hades_schedule_"):
+                what = sample.name.removeprefix("hades_schedule_last_")
+                runs = schedule.setdefault(sample.labels["task"], {})
+                runs[sample.labels.get("outcome", what)] = sample.value
+        return Measurements(self.latencies, caps, caches, schedule)
 
     def render(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
@@ -210,6 +218,28 @@ class ExecutorMetrics(Collector):
             load = {pool: getattr(of, attribute) for pool, of in self.pools.items()}
             yield _family(family, name, what, "pool", load)
         yield _gauges("hades_jobs", "Jobs, by status.", "status", self.jobs())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScheduleMetrics(Collector):
+    """The runs of scheduled tasks, read at each scrape."""
+
+    tasks: Sequence[ScheduledTask]
+
+    def collect(self) -> Iterable[Metric]:
+        runs = CounterMetricFamily(
+            "hades_schedule_runs", "Runs of scheduled tasks.", labels=["task", "outcome"]
+        )
+        for task in self.tasks:
+            for outcome in ("done", "failed"):
+                runs.add_metric([task.name, outcome], task.runs[outcome])
+        yield runs
+        for name, what in (
+            ("ended_at", "When the last run of a task ended, in seconds since 1970."),
+            ("seconds", "How long the last run of a task took."),
+        ):
+            last = {task.name: getattr(task, name) for task in self.tasks}
+            yield _gauges(f"hades_schedule_last_{name}", what, "task", last)
 
 
 class MemoryMetrics(Collector):

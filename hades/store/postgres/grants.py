@@ -166,6 +166,13 @@ _POLICIES: dict[str, dict[str, tuple[str, str]]] = {
         )
     },
     "memberships": {_ALL: (f"{_CHUNK} AND {_seen('clusters', 'cluster')}", "")},
+    "bridges": {
+        _ALL: (
+            _SPACE,
+            f"{_SPACE} AND {_seen('clusters', 'cluster')} AND {_BOTH_ENDS} "
+            f"AND {_node('node', *_ENDS)} AND {_within('bridges', 'weight')}",
+        )
+    },
     # The node must still exist: a missing number may belong to an open transaction of another role.
     "purged": {
         "SELECT": ("TRUE", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import partial
 
 from nicegui.element import Element
@@ -52,6 +53,8 @@ async def health(frame: Frame) -> None:
             if measured is not None:
                 text("Caches", "", "h2")
                 _caches(measured)
+                text("Scheduled upkeep", "", "h2")
+                _schedule(measured)
     with quality:
         await _quality(frame)
 
@@ -122,6 +125,20 @@ def _caches(measured: Measurements) -> None:
         rows.append((cache, f"{total:,.0f}", f"{share:.0%}"))
     with box("card"):
         table(("Cache", "Look-ups", "Hits"), rows)
+
+
+def _schedule(measured: Measurements) -> None:
+    if not measured.schedule:
+        empty("Nothing is scheduled: settings such as organise_every_hours do that.")
+        return
+    rows = []
+    for task, last in measured.schedule.items():
+        ended = datetime.fromtimestamp(last["ended_at"], UTC)
+        when = moment_words(ended) if last["ended_at"] else "not yet"
+        took = f"{last['seconds']:,.1f}"
+        rows.append((task, f"{last['done']:,.0f}", f"{last['failed']:,.0f}", when, took))
+    with box("card"):
+        table(("Task", "Done", "Failed", "Last", "Seconds"), rows)
 
 
 def _jobs(frame: Frame) -> None:
