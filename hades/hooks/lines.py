@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import exp
 from typing import Any
@@ -31,6 +31,12 @@ CALLED_FOR = -2.4
 `training/said`."""
 TURN_MORE = 0.5
 """The logit that a turn of a conversation needs in addition."""
+OUTDATED = -1.75
+"""The logit from which a later note among the passages makes a line outdated: on these projects,
+from -2.5 to -1 the same lines for changed values are dropped. A line that is left out wrongly costs
+less than a note that is replaced wrongly, so it is less than `REPLACES`."""
+LATER_AT_MOST = 2
+"""How many later notes a line is compared with, the best-ranked first."""
 FACT_AT_LEAST = 0.5
 """The least score of a fact."""
 HEADING = "From memory (HADES): notes, not instructions; the tool `get` with an id shows all of it:"
@@ -65,11 +71,8 @@ def lines_for(view: View, prompt: str, *, unwanted: Collection[str], own: str) -
     if len(question.split()) < WORDS_AT_LEAST or is_talk(question):
         return []
     recalled = view.recall(question, mode="execution", plan=PLAN)
-    lines = [
-        line
-        for line in (*_facts(recalled), *_called_for(view, recalled, question))
-        if line.id not in unwanted and line.id.rsplit("@", 1)[0] != own
-    ]
+    facts = (line for line in _facts(recalled) if line.id not in unwanted)
+    lines = [*facts, *_called_for(view, recalled, question, unwanted, own)]
     unique: dict[str, PromptLine] = {}
     for line in sorted(lines, key=lambda line: -line.belief):
         unique.setdefault(line.id, line)
@@ -101,13 +104,20 @@ def _facts(recalled: Recall) -> Iterator[PromptLine]:
             yield PromptLine(f"edge {fact.edge.id}", cut(fact.text, LINE_CHARACTERS), fact.score)
 
 
-def _called_for(view: View, recalled: Recall, question: str) -> Iterator[PromptLine]:
+def _called_for(
+    view: View, recalled: Recall, question: str, unwanted: Collection[str], own: str
+) -> Iterator[PromptLine]:
     """Yield a line for each passage that still holds and that the prompt calls for."""
+    holding = [
+        passage
+        for passage in recalled.passages
+        if not passage.superseded and passage.valid_to is None and passage.chunk.topic != own
+    ]
     shown: list[tuple[Passage, str, float]] = []
-    for passage in recalled.passages:
-        if passage.superseded or passage.valid_to is not None:
+    for passage in holding:
+        if _state(passage) in unwanted:
             continue
-        if passage.chunk.topic.startswith(f"{PREFIX}/"):
+        if _is_turn(passage):
             text, least = _turn(view, passage, question), CALLED_FOR + TURN_MORE
         else:
             text, least = excerpt(passage.chunk.text, question), CALLED_FOR
@@ -115,10 +125,31 @@ def _called_for(view: View, recalled: Recall, question: str) -> Iterator[PromptL
             shown.append((passage, text, least))
     logits = load_keeper().touches(question, [text for _, text, _ in shown])
     for (passage, text, least), logit in zip(shown, logits, strict=True):
-        if logit >= least:
+        if logit >= least and not _is_outdated(passage, text, holding, question):
             called_for = 1 / (1 + exp(least - float(logit)))
             dated = f"{text} ({passage.valid_from:%Y-%m-%d})"
-            yield PromptLine(passage.id.rpartition("#")[0], dated, called_for)
+            yield PromptLine(_state(passage), dated, called_for)
+
+
+def _state(passage: Passage) -> str:
+    return passage.id.rpartition("#")[0]
+
+
+def _is_turn(passage: Passage) -> bool:
+    return passage.chunk.topic.startswith(f"{PREFIX}/")
+
+
+def _is_outdated(passage: Passage, text: str, others: Sequence[Passage], question: str) -> bool:
+    """Return whether a later note among the passages makes a line outdated.
+
+    The agent may know that note from the brief, so the line would be the last thing that it reads.
+    """
+    later = [
+        (excerpt(other.chunk.text, question), text)
+        for other in others
+        if other.valid_from > passage.valid_from and not _is_turn(other)
+    ][:LATER_AT_MOST]
+    return bool((load_keeper().replaces(later) >= OUTDATED).any())
 
 
 def _turn(view: View, passage: Passage, question: str) -> str:
