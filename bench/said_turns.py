@@ -14,7 +14,6 @@ from pathlib import Path
 
 from bench.peers.sets import LOCOMO_CONVERSATIONS, data
 from bench.table import note, show
-from hades.domain.distilled import SAID
 from hades.domain.topics import Chunk
 from hades.evals.measure import RECALL_AT, Scores, measure
 from hades.evals.memories import OpenSet, open_set

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import exp
 from typing import Any
 
@@ -33,10 +33,9 @@ CALLED_FOR = -2.4
 TURN_MORE = 0.5
 """The logit that a turn of a conversation needs in addition."""
 OUTDATED = -1.75
-"""The logit from which a later note among the passages makes a line outdated: on these projects,
-from -2.5 to -1 the same lines for changed values are dropped. A line that is left out wrongly costs
-less than a note that is replaced wrongly, so it is less than `REPLACES`."""
-LATER_AT_MOST = 4
+"""The logit from which a later note makes a line outdated, chosen on the same projects. It is less
+than the logit from which a note is replaced, because a line that is missing costs less."""
+LATER_AT_MOST = 2
 """How many of the nearest later notes a line is compared with."""
 FACT_AT_LEAST = 0.5
 """The least score of a fact."""
@@ -61,6 +60,8 @@ class PromptLine:
     text: str
     belief: float
     """How well the line fits the prompt, from 0 to 1; the best lines are shown."""
+    at: datetime | None = None
+    """Since when a passage is true; None for a fact."""
 
 
 def lines_for(view: View, prompt: str, *, unwanted: Collection[str], own: str) -> list[PromptLine]:
@@ -76,8 +77,9 @@ def lines_for(view: View, prompt: str, *, unwanted: Collection[str], own: str) -
     lines = [*facts, *_called_for(view, recalled, question, unwanted, own)]
     unique: dict[str, PromptLine] = {}
     for line in sorted(lines, key=lambda line: -line.belief):
-        unique.setdefault(line.id, line)
-    return [*unique.values()][:LINES_AT_MOST]
+        if len(unique) < LINES_AT_MOST and line.id not in unique and not _is_outdated(view, line):
+            unique[line.id] = line
+    return [*unique.values()]
 
 
 def question_of(prompt: str) -> str:
@@ -123,20 +125,22 @@ def _called_for(
             shown.append((passage, text, least))
     logits = load_keeper().touches(question, [text for _, text, _ in shown])
     for (passage, text, least), logit in zip(shown, logits, strict=True):
-        if logit >= least and not _is_outdated(view, passage, text):
+        if logit >= least:
             called_for = 1 / (1 + exp(least - float(logit)))
             dated = f"{text} ({passage.valid_from:%Y-%m-%d})"
-            yield PromptLine(passage.id.rpartition("#")[0], dated, called_for)
+            yield PromptLine(passage.id.rpartition("#")[0], dated, called_for, passage.valid_from)
 
 
-def _is_outdated(view: View, passage: Passage, text: str) -> bool:
-    """Return whether a later note makes a line outdated.
+def _is_outdated(view: View, line: PromptLine) -> bool:
+    """Return whether a later note makes the line of a passage outdated.
 
     The agent may know that note from the brief, so the line would be the last thing that it reads.
     """
-    after = passage.valid_from + timedelta(microseconds=1)
-    hits = view.search(text, LATER_AT_MOST, kind="note", since=after.isoformat())
-    later = [(hit.chunk.text[:LINE_CHARACTERS], text) for hit in hits]
+    if line.at is None:
+        return False
+    after = line.at + timedelta(microseconds=1)
+    hits = view.search(line.text, LATER_AT_MOST, kind="note", since=after.isoformat())
+    later = [(hit.chunk.text[:LINE_CHARACTERS], line.text) for hit in hits]
     return bool((load_keeper().replaces(later) >= OUTDATED).any())
 
 
