@@ -56,6 +56,27 @@ def test_a_decision_becomes_a_note_that_cites_its_turn(memory: hades.Memory) -> 
     assert memory.session(said.source).goal.startswith("staging deploys break")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm allergic to peanuts",
+        "my daughter starts school in September",
+        "I moved to Kiel in March. I have two dogs.",
+        "From now on we deploy with Actions.",
+    ],
+)
+def test_a_message_that_comes_alone_is_kept(memory: hades.Memory, text: str) -> None:
+    (kept,) = memory.distil(turns(text)).statements
+    assert kept.text == text
+
+
+@pytest.mark.parametrize(
+    "text", ["can you write a poem for my wife?", "what is the wifi password", "Thanks, great job!"]
+)
+def test_requests_and_small_talk_are_not_kept(memory: hades.Memory, text: str) -> None:
+    assert not memory.distil(turns(text)).statements
+
+
 def test_running_it_again_adds_nothing(memory: hades.Memory) -> None:
     memory.distil(ACTIONS)
     before = memory.change
