@@ -127,6 +127,15 @@ def test_purging_a_conversation_erases_what_was_distilled_from_it(memory: hades.
     assert memory.topics() == []
 
 
+def test_what_later_conversations_said_comes_back_after_a_purge(memory: hades.Memory) -> None:
+    kept = memory.distil(ACTIONS).statements
+    later = memory.distil(JENKINS).statements
+    assert later[0].replaces == kept[0].state
+    memory.purge(kept[0].source)  # with all versions of its topics
+    assert not memory.topics(kind="note")
+    assert [one.text for one in memory.distil().statements] == [later[0].text]
+
+
 def test_others_are_not_replaced(tmp_path: Path) -> None:
     with hades.open(tmp_path / "notes.hades", actor="ana") as memory:
         topics = [one.state.rpartition("@")[0] for one in memory.distil(ACTIONS).statements]
