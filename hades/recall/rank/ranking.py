@@ -87,9 +87,7 @@ def merge(passages: Ranking, notes: Ranking) -> Ranking:
         held=notes.held,
         best=notes.best,
         units=passages.units,
-    )
-    # Ties keep the order of their kind: raised values are equal.
-    merged = merged.at(np.argsort(-merged.scores, kind="stable"))
+    ).in_order()
     first = notes if merged.numbers[0] in notes.numbers else passages
     return replace(merged, answered=first.answered)
 
