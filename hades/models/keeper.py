@@ -20,7 +20,11 @@ from hades.models.encoder import MINILM_FOLDER
 from hades.models.reader import CrossEncoder
 
 KEEPER_GRAPH = "keeper.onnx"
-_WORTH, _LEANS, _REPLACES, _TOUCHES, _WORTH_ALONE = 0, *range(len(KINDS) + 1, len(KINDS) + 5)
+_WORTH = 0
+_LEANS = len(KINDS) + 1
+_REPLACES = len(KINDS) + 2
+_TOUCHES = len(KINDS) + 3
+_WORTH_ALONE = len(KINDS) + 4
 """Columns of the graph's output; the kinds are between the first two."""
 
 
