@@ -43,12 +43,12 @@ def run(*, small: bool = False) -> None:
             after = measure(eval_set, told, SYSTEMS).systems
     asked = len(eval_set.questions)
     head = ("system", *(f"R@{k}" for k in RECALL_AT), "nDCG@10", "p50")
-    rows = [
+    table = [
         (f"{system}, {name}", *_figures(scores[system]))
         for system in SYSTEMS
         for name, scores in (("turns", before), ("turns and statements", after))
     ]
-    show(f"Turns found: {asked} questions of LoCoMo, {opened.passages} turns", head, rows)
+    show(f"Turns found: {asked} questions of LoCoMo, {opened.passages} turns", head, table)
 
 
 def distilled(opened: OpenSet) -> OpenSet:
