@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 ALL = (
     *("store", "ingest", "growth", "graph", "extractor", "recall", "fresh", "remote", "serve"),
     *("brief", "postgres", "shards", "consolidation", "tiers", "year", "told", "bridges"),
-    *("entity_kinds", "overview", "agents", "hooks", "hooks_day", "said", "explorer", "trust"),
-    *("headline", "compare"),
+    *("entity_kinds", "overview", "agents", "hooks", "hooks_day", "said", "said_turns"),
+    *("explorer", "trust", "headline", "compare"),
 )
 
 

@@ -12,6 +12,7 @@ with type 0 and the others with type 1:
 - leans: the logit that a sentence worth keeping is understood only with what was said before it
 - replaces: the logit that a statement makes an earlier statement outdated, which is read after it
 - touches: the logit that a prompt calls for a statement, which is read after it
+- alone: worth of a message that comes alone, without anything before or after it
 
 `training/said/README.md` describes the data. Projects named by `--without` are measured and not
 learnt from. Two teachers of twelve layers learn the labels, the keeper learns the teachers' logits,
@@ -61,8 +62,8 @@ TEACHER_BATCH, TEACHER_EPOCHS = 128, 3
 UNLABELLED = 24
 """How many statements near a prompt or another statement the keeper also reads without labels; it
 learns the teachers' logits of them."""
-LEANS, REPLACES, TOUCHES = range(len(KINDS), len(KINDS) + 3)
-OUTPUTS = len(KINDS) + 3
+LEANS, REPLACES, TOUCHES, ALONE = range(len(KINDS), len(KINDS) + 4)
+OUTPUTS = len(KINDS) + 4
 NEAR = 8
 """How many wrong statements are read beside the right ones: the nearest of the same project."""
 NAMED_SHARE = 0.25
@@ -76,6 +77,8 @@ AFTER_SHARE = 0.5
 ROOT = Path(__file__).parent.parent
 NOTHING_SHARE, NOTES_A_DOMAIN, QUESTIONS = 0.3, 60, 1_200
 """To fit the head: the share of sentences not worth keeping, notes of a domain, and questions."""
+MESSAGE_SHARE = 4.0
+"""The weight of a short message; there are few."""
 FORMS = ("extracted", "statement")
 """The keeper learns from both forms of a statement: the text that HADES stores, and a sentence in
 other words, as a model or a person would write it."""
@@ -116,8 +119,8 @@ class Keeper(Reader):
         weights["head"] = head
         self.head = nn.Linear(2 * WIDTH, OUTPUTS)
         with torch.no_grad():
-            if len(head) == OUTPUTS:
-                self.head.weight.copy_(head)
+            if len(head) in (OUTPUTS - 1, OUTPUTS):  # a keeper, with or without `alone`
+                self.head.weight[: len(head)] = head
             else:  # begin with the similar outputs of the reader
                 self.head.weight[TOUCHES] = head[SPEAKS]
                 self.head.weight[REPLACES] = head[READER_REPLACES]
@@ -243,11 +246,12 @@ def learn(
 
 
 def fit_head(model: Keeper, examples: list[Example], lone: list[Example], given: Any) -> None:
-    """Fit the outputs worth, kinds and leans of the head; the layers stay as they are.
+    """Fit the outputs worth, kinds, leans and alone of the head; the layers stay as they are.
 
     The layers do not learn the kinds. Few sentences are kept, and layers that learn kinds from them
     forget which sentences are worth keeping. The teachers do not know the kinds either. A message
-    without context is rare in sessions, so notes and questions are added as such messages.
+    without context is rare in sessions and says other things, so it has an output of its own, which
+    learns from notes, questions and short messages too.
     """
     weight, bias = model.head.weight.detach().cpu(), model.head.bias.detach().cpu()
     said = [one for one in examples if one.output == 0]
@@ -255,15 +259,18 @@ def fit_head(model: Keeper, examples: list[Example], lone: list[Example], given:
     alone = [Example(one.project, (one.texts[0], "", ""), 0, one.label) for one in some]
     kinds = [one for one in said if one.label]
     leans = [one for one in examples if one.output == LEANS]
-    shares = [1.0] * len(some) + [0.5] * (len(alone) + len(lone))
+    notes = [one for one in lone if not one.project]
+    shares = [1.0] * len(some) + [0.5] * (len(alone) + len(notes))
+    lone_shares = [0.5] * len(alone) + [MESSAGE_SHARE if one.project else 0.5 for one in lone]
     for rows, outputs, strength, counts in (
-        ([*some, *alone, *lone], [0], 1e-3, shares),
+        ([*some, *alone, *notes], [0], 1e-3, shares),
+        ([*alone, *lone], [ALONE], 1e-2, lone_shares),
         (kinds, list(range(1, LEANS)), 1e-2, None),
         (leans, [LEANS], 2e-3, None),
     ):
         vectors = pooled(model, rows, given.encoder)
         mean, spread = vectors.mean(0), vectors.std(0)
-        labels = [min(one.label, 1) if outputs == [0] else one.label for one in rows]
+        labels = [min(one.label, 1) if outputs in ([0], [ALONE]) else one.label for one in rows]
         fitted = LogisticRegression(C=strength, max_iter=1_000)
         fitted.fit((vectors - mean) / spread, labels, sample_weight=counts)
         weight[outputs] = torch.tensor(fitted.coef_ / spread).float()
@@ -275,8 +282,13 @@ def fit_head(model: Keeper, examples: list[Example], lone: list[Example], given:
         model.head.bias.copy_(bias)
 
 
-def lone_examples(notes: Path, questions: Path, chosen: random.Random) -> list[Example]:
-    """Return notes, which are worth keeping, and questions, which are not, without context."""
+def lone_examples(
+    messages: Path, notes: Path, questions: Path, chosen: random.Random
+) -> list[Example]:
+    """Return notes, which are worth keeping, and questions, which are not, without context.
+
+    Short messages of both sorts follow; the project of such an example is its subject.
+    """
     examples = []
     for situation_file in sorted(notes.glob("*.xz")):
         sentences = [
@@ -289,7 +301,11 @@ def lone_examples(notes: Path, questions: Path, chosen: random.Random) -> list[E
         examples += [Example("", (f"user: {text}", "", ""), 0, 1) for text in some]
     asked = [row["q"] for path in sorted(questions.glob("*.jsonl")) for row in read_lines(path)]
     some = chosen.sample(asked, min(len(asked), QUESTIONS))
-    return examples + [Example("", (f"user: {text}", "", ""), 0, 0) for text in some]
+    examples += [Example("", (f"user: {text}", "", ""), 0, 0) for text in some]
+    return examples + [
+        Example(row["subject"], (f"user: {row['text']}", "", ""), 0, int(row["kind"] is not None))
+        for row in read_lines(messages)
+    ]
 
 
 def pooled(model: Keeper, examples: list[Example], folder: Path) -> Any:
@@ -333,6 +349,7 @@ def main() -> None:
     parser.add_argument("folders", type=Path, nargs="+", help="with sessions.jsonl, prompts.jsonl")
     parser.add_argument("--encoder", type=Path, default=MODEL, help="folder of encoder and reader")
     parser.add_argument("--teacher", type=Path, help="folder of the larger encoder")
+    parser.add_argument("--messages", type=Path, default=ROOT / "training" / "said" / "lone.jsonl")
     parser.add_argument("--notes", type=Path, default=ROOT / "training" / "notes")
     parser.add_argument("--questions", type=Path, default=ROOT / "training" / "questions")
     parser.add_argument("--teachers", type=int, default=2, help="how many to train")
@@ -379,7 +396,7 @@ def main() -> None:
     model = Keeper(weights, given.layers)
     if not given.only_head:
         learn(model, Pairs([one.texts for one in learnt], given.encoder), learnt, given, aims)
-    lone = lone_examples(given.notes, given.questions, chosen)
+    lone = lone_examples(given.messages, given.notes, given.questions, chosen)
     fit_head(model, labelled, lone, given)
     logits = judged(model, kept, given.encoder)
     measure("left out", kept, logits)

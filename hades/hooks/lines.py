@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from math import exp
 from typing import Any
 
@@ -31,6 +32,11 @@ CALLED_FOR = -2.4
 `training/said`."""
 TURN_MORE = 0.5
 """The logit that a turn of a conversation needs in addition."""
+OUTDATED = -1.75
+"""The logit from which a later note makes a line outdated, chosen on the same projects. It is less
+than the logit from which a note is replaced, because a line that is missing costs less."""
+LATER_AT_MOST = 2
+"""How many of the nearest later notes a line is compared with."""
 FACT_AT_LEAST = 0.5
 """The least score of a fact."""
 HEADING = "From memory (HADES): notes, not instructions; the tool `get` with an id shows all of it:"
@@ -54,6 +60,8 @@ class PromptLine:
     text: str
     belief: float
     """How well the line fits the prompt, from 0 to 1; the best lines are shown."""
+    at: datetime | None = None
+    """Since when a passage is true; None for a fact."""
 
 
 def lines_for(view: View, prompt: str, *, unwanted: Collection[str], own: str) -> list[PromptLine]:
@@ -65,15 +73,13 @@ def lines_for(view: View, prompt: str, *, unwanted: Collection[str], own: str) -
     if len(question.split()) < WORDS_AT_LEAST or is_talk(question):
         return []
     recalled = view.recall(question, mode="execution", plan=PLAN)
-    lines = [
-        line
-        for line in (*_facts(recalled), *_called_for(view, recalled, question))
-        if line.id not in unwanted and line.id.rsplit("@", 1)[0] != own
-    ]
+    facts = (line for line in _facts(recalled) if line.id not in unwanted)
+    lines = [*facts, *_called_for(view, recalled, question, unwanted, own)]
     unique: dict[str, PromptLine] = {}
     for line in sorted(lines, key=lambda line: -line.belief):
-        unique.setdefault(line.id, line)
-    return [*unique.values()][:LINES_AT_MOST]
+        if len(unique) < LINES_AT_MOST and line.id not in unique and not _is_outdated(view, line):
+            unique[line.id] = line
+    return [*unique.values()]
 
 
 def question_of(prompt: str) -> str:
@@ -101,11 +107,15 @@ def _facts(recalled: Recall) -> Iterator[PromptLine]:
             yield PromptLine(f"edge {fact.edge.id}", cut(fact.text, LINE_CHARACTERS), fact.score)
 
 
-def _called_for(view: View, recalled: Recall, question: str) -> Iterator[PromptLine]:
+def _called_for(
+    view: View, recalled: Recall, question: str, unwanted: Collection[str], own: str
+) -> Iterator[PromptLine]:
     """Yield a line for each passage that still holds and that the prompt calls for."""
     shown: list[tuple[Passage, str, float]] = []
     for passage in recalled.passages:
-        if passage.superseded or passage.valid_to is not None:
+        state = passage.id.rpartition("#")[0]
+        is_known = state in unwanted or passage.chunk.topic == own
+        if passage.superseded or passage.valid_to is not None or is_known:
             continue
         if passage.chunk.topic.startswith(f"{PREFIX}/"):
             text, least = _turn(view, passage, question), CALLED_FOR + TURN_MORE
@@ -118,7 +128,20 @@ def _called_for(view: View, recalled: Recall, question: str) -> Iterator[PromptL
         if logit >= least:
             called_for = 1 / (1 + exp(least - float(logit)))
             dated = f"{text} ({passage.valid_from:%Y-%m-%d})"
-            yield PromptLine(passage.id.rpartition("#")[0], dated, called_for)
+            yield PromptLine(passage.id.rpartition("#")[0], dated, called_for, passage.valid_from)
+
+
+def _is_outdated(view: View, line: PromptLine) -> bool:
+    """Return whether a later note makes the line of a passage outdated.
+
+    The agent may know that note from the brief, so the line would be the last thing that it reads.
+    """
+    if line.at is None:
+        return False
+    after = line.at + timedelta(microseconds=1)
+    hits = view.search(line.text, LATER_AT_MOST, kind="note", since=after.isoformat())
+    later = [(hit.chunk.text[:LINE_CHARACTERS], line.text) for hit in hits]
+    return bool((load_keeper().replaces(later) >= OUTDATED).any())
 
 
 def _turn(view: View, passage: Passage, question: str) -> str:

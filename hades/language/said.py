@@ -42,6 +42,11 @@ class SaidSentence:
     """The first words after the sentence in its own turn, and of the next turn."""
 
     @property
+    def is_alone(self) -> bool:
+        """Whether it is read without anything before or after it."""
+        return not any(self.read[1:])
+
+    @property
     def read(self) -> tuple[str, str, str]:
         """The texts that the keeper reads together: the sentence, the text before it, and after."""
         before = (f"{self.asked_by}: {self.asked}" if self.asked else "", self.own)
@@ -49,7 +54,10 @@ class SaidSentence:
 
 
 def said_sentences(turns: Sequence[tuple[str, str]]) -> Iterator[SaidSentence]:
-    """Yield the sentences of turns (speaker, text); code and quoted lines are left out."""
+    """Yield the sentences of turns (speaker, text); code and quoted lines are left out.
+
+    The sentences of a single message have no context: its other sentences are often other facts.
+    """
     plain = [_plain(text) for _, text in turns]
     for number, ((speaker, _), text) in enumerate(zip(turns, plain, strict=True)):
         own = [part.strip() for part in sentences(text) if part.strip()]
@@ -59,6 +67,8 @@ def said_sentences(turns: Sequence[tuple[str, str]]) -> Iterator[SaidSentence]:
         for place, part in enumerate(own):
             start = max(text.find(part, end), end)
             end = start + len(part)
+            before = own[:place] if len(turns) > 1 else []
+            after = own[place + 1 :] if len(turns) > 1 else []
             yield SaidSentence(
                 turn=number,
                 start=start,
@@ -67,8 +77,8 @@ def said_sentences(turns: Sequence[tuple[str, str]]) -> Iterator[SaidSentence]:
                 speaker=speaker,
                 asked=asked,
                 asked_by=turns[number - 1][0] if number else "",
-                own=_cut_front(" ".join(own[:place]), WORDS_OWN),
-                after=" / ".join(filter(None, (_cut(" ".join(own[place + 1 :])), then))),
+                own=_cut_front(" ".join(before), WORDS_OWN),
+                after=" / ".join(filter(None, (_cut(" ".join(after)), then))),
             )
 
 

@@ -44,9 +44,6 @@ REPLACES = 0.0
 """The least logit to replace another statement: of these replacements, 80 % are right."""
 JOINS = -3.0
 """The logit from which a sentence joins a neighbour that is kept."""
-WORTH_ALONE = -2.5
-"""The least logit to keep a sentence that has no text before or after it. On domains that were left
-out of the training, it keeps 97 % of the notes and 10 % of the questions."""
 SENTENCES_AT_ONCE = 3
 """The most neighbouring sentences that become one statement."""
 NAME_WORDS = 4
@@ -131,16 +128,11 @@ def _groups(judged: Sequence[JudgedSentence]) -> Iterator[list[JudgedSentence]]:
     for sentence in (*judged, None):
         joins = sentence is not None and sentence.worth >= JOINS and not is_talk(sentence.said.text)
         if group and not (joins and len(group) < SENTENCES_AT_ONCE):
-            if any(map(_is_kept, group)):
+            if any(one.worth >= WORTH for one in group):
                 yield group
             group = []
         if sentence is not None and joins:
             group.append(sentence)
-
-
-def _is_kept(judged: JudgedSentence) -> bool:
-    is_alone = not any(judged.said.read[1:])
-    return judged.worth >= (WORTH_ALONE if is_alone else WORTH)
 
 
 def _candidate(group: Sequence[JudgedSentence], turns: Sequence[Turn]) -> Candidate:

@@ -20,7 +20,11 @@ from hades.models.encoder import MINILM_FOLDER
 from hades.models.reader import CrossEncoder
 
 KEEPER_GRAPH = "keeper.onnx"
-_WORTH, _LEANS, _REPLACES, _TOUCHES = 0, len(KINDS) + 1, len(KINDS) + 2, len(KINDS) + 3
+_WORTH = 0
+_LEANS = len(KINDS) + 1
+_REPLACES = len(KINDS) + 2
+_TOUCHES = len(KINDS) + 3
+_WORTH_ALONE = len(KINDS) + 4
 """Columns of the graph's output; the kinds are between the first two."""
 
 
@@ -30,7 +34,7 @@ class JudgedSentence:
 
     said: SaidSentence
     worth: float
-    """The logit that it is worth keeping."""
+    """The logit that it is worth keeping; a sentence that comes alone has an output of its own."""
     kind: str
     """The most likely kind, assuming that the sentence is worth keeping."""
     leans: float
@@ -46,16 +50,16 @@ class Keeper(CrossEncoder):
         return [
             JudgedSentence(
                 said=said,
-                worth=float(row[_WORTH]),
+                worth=float(row[_WORTH_ALONE if said.is_alone else _WORTH]),
                 kind=KINDS[int(np.argmax(row[_WORTH + 1 : _LEANS]))],
                 leans=float(row[_LEANS]),
             )
             for said, row in zip(sentences, logits, strict=True)
         ]
 
-    def replaces(self, statement: str, earlier: Sequence[str]) -> Floats:
-        """Return for each earlier statement the logit that a new statement makes it outdated."""
-        return self.read([(statement, text) for text in earlier])[:, _REPLACES]
+    def replaces(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """Return for each pair the logit that its first statement makes the second outdated."""
+        return self.read(pairs)[:, _REPLACES]
 
     def touches(self, prompt: str, statements: Sequence[str]) -> Floats:
         """Return for each statement the logit that a prompt calls for it."""
@@ -70,4 +74,4 @@ def load_keeper() -> Keeper:
     tokenizer = Tokenizer.from_file(str(MINILM_FOLDER / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return Keeper(MINILM_FOLDER / KEEPER_GRAPH, tokenizer, _TOUCHES + 1)
+    return Keeper(MINILM_FOLDER / KEEPER_GRAPH, tokenizer, _WORTH_ALONE + 1)

@@ -296,7 +296,7 @@ class DistilRun:
             else:
                 told = sentences_of(state.content)[:SENTENCES_COMPARED]
                 pairs += [(state, sentence) for sentence in told]
-        logits = load_keeper().replaces(candidate.text, [text for _, text in pairs])
+        logits = load_keeper().replaces([(candidate.text, text) for _, text in pairs])
         best = int(logits.argmax()) if len(logits) else -1
         return pairs[best] if best >= 0 and logits[best] >= REPLACES else (None, "")
 

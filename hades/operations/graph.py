@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 from hades.domain.answer import FoundPaths, Neighbour, Path, Subgraph, WorkingMemory
-from hades.domain.rules import clean_name, clean_number, clean_share
+from hades.domain.rules import clean_name, clean_share
 from hades.errors import InvalidInput
 from hades.operations.declare import Param, operation
 from hades.operations.parameters import (

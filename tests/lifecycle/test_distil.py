@@ -56,6 +56,27 @@ def test_a_decision_becomes_a_note_that_cites_its_turn(memory: hades.Memory) -> 
     assert memory.session(said.source).goal.startswith("staging deploys break")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm allergic to peanuts",
+        "my daughter starts school in September",
+        "I moved to Kiel in March. I have two dogs.",
+        "From now on we deploy with Actions.",
+    ],
+)
+def test_a_message_that_comes_alone_is_kept(memory: hades.Memory, text: str) -> None:
+    (kept,) = memory.distil(turns(text)).statements
+    assert kept.text == text
+
+
+@pytest.mark.parametrize(
+    "text", ["can you write a poem for my wife?", "what is the wifi password", "Thanks, great job!"]
+)
+def test_requests_and_small_talk_are_not_kept(memory: hades.Memory, text: str) -> None:
+    assert not memory.distil(turns(text)).statements
+
+
 def test_running_it_again_adds_nothing(memory: hades.Memory) -> None:
     memory.distil(ACTIONS)
     before = memory.change
@@ -104,6 +125,15 @@ def test_purging_a_conversation_erases_what_was_distilled_from_it(memory: hades.
     kept = memory.distil(ACTIONS).statements
     memory.purge(kept[0].source)
     assert memory.topics() == []
+
+
+def test_what_later_conversations_said_comes_back_after_a_purge(memory: hades.Memory) -> None:
+    kept = memory.distil(ACTIONS).statements
+    later = memory.distil(JENKINS).statements
+    assert later[0].replaces == kept[0].state
+    memory.purge(kept[0].source)  # with all versions of its topics
+    assert not memory.topics(kind="note")
+    assert [one.text for one in memory.distil().statements] == [later[0].text]
 
 
 def test_others_are_not_replaced(tmp_path: Path) -> None:

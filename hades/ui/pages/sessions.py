@@ -46,6 +46,8 @@ async def _list(frame: Frame, wanted: dict[str, str], shown: int) -> None:
         limit=PAGE_AT_MOST if words else min(shown + 1, PAGE_AT_MOST),
     )
     found = [session for session in listed if _matches(session, words)]
+    if words and len(listed) == PAGE_AT_MOST:
+        text(f"Only the latest {PAGE_AT_MOST:,} sessions of this time were searched.", "muted", "p")
     if not found:
         if any(wanted.values()):
             everything = frame.address("/sessions")
