@@ -18,7 +18,7 @@ from hades.models.onnx_encoder import FolderEncoder, Vectors
 from hades.models.reader import SentenceReader
 
 MINILM_FOLDER = Path(__file__).parent / "minilm"
-MINILM_MODEL = "minilm-notes-int8-1"
+MINILM_MODEL = "minilm-notes-int8-2"
 MINILM_DIMS = 384
 MINILM_MAX_TOKENS = 256
 
@@ -43,7 +43,8 @@ class Encoder(Protocol):
 
 
 class MiniLM(FolderEncoder):
-    """The built-in encoder: all-MiniLM-L6-v2, trained further on notes, in int8.
+    """The built-in encoder: all-MiniLM-L6-v2, trained further on notes, documents and
+    conversations, in int8.
 
     It loads on first use.
     """
