@@ -110,7 +110,7 @@ def test_a_missing_model_is_said_so(tmp_path: Path) -> None:
 def test_the_default_is_built_in() -> None:
     encoder = load_encoder()
     assert (encoder.model, encoder.dims, encoder.max_tokens) == (
-        "minilm-notes-int8-1",
+        "minilm-notes-int8-2",
         384,
         256,
     )
