@@ -87,7 +87,9 @@ def merge(passages: Ranking, notes: Ranking) -> Ranking:
         held=notes.held,
         best=notes.best,
         units=passages.units,
-    ).in_order()
+    )
+    # Ties keep the order of their kind: raised values are equal.
+    merged = merged.at(np.argsort(-merged.scores, kind="stable"))
     first = notes if merged.numbers[0] in notes.numbers else passages
     return replace(merged, answered=first.answered)
 
