@@ -17,9 +17,9 @@ from hades.store.records import Progress
 
 GROUPS = {
     "review": "Approve or reject proposed changes.",
-    "weights": "Show, compare and restore the weights learned from feedback.",
+    "weights": "Show, compare and restore weights learned from feedback.",
     "core": "Edit core blocks: text that a model always sees.",
-    "sessions": "List conversations with their decisions, outcomes and plans.",
+    "sessions": "List conversations with decisions, outcomes and plans.",
 }
 """The help of each group of commands."""
 

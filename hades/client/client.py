@@ -101,6 +101,12 @@ class RemoteView(View):
         of = self._connection, self._space, self._moment_query()
         download_export(*of, path, format, embeddings=embeddings)
 
+    def export_to(
+        self, url: str, *, embeddings: bool = False, on_progress: Progress | None = None
+    ) -> Sent:
+        """Raise Unavailable: the secrets are in the environment of the process with the file."""
+        raise Unavailable("An export to a server is sent from beside the memory's file.")
+
     def check(self, on_progress: Progress | None = None) -> list[Problem]:
         """List damage and how to repair it. Needs the admin socket; `on_progress` is not called."""
         page = self._connection.json(HttpCall("POST", path_of("admin", "check"), patient=True))
@@ -271,12 +277,6 @@ class Client(RemoteView, Memory):
         return ingest_from_here(
             self._connection, self._space, paths, options, on_progress, follow_links
         )
-
-    def export_to(
-        self, url: str, *, embeddings: bool = False, on_progress: Progress | None = None
-    ) -> Sent:
-        """Raise Unavailable: the secrets are in the environment of the process with the file."""
-        raise Unavailable("An export to a server is sent from beside the memory's file.")
 
     def mirror(
         self,

@@ -79,7 +79,7 @@ def distil(
     dry_run: DryRun = False,
     on_progress: Progress | None = None,
 ) -> Distillation:
-    """Store the decisions, rules, facts and plans of conversations as short notes.
+    """Store decisions, rules, facts and plans of conversations as notes.
 
     Stores `messages` as a conversation and reads them; without `messages`, reads all stored
     conversations that match `glob`. A small model in the package judges each sentence, so no

@@ -50,7 +50,7 @@ def entity(view: View, name: EntityName) -> Entity:
 
 @operation("GET", "/related/{name}", command="related", asks=True)
 def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
-    """List names mentioned together with a name, most often first."""
+    """List names mentioned with a name, most often first."""
     view._bring_up_to_date(None)
     with view._store.snapshot():
         own, valid, known = _own_entities(view, name)

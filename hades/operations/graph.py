@@ -93,7 +93,7 @@ def query_paths(
     ] = 5,
     boost: Boosts = None,
 ) -> FoundPaths:
-    """Find the best paths for a question, from its nearest passages to anything joined with them.
+    """Find the best paths for a question, starting from its passages.
 
     The hierarchy narrows the graph to the clusters nearest to the question. Without a hierarchy
     the nearest passages of the whole space are used, and `reasons` says so. A path may end at a

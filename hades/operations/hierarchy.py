@@ -134,7 +134,7 @@ def _check_request(memory: Memory, restore: int | None, seed: int, *, alone: boo
     "POST", "/bridges", role=Role.WRITER, command="refresh-bridges", long=True, needs_space=True
 )
 def refresh_bridges(memory: Memory, *, on_progress: Progress | None = None) -> dict[str, int]:
-    """Store the best bridges of the clusters that changed since the last time.
+    """Store the best bridges of clusters that changed since last time.
 
     A bridge joins two passages of different clusters of level 2 by a rare name that both mention.
     `query_paths` and `recall` use the stored ones. Bridges that no longer hold are deleted.

@@ -366,7 +366,7 @@ def test_paragraphs_of_a_text_are_what_a_user_said(own: hades.Memory) -> None:
 
 def test_what_a_user_asks_to_keep_is_kept(own: hades.Memory) -> None:
     agent = MemoryAgent(own)
-    text = "The spare key hangs in the shed. Ask Ann."
+    text = "Write a poem about the sea. Make it short."
     assert {action.action for action in agent.decide(text).actions} == {"leave"}
     [action] = agent.decide(text, apply=True, keep_all=True).actions
     assert (action.action, action.outcome) == ("write", "done")

@@ -19,7 +19,9 @@ from prometheus_client.parser import text_string_to_metric_families
 import hades
 from hades.domain.graph import Reason
 from hades.serve.executor import Executor
+from hades.serve.schedule import Schedule
 from hades.serve.telemetry import Telemetry
+from hades.serve.telemetry.metrics import ScheduleMetrics
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOY = ROOT / "deploy"
@@ -57,6 +59,8 @@ def exposed(path: Path) -> dict[str, set[str]]:
     """Every series a server that was used shows, with its labels."""
     executor, telemetry = Executor.open(path), Telemetry()
     telemetry.watch(executor, lambda: {"done": 1})
+    tasks = Schedule(executor, dict.fromkeys(("organise", "archive"), 1.0)).tasks
+    telemetry.metrics.registry.register(ScheduleMetrics(tasks))
     asked = made_recall("Why?")
     telemetry.observe_recall(asked, "default")
     telemetry.metrics.count("stage_stopped", "walk")

@@ -15,14 +15,16 @@ LEND, LEND_FAR = 0.4, 0.15
 """The share that a chunk lends to chunks one and two away in its document."""
 FOUND_BY_RETRIEVER = 50
 """A passage counts as found by a retriever if it is among this many of its best."""
+ROUNDING = 1e-3
+"""Cosines of the same text differ by less, since its vectors are stored in 8 and in 16 bits."""
 
 
 def minmax(scores: Floats) -> Floats:
-    """Scale scores so that the highest is 1 and the lowest 0; equal scores become 0."""
+    """Scale scores so that the highest is 1 and the lowest 0; scores as good as equal become 0."""
     if not len(scores):
         return np.zeros_like(scores)
     low, high = float(scores.min()), float(scores.max(initial=0.0))
-    return (scores - low) / (high - low) if high > low else np.zeros_like(scores)
+    return (scores - low) / (high - low) if high - low > ROUNDING else np.zeros_like(scores)
 
 
 def scaled(scores: Floats, mask: Flags) -> Floats:

@@ -7,7 +7,7 @@ version that a later one restates counts for less.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,7 +17,7 @@ from hades.domain.graph import NodeKind
 from hades.domain.topics import PlacedChunk
 from hades.graph.arrays import Flags, Floats32, Ints
 from hades.index.vectors import product
-from hades.index.words import is_said, name_words
+from hades.index.words import is_said, name_words, stems
 from hades.language.names import DIGITS, numberless
 from hades.language.sentences import note_sentences
 from hades.recall.find.results import Candidates
@@ -60,6 +60,12 @@ class NoteCandidates:
         if vector is None or not len(self.vectors[row]):
             return 0
         return int(product(self.vectors[row][: len(self.sentences(row))], vector).argmax())
+
+    def sentence_with_most(self, row: int, terms: Collection[str]) -> int:
+        """Return the position of the sentence that has most of these stems, for a new note, which
+        has no vectors."""
+        shared = [len(set(terms).intersection(stems(text))) for text in self.sentences(row)]
+        return shared.index(max(shared))
 
 
 def read_notes(query: QueryContext, candidates: Candidates) -> NoteCandidates:

@@ -24,7 +24,7 @@ from hades.recall.rank.ranking import (
     recency_of,
     with_turns,
 )
-from hades.recall.rank.reading import NoteReading, read_notes_with
+from hades.recall.rank.reading import NoteReading, is_lookup, read_notes_with
 from hades.recall.rank.succession import find_restated, find_succession
 from hades.recall.rank.topic_order import (
     below_superseding,
@@ -36,6 +36,10 @@ from hades.recall.run import Stage
 
 CONFIDENCE_LEAST = 0.05
 """The least confidence that counts, since its logarithm is added to the score."""
+
+LOOKED_UP = 2.0
+"""What a note that has the word of a lookup gains, in points of the ranker, which learnt from whole
+questions. A judgement: about what the nearest note is ahead by if it does not have the word."""
 
 
 def rank_notes(
@@ -61,6 +65,8 @@ def rank_notes(
     else:
         ranked = ranker.rank_by_fusion(found, notes.numbers, plan.fusion)
     scores = with_turns(found.seeds, notes.numbers, ranked.scores)
+    if is_lookup(search.text):
+        scores = scores + LOOKED_UP * features[:, NOTE_FEATURES.index("coverage")]
     scores = scores + np.array([_weight_of_state(placed) for placed in notes.placed])
     scores = scores + plan.strength * _gains_of_topics(query, notes.placed)
     scores = with_numbers_apart(notes, scores, search.terms)

@@ -126,6 +126,11 @@ class NoteReading:
         return both_read and replaced < UNSURE and self.speaks[row] - self.speaks[later] > WORSE
 
 
+def is_lookup(question: str) -> bool:
+    """Return whether a question has fewer than WORDS_LEAST words."""
+    return len(question.split()) < WORDS_LEAST
+
+
 def read_notes_with(
     reader: SentenceReader,
     stage: Stage,
@@ -138,7 +143,7 @@ def read_notes_with(
 
     Among versions that say the same thing with other values (`restated`), the newest is read.
     """
-    if search.vector is None or len(search.text.split()) < WORDS_LEAST:
+    if search.vector is None or is_lookup(search.text):
         return NoteReading()
     near = [
         product(vectors[: len(notes.sentences(row))], search.vector)
@@ -166,7 +171,7 @@ def _read(
     words: Floats,
     turned: Floats | None,
 ) -> NoteReading:
-    texts = _nearest(notes, restated, near, words, turned)
+    texts = _nearest(notes, restated, near, words, turned, search.terms)
     judged: list[float] = []
     speaks, best = dict[int, float](), dict[int, int]()
     for places, logit in zip(
@@ -190,13 +195,17 @@ def _nearest(
     near: Sequence[Floats32],
     words: Floats,
     turned: Floats | None,
+    terms: Sequence[str],
 ) -> dict[str, list[tuple[int, int]]]:
     """Map the texts to read to their places: rows, and positions in the note.
 
     They are the nearest sentences and those of the best notes by words. A sentence that several
     versions share is read once. Of sentences that differ in values only, the newest is read.
     """
-    nearest = [int(own.argmax()) if len(own) else 0 for own in near]  # a new note has no vectors
+    nearest = [
+        int(own.argmax()) if len(own) else notes.sentence_with_most(row, terms)
+        for row, own in enumerate(near)
+    ]
     places = [
         (float(near[row][at]), row, at) for row in range(len(near)) for at in range(len(near[row]))
     ]

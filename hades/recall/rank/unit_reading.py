@@ -23,7 +23,7 @@ from hades.models.reader import SentenceReader
 from hades.recall.find.results import SearchQuery
 from hades.recall.rank.code_signs import is_code
 from hades.recall.rank.ranking import Ranking, never_rising
-from hades.recall.rank.reading import WORDS_LEAST
+from hades.recall.rank.reading import is_lookup
 from hades.recall.run import Stage
 
 PASSAGES_CUT = 20
@@ -78,7 +78,7 @@ def read_units(
 
     The ranking is unchanged if the question is too short, or if no time is left.
     """
-    if len(search.text.split()) < WORDS_LEAST:
+    if is_lookup(search.text):
         return ranking
     query = search.query
     unread = ranking
