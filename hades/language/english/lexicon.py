@@ -132,6 +132,16 @@ NOTABLE = lazy_pattern(rf"\d|\b(?:{changes('notable')})\b", re.IGNORECASE)
 """Sentences that a summary prefers: numbers, and things that were done."""
 
 
+PAST_VERBS = word_set(
+    """was were wasn't weren't had did didn't went came took got made said told saw met left lost
+    broke bought brought caught drove fell felt found gave grew held kept knew paid ran rang sat
+    sent slept sold spent spoke stood stole swam taught thought threw woke won wore wrote ate drank
+    flew forgot gone done been seen born built began chose rode rose sang stuck burst
+    hit hurt led fed dug hung struck lent laid lit quit stung blew froze tore shook"""
+)
+"""Past forms that do not end in -ed."""
+
+
 # Abbreviations, titles and roles
 
 TITLES = word_set("mr mrs ms dr prof")

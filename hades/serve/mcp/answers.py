@@ -103,6 +103,16 @@ def about(recall: Recall) -> dict[str, Any]:
     }
 
 
+def evidence(recall: Recall) -> dict[str, Any]:
+    """Return the facts, passages and paths of a recall, each to cite by its number."""
+    return {
+        "facts": [fact_values(number, fact) for number, fact in enumerate(recall.facts, 1)],
+        "passages": [passage_values(number, one) for number, one in enumerate(recall.passages, 1)],
+        "paths": recalled_paths(recall),
+        "tokens": recall.tokens,
+    }
+
+
 def fact_values(number: int, fact: Fact) -> dict[str, Any]:
     """Return a fact of a recall, to cite by its number."""
     return {
