@@ -614,7 +614,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The answer as a person reads it: what it lacks, then each sentence on lines of its own."""
+        """The answer as a person reads it: what it lacks, then a line for each sentence."""
         lines = [sentence.marked() for sentence in self.sentences]
         if lines and self.shortfall:
             lines = [f"{self.shortfall} Closest:", *lines]

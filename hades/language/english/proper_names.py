@@ -116,7 +116,11 @@ _FOR = lazy_pattern(
     r"|Secretary|School|Foundation|Council|Association|Department|Fund|Campaign|Committee)s?"
 )
 """Nouns whose names go on with `for`: `Institute for Media`."""
-_WHOSE = frozenset("Women Men Children People King Queen Mother Father Valentine Year".split())
+_WHOSE = frozenset(
+    ("Women", "Men", "Children", "People", "King", "Queen", "Mother", "Father", "Valentine", "Year")
+)
+    ["Women", "Men", "Children", "People", "King", "Queen", "Mother", "Father", "Valentine", "Year"]
+)
 """Owners that are part of the name (`Women's World Cup`); others are names of their own."""
 _TITLE = lazy_pattern(r"(?:Mr|Mrs|Ms|Dr|Prof)\.?")
 _NUMBERED = lazy_pattern(

@@ -25,8 +25,8 @@ from hades.domain.plain import one_line
 from hades.domain.topics import Diff, State
 from hades.errors import InvalidInput, NotFound
 from hades.memory import View
-from hades.operations.declare import OPERATIONS
 from hades.operations.briefs import BUDGET_TOKENS as BRIEF_TOKENS
+from hades.operations.declare import OPERATIONS
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import Name, OptionalName, Time, given, operation_tool, tool
