@@ -119,8 +119,6 @@ _FOR = lazy_pattern(
 _WHOSE = frozenset(
     ("Women", "Men", "Children", "People", "King", "Queen", "Mother", "Father", "Valentine", "Year")
 )
-    ["Women", "Men", "Children", "People", "King", "Queen", "Mother", "Father", "Valentine", "Year"]
-)
 """Owners that are part of the name (`Women's World Cup`); others are names of their own."""
 _TITLE = lazy_pattern(r"(?:Mr|Mrs|Ms|Dr|Prof)\.?")
 _NUMBERED = lazy_pattern(
