@@ -46,7 +46,7 @@ VERSION = (
 FACT = ("id", "source", "relation", "target", "valid_from", "valid_to", "evidence")
 
 
-def reply(text: str, **values: Any) -> CallToolResult:
+def reply(text: str, /, **values: Any) -> CallToolResult:
     """Return a tool's answer without values that are None, cut to the limit.
 
     If items of lists were cut, a value `left_out` with their number is added.
