@@ -231,17 +231,19 @@ def _citations(
             version=block.item.chunk.version,
             line=block.item.line,
             end_line=_end_line(block),
+            cite=block.item.id,
         )
         for number, block in enumerate(passages, start=1)
     ]
-    ends = [(block.item.edge.source, block.item.edge.target) for block in facts]
-    for kind, ways in (("fact", ends), ("path", [block.item.nodes for block in paths])):
+    edges = [block.item.edge for block in facts]
+    told = [(edge.cite, (edge.source, edge.target)) for edge in edges]
+    for kind, ways in (("fact", told), ("path", [("", block.item.nodes) for block in paths])):
         cited += [
-            Citation(number=number, kind=kind, nodes=tuple(node.name for node in nodes))
-            for number, nodes in enumerate(ways, start=1)
+            Citation(number, kind, tuple(node.name for node in nodes), cite=cite)
+            for number, (cite, nodes) in enumerate(ways, start=1)
         ]
     cited += [
-        Citation(number=number, kind="theme", nodes=block.item.cites)
+        Citation(number, "theme", block.item.cites, cite=block.item.cluster.id)
         for number, block in enumerate(themes, start=1)
     ]
     return tuple(cited)

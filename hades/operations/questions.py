@@ -167,7 +167,7 @@ def _recalled(
     return replace(answered, id=logged) if logged else answered
 
 
-@operation("POST", "/ask", asks=True)
+@operation("POST", "/ask", asks=True, detail="recall")
 def ask(
     view: View,
     question: Question,

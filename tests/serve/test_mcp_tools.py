@@ -147,7 +147,9 @@ def test_what_is_remembered_is_recalled(executor: Executor) -> None:
     assert "Cite as: [1] design/cache@1#0" in text_of(found)
     (sentence,) = answer.structured_content["sentences"]
     said = f"design/cache: {note['content']}"
-    assert sentence == {"text": said, "cite": "design/cache@1#0"}
+    assert (sentence["text"], sentence["label"]) == (said, "[1]")
+    (source,) = answer.structured_content["citations"]
+    assert (source["label"], source["cite"]) == ("[1]", "design/cache@1#0")
     cited = "[1] design/cache@1#0, line 1, 2024-03-01, belief "
     assert text_of(answer).startswith(f" {said} [1]\n{cited}")
 
@@ -180,7 +182,10 @@ def test_told_facts_are_recalled_and_cited(executor: Executor) -> None:
     (told,) = found.structured_content["facts"]
     assert (told["number"], told["cite"], told["text"]) == (1, "edge 1", said)
     assert (told["target"]["name"], told["evidence"]) == ("rack 4", "the label")
-    assert answer.structured_content["sentences"] == [{"text": said, "cite": "edge 1"}]
+    values = answer.structured_content
+    assert (values["text"], values["is_doubtful"]) == (f"{said} [F1]", False)
+    assert [(one["label"], one["cite"]) for one in values["citations"]] == [("[F1]", "edge 1")]
+    assert not {"recall", "facts", "passages"} & set(values)
     assert text_of(answer).startswith(f' {said} [F1]\n[F1] edge 1  "the label", belief ')
 
 

@@ -124,6 +124,17 @@ def test_a_question_is_answered_with_passages_and_paths(ask: Asker) -> None:
     assert recall.json()["valid"].startswith(BEFORE)
     answer = ask.post(f"{S}/ask", {"question": "Is approach X viable?", "budget": 500}).json()
     assert "viable" in answer["sentences"][0]["text"]
+    said = [f"{one['text']} {one['label']}" for one in answer["sentences"]]
+    assert answer["text"].splitlines() == said
+    cites = {cited["label"]: cited["cite"] for cited in answer["citations"]}
+    assert set(cites) == {one["label"] for one in answer["sentences"]}
+    assert cites["[F1]"] == "edge 2"
+    assert answer["is_doubtful"] is False
+    assert 0 < answer["probability"] <= 1
+    whole = ask.post(
+        f"{S}/ask", {"question": "Is approach X viable?", "budget": 500, "whole": True}
+    ).json()
+    assert whole.keys() - answer.keys() == {"recall"}
     unknown = ask.post(f"{S}/ask", {"question": "Is approach Z viable?"}).json()
     assert unknown["unsaid"] == ["approach Z"]
     planned = ask.post(f"{S}/recall", {"question": "x", "plan": {"graph": {"hops": 99}}}).json()

@@ -12,7 +12,6 @@ from hades.context.text.answers import (
     context_text,
     nothing_found,
     nothing_remembered,
-    sources,
     working_memory_lines,
 )
 from hades.context.text.briefs import HEADINGS
@@ -27,6 +26,7 @@ from hades.domain.topics import Diff, State
 from hades.errors import InvalidInput, NotFound
 from hades.memory import View
 from hades.operations.briefs import BUDGET_TOKENS as BRIEF_TOKENS
+from hades.operations.declare import OPERATIONS
 from hades.serve.mcp import answers
 from hades.serve.mcp.call import AgentCall
 from hades.serve.mcp.tool import Name, OptionalName, Time, given, operation_tool, tool
@@ -60,21 +60,15 @@ def recall(call: AgentCall, result: Recall) -> CallToolResult:
     before remembering. It reads times in the question; as_of, since and until override them.
     """
     found = with_tools(call, result)
-    passages = enumerate(found.passages, 1)
-    return answers.reply(
-        context_text(found, answers.ANSWER_CHARACTERS_AT_MOST),
-        **answers.about(found),
-        facts=[answers.fact_values(number, fact) for number, fact in enumerate(found.facts, 1)],
-        passages=[answers.passage_values(number, passage) for number, passage in passages],
-        paths=answers.recalled_paths(found),
-        tokens=found.tokens,
-    )
+    text = context_text(found, answers.ANSWER_CHARACTERS_AT_MOST)
+    return answers.reply(text, **answers.about(found), **answers.evidence(found))
 
 
 @operation_tool(
     "question tag glob about since until by turns",
     core=True,
     model="`default`: have a language model word the answer.",
+    whole="With what `recall` returns.",
 )
 def ask(call: AgentCall, answer: Answer) -> CallToolResult:
     """Return the stored sentences that answer a question, each with its source.
@@ -83,16 +77,11 @@ def ask(call: AgentCall, answer: Answer) -> CallToolResult:
     """
     answer = with_tools(call, answer)
     recall = answer.recall
-    cites = sources(recall)
     has_evidence = recall.passages or recall.facts
+    lines = answer_lines(answer) if has_evidence else [nothing_found(recall)]
+    values = answers.about(recall) | OPERATIONS["ask"].short(answer, {})
     return answers.reply(
-        joined(answer_lines(answer) if has_evidence else [nothing_found(recall)]),
-        **answers.about(recall),
-        sentences=[{"text": line.text, "cite": cites[line.label]} for line in answer.sentences],
-        shortfall=answer.shortfall or None,
-        kind=answer.kind,
-        usage=answer.usage,
-        fallback=answer.fallback or None,
+        joined(lines), **values, **(answers.evidence(recall) if call.whole else {})
     )
 
 

@@ -167,7 +167,10 @@ async def _read(
             lambda view: page(run(operation, view, arguments), limit, key), fresh=operation.asks
         )
     return await reading.answer(
-        lambda view: shown(operation, reading.executor.observed(run(operation, view, given))),
+        lambda view: shown(
+            operation,
+            operation.short(reading.executor.observed(run(operation, view, given)), given),
+        ),
         fresh=operation.asks,
         patient=operation.long,
         model=operation.calls_model(given),
