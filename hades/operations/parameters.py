@@ -137,6 +137,7 @@ ExpectVersion = Annotated[
 Exclusive = Annotated[
     bool, Param("Allow one target at a time: the new fact ends the old one.", flag="--exclusive")
 ]
+Create = Annotated[bool, Param("Take names as new that resemble known ones.", flag="--create")]
 NewKind = Annotated[
     str,
     Param(

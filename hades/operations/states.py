@@ -210,6 +210,8 @@ def remember(
     change at once if the change is at least as sure as `apply_from`. With `gate`, small talk, text
     that your current notes already say and output of HADES are Refused and listed for review.
     """
+    if kind != "document" and not clean_content(content).strip():
+        raise InvalidInput(f"A note needs a text: give one, or `hades forget {topic}`.")
     draft = Draft(
         content=clean_content(content),
         tags=clean_tags(tags),
