@@ -13,7 +13,7 @@ from mimetypes import guess_type
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Annotated
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote
 
 import typer
 
@@ -47,9 +47,7 @@ def docs(
     folder = next((place for place in PLACES if (place / START[1:]).is_file()), None)
     if folder is None:
         raise NotFound("The pages are not installed: read the folder docs/ of the sources.")
-    files = [*sorted(folder.glob("docs/**/*.*")), *sorted(folder.glob("*.md"))]
-    pages = {f"/{file.relative_to(folder).as_posix()}": file for file in files}
-    with _server(pages, port) as server:
+    with _server(pages_of(folder), port) as server:
         url = f"http://127.0.0.1:{server.server_port}{START}"
         invocation.show(
             {"url": url, "path": str(folder)},
@@ -62,12 +60,18 @@ def docs(
             server.serve_forever()
 
 
+def pages_of(folder: Path) -> dict[str, Path]:
+    """Return the pages of a folder and their pictures, by the paths of their addresses."""
+    files = [*sorted(folder.glob("docs/**/*.*")), *sorted(folder.glob("*.md"))]
+    return {f"/{file.relative_to(folder).as_posix()}": file for file in files}
+
+
 def answer(pages: Mapping[str, Path], address: str) -> tuple[str, bytes] | None:
     """Return the type and the content for an address; None if there is no such page."""
-    asked = urlsplit(address)
-    path = unquote(asked.path)
+    sent, _, query = address.partition("?")
+    path = unquote(sent)
     if path == "/search":
-        words = parse_qs(asked.query).get("q", [""])[0]
+        words = parse_qs(query).get("q", [""])[0]
         page = _page(_found(pages, words.casefold().split()), words)
     elif path not in pages:
         return None

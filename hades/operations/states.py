@@ -10,6 +10,7 @@ from hades.domain.rules import (
     clean_content,
     clean_metadata,
     clean_name,
+    clean_note,
     clean_share,
     clean_tags,
 )
@@ -210,10 +211,8 @@ def remember(
     change at once if the change is at least as sure as `apply_from`. With `gate`, small talk, text
     that your current notes already say and output of HADES are Refused and listed for review.
     """
-    if kind != "document" and not clean_content(content).strip():
-        raise InvalidInput(f"A note needs a text: give one, or `hades forget {topic}`.")
     draft = Draft(
-        content=clean_content(content),
+        content=(clean_content if kind == "document" else clean_note)(content),
         tags=clean_tags(tags),
         metadata=clean_metadata(metadata),
         confidence=clean_share(confidence, "confidence"),
