@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from shell import Shell
 
@@ -382,11 +384,13 @@ def test_names_that_differ_by_more_than_a_slip_are_new(memory: hades.Memory) -> 
 
 
 def test_relations_of_other_spaces_are_not_told(memory: hades.Memory) -> None:
+    memory.create_space("secret")
     memory.in_space("secret").relate("Eve", "betrays", "Mallory")
     assert memory.relate("Ann", "betrayz", "Bob").relation == "betrayz"
 
 
-def test_the_command_asks_too(shell: Shell) -> None:
+def test_the_command_asks_too(path: Path) -> None:
+    shell = Shell(path)
     shell("relate", "Mia", "plays", "flute")
     assert "Did you mean 'plays'?" in shell.refused("change-fact", "Mia", "playz", "--to", "drums")
     shell("change-fact", "Mia", "playz", "--to", "drums", "--create")
