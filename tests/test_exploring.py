@@ -143,7 +143,7 @@ def test_the_graph_can_be_drawn_as_it_was(memory: hades.Memory, clock: HeldClock
 
 
 def test_a_thing_that_stands_alone_is_drawn_alone(memory: hades.Memory) -> None:
-    memory.remember("empty", "")
+    memory.remember("empty", "", kind="document")
     assert [node.name for node in memory.subgraph("empty").nodes] == ["empty"]
     with pytest.raises(hades.InvalidInput, match="at least one"):
         memory.subgraph()
@@ -231,7 +231,7 @@ def test_working_memory_needs_a_topic_that_is_there(memory: hades.Memory) -> Non
 @given(
     budget=st.integers(50, 600),
     name=st.text("ab/ ", min_size=1, max_size=300).filter(str.strip),
-    texts=st.lists(st.text("ab. \n", max_size=800), min_size=1, max_size=5),
+    texts=st.lists(st.text("ab. \n", max_size=800).filter(str.strip), min_size=1, max_size=5),
 )
 def test_a_working_memory_never_exceeds_its_budget(
     tmp_path_factory: pytest.TempPathFactory, budget: int, name: str, texts: list[str]

@@ -401,3 +401,11 @@ def test_the_log_says_what_changed(memory: hades.Memory) -> None:
     ]
     first, second = memory.log(2), memory.log(2, after=memory.log(2)[-1].number)
     assert first + second == memory.log(4)
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_a_note_without_a_text_is_refused(memory: hades.Memory, text: str) -> None:
+    with pytest.raises(hades.InvalidInput, match="The text is empty: write one"):
+        memory.remember("a/b", text)
+    with pytest.raises(hades.NotFound):
+        memory.get("a/b")

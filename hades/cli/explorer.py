@@ -36,8 +36,7 @@ def ui(
     It prints a start link, which signs in once, on this machine, within ten minutes. If no server
     with pages runs for this memory, this command serves it until Ctrl+C, on this machine only.
     """
-    require_extra("fastapi", "uvicorn", "uvloop", "prometheus_client")
-    require_extra("nicegui", extra="web")
+    require_extra("ui", "fastapi", "uvicorn", "uvloop", "prometheus_client", "nicegui")
     from hades.serve.auth.browsers import StartLinks
     from hades.serve.running import Options, run
     from hades.serve.telemetry.logs import logging_to

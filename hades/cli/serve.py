@@ -64,7 +64,7 @@ def serve(
     ] = 10,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     ui: Annotated[
-        bool, typer.Option("--ui/--no-ui", help="Serve the explorer's pages at TCP (extra `web`).")
+        bool, typer.Option("--ui/--no-ui", help="Serve the explorer's pages at TCP (extra `ui`).")
     ] = True,
 ) -> None:
     """Serve the memory over MCP, REST and GraphQL, with the explorer's pages.
@@ -73,7 +73,7 @@ def serve(
     For TLS and for protection from slow or greedy clients, put a reverse proxy in front:
     deploy/nginx.conf is an example.
     """
-    require_extra("fastapi", "uvicorn", "uvloop", "prometheus_client")
+    require_extra("server", "fastapi", "uvicorn", "uvloop", "prometheus_client")
     from hades.serve.running import Options, run
     from hades.serve.schedule import TASKS
     from hades.serve.telemetry.logs import logging_to

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hades.domain.hierarchy import FAN_OUT
-from hades.errors import Unavailable
+from hades.errors import lacking
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.vectors import Codes, quantise
 
@@ -92,9 +92,7 @@ def load_libraries() -> None:
         import igraph  # noqa: F401
         import sklearn.cluster  # noqa: F401
     except ImportError as error:
-        raise Unavailable(
-            "Organising needs scikit-learn and igraph: pip install 'hades-memory[hierarchy]'."
-        ) from error
+        raise lacking("Organising needs", "organise") from error
 
 
 def cluster(

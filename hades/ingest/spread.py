@@ -24,7 +24,7 @@ from socket import create_connection
 from typing import Any, Protocol, TypeVar
 
 from hades import __version__
-from hades.errors import HadesError, InvalidInput, Unavailable
+from hades.errors import HadesError, InvalidInput, Unavailable, lacking
 from hades.ingest.gather import Read
 from hades.ingest.history import batches
 from hades.ingest.readers.text import RAW_BYTES_AT_MOST, one_line
@@ -75,9 +75,7 @@ class RayWorkers:
         try:
             self._ray: Any = import_module("ray")
         except ImportError as error:
-            raise Unavailable(
-                "Ray needs the extra `cluster`: pip install 'hades-memory[cluster]'."
-            ) from error
+            raise lacking("Ray needs", "cluster") from error
         self._address = address
         self._still_wanted = still_wanted
         self._is_ours = False

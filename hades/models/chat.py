@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hades.breaker import breaker_of
 from hades.context.tokens import count
 from hades.domain.answer import Usage as Usage
-from hades.errors import Denied, HadesError, InvalidInput, Unavailable
+from hades.errors import Denied, HadesError, InvalidInput, Unavailable, lacking
 from hades.models.event_loop import run_async
 
 if TYPE_CHECKING:
@@ -195,9 +195,7 @@ class _Endpoint:
         try:
             import openai
         except ImportError:
-            raise Unavailable(
-                "Language models need the extra `llm`: pip install 'hades-memory[llm]'."
-            ) from None
+            raise lacking("Language models need", "llm") from None
         client = self._client()
         send: Any = client.chat.completions.create
 

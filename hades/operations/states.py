@@ -10,6 +10,7 @@ from hades.domain.rules import (
     clean_content,
     clean_metadata,
     clean_name,
+    clean_note,
     clean_share,
     clean_tags,
 )
@@ -211,7 +212,7 @@ def remember(
     that your current notes already say and output of HADES are Refused and listed for review.
     """
     draft = Draft(
-        content=clean_content(content),
+        content=(clean_content if kind == "document" else clean_note)(content),
         tags=clean_tags(tags),
         metadata=clean_metadata(metadata),
         confidence=clean_share(confidence, "confidence"),

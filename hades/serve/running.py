@@ -256,6 +256,9 @@ def _server(
             )
         )
         in_background = partial(_in_background, opened, options.grace_s)
+        left = threading.Event()
+        in_background(partial(keys.flush_until, left), "hades-keys")
+        opened.callback(left.set)
         in_background(lambda: _warm(executor, readiness), "hades-warm")
         if schedule.tasks:
             in_background(schedule.run, "hades-schedule")

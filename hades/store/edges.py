@@ -160,6 +160,13 @@ class Edges:
         """Return the names of all relations, by number."""
         return dict(self._database.rows("SELECT id, name FROM relations ORDER BY id"))
 
+    def told_relations(self, space: int) -> list[str]:
+        """Return the relations of the edges that were told in a space."""
+        return self._database.column(
+            "SELECT name FROM relations WHERE id IN (SELECT relation FROM edges WHERE space = ?)",
+            space,
+        )
+
     def there_are(self, space: int) -> bool:
         """Return whether a space has, or had, an edge."""
         return self._database.row("SELECT 1 FROM edges WHERE space = ? LIMIT 1", space) is not None

@@ -30,6 +30,14 @@ UNION ALL SELECT entity FROM (
 """
 """Finds an entity by the exact letters of a name, then by its key, then by another name."""
 
+START_CHARACTERS = 3
+"""The characters at the start of a name in which no slip is looked for."""
+_LAST_CHARACTER = "\U0010ffff"
+_ALIKE = """
+SELECT name FROM entities WHERE space = ?1 AND key >= ?2 AND key < ?3 AND abs(length(name) - ?6) < 2
+UNION ALL SELECT name FROM topics
+WHERE space = ?1 AND name >= ?4 AND name < ?5 AND abs(length(name) - ?6) < 2 LIMIT 1000
+"""
 OTHER_NAME = "a.key != e.key AND e.key != '`' || a.name || '`'"
 """SQL condition: the name `a` is not the main name of the entity `e`."""
 _AMONG = "= ANY(?1)"
@@ -68,6 +76,13 @@ class Entities(StorePart):
         if entity is None:
             return None
         return NodeKind.ENTITY.node(self.identity(space, as_of).root_of(entity))
+
+    def alike(self, space: int, name: str) -> Sequence[str]:
+        """Return names of entities and topics that begin like a name and are about as long."""
+        key = name_key(name)[:START_CHARACTERS]
+        start = name[:START_CHARACTERS]
+        ranges = (key, key + _LAST_CHARACTER, start, start + _LAST_CHARACTER)
+        return self._database.column(_ALIKE, space, *ranges, len(name))
 
     def ensure(self, write: Write, space: int, name: str, kind: str) -> int:
         """Return the node of a name. Make an entity if there is none."""

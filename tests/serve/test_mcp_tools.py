@@ -349,7 +349,7 @@ def test_a_fact_is_stated_changes_and_ends(executor: Executor) -> None:
         (
             "change_fact",
             {
-                "subject": "Ann",
+                "source": "Ann",
                 "relation": "lives_in",
                 "to": "Rome",
                 "new_relation": "lives_in",
@@ -428,7 +428,7 @@ def test_what_is_wrong_is_told_in_a_sentence(story: Executor) -> None:
         ("ingest_text", {"topic": "a", "text": "x" * 1_000_001}, "longer than 1,000,000"),
         ("remember", {"topic": "a\x00", "content": "x"}, "NUL"),
         ("remember", {"topic": "lunch", "content": "x", "expect_version": 0}, "lunch"),
-        ("change_fact", {"subject": "lunch", "relation": "is"}, "No such edge holds"),
+        ("change_fact", {"source": "lunch", "relation": "is"}, "No such edge holds"),
         ("forget", {"topic": "nothing"}, "nothing"),
         ("nothing", {}, "There is no tool 'nothing': archival_memory"),
     ]
@@ -542,7 +542,7 @@ def test_working_memory_is_what_to_have_in_mind(story: Executor) -> None:
 def test_a_change_one_is_unsure_of_waits_for_approval(executor: Executor, path: Path) -> None:
     fields = {"relation": "found_by", "target": "Ann Lee"}
     unsure = {"entity_id": "Bug Y", "fields": fields, "confidence": 0.5, "idempotency_key": "k1"}
-    sure = {"subject": "Bug Y", "alias": "BUG-7", "confidence": 0.9}
+    sure = {"name": "Bug Y", "alias": "BUG-7", "confidence": 0.9}
     _, first, again, other, odd, applied = in_turn(
         executor,
         ("relate", {"source": "Bug Y", "relation": "is_in", "target": "the data layer"}),

@@ -60,7 +60,7 @@ def test_facts_are_told_ended_and_changed(ask: Asker) -> None:
     assert told.json()["target"] == {"kind": "entity", "name": "Rome"}
     changed = ask.post(
         f"{S}/edges/change",
-        {"subject": "ann", "relation": "lives_in", "to": "Oslo", "new_relation": "lives_in"},
+        {"source": "ann", "relation": "lives_in", "to": "Oslo", "new_relation": "lives_in"},
     ).json()
     assert [edge["target"]["name"] for edge in changed["opened"]] == ["Oslo"]
     ended = ask.post(f"{S}/edges/end", {"source": "ann", "relation": "lives_in"}).json()
@@ -68,7 +68,7 @@ def test_facts_are_told_ended_and_changed(ask: Asker) -> None:
     assert ask.post(f"{S}/edges/end", {}).status_code == 422
     assert ask.post(f"{S}/edges/end", {"source": "a"}).status_code == 422
     assert ask.post(f"{S}/edges/end", {"source": 99}).status_code == 404
-    missing = ask.post(f"{S}/edges/change", {"subject": "ann", "relation": "nothing"})
+    missing = ask.post(f"{S}/edges/change", {"source": "ann", "relation": "nothing"})
     assert missing.status_code == 404
 
 
@@ -213,7 +213,7 @@ def test_an_export_in_no_format_is_refused(ask: Asker) -> None:
 
 
 def test_what_nobody_is_sure_of_waits_for_an_admin(ask: Asker) -> None:
-    wish = {"subject": "ann", "relation": "knows", "target": "bob", "confidence": 0.3}
+    wish = {"name": "ann", "relation": "knows", "target": "bob", "confidence": 0.3}
     before = ask.get(f"{S}/proposals").json()["items"]
     waits = ask.post(f"{S}/proposals", wish, caller=WRITER).json()
     assert waits["status"] == "waiting"

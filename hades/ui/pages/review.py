@@ -216,8 +216,8 @@ async def _suggestions(frame: Frame, is_admin: bool) -> list[ReviewItem]:
             continue
         edge = {"relation": RELATION, "target": pair.other}
         weak = {"confidence": min(pair.score, 0.99), "threshold": 1.0}
-        accept = Decision("Linked.", (("relate", {"source": pair.topic, **edge}),))
-        propose = ("propose", {"subject": pair.topic, **edge, **weak})
+        accept = Decision("Linked.", (("relate", {"source": pair.topic, **edge, "create": True}),))
+        propose = ("propose", {"name": pair.topic, **edge, **weak})
         reject = Decision("Not suggested again.", (propose, ("reject", {})))
         items.append(
             ReviewItem(
@@ -246,13 +246,13 @@ async def _contradiction(frame: Frame, conflict: Disagreement, is_admin: bool) -
     if kept.source.startswith("edge ") and "@" not in kept.source:
         edge: Edge = (await frame.call_now("edge", edge=_number(kept)))[-1]
         subject = edge.source.name
-        fact = {"subject": subject, "relation": edge.relation, "target": edge.target.name}
+        fact = {"name": subject, "relation": edge.relation, "target": edge.target.name}
         ends = iso(kept.since) if kept.since > other.since else None
         accept = (("unrelate", {"source": _number(other), "at": ends}),)
         change = f"- {other.text}, until {day(kept.since) if ends else 'now'}"
     else:
         subject, older = (side.source.rpartition("@")[0] for side in (kept, other))
-        fact = {"subject": subject, "relation": SUPERSEDES, "target": older}
+        fact = {"name": subject, "relation": SUPERSEDES, "target": older}
         sure = {"confidence": 1.0, "threshold": 1.0, "evidence": kept.text}
         accept = (("propose", {**fact, **metadata, **sure}),)
         change = f"+ {one_line(subject)} {SUPERSEDES} {one_line(older)}"
