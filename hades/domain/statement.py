@@ -14,7 +14,7 @@ def statement(edge: Edge) -> str:
     unknown and is left out.
     """
     words = f"{edge.source} {relation_words(edge.relation)} {edge.target}"
-    when = _when(edge)
+    when = when_held(edge)
     return f"{words}, {when}" if when else words
 
 
@@ -23,7 +23,8 @@ def relation_words(relation: str) -> str:
     return " ".join(relation.replace("_", " ").replace("-", " ").split())
 
 
-def _when(edge: Edge) -> str:
+def when_held(edge: Edge) -> str:
+    """Return the time of an edge in words: `since 3 May 2025`; "" if it began at an unknown time."""
     begins, ends = edge.valid_from, edge.valid_to
     known = begins.year > 1
     if ends is None:

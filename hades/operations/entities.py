@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from hades.domain.graph import Entity, Mentioned, NodeKind, Related, Resolution, row_of
+from hades.domain.graph import About, Entity, Mentioned, NodeKind, Related, Resolution, row_of
 from hades.domain.rules import clean_name
-from hades.errors import InvalidInput
+from hades.domain.times import from_micros
+from hades.errors import InvalidInput, NotFound
+from hades.language.names import spoken
 from hades.language.words import characters_at
 from hades.operations.declare import Param, Role, operation
 from hades.operations.parameters import DryRun, EntityName, Glob, Most, Name, PageLimit
-from hades.store.records import Progress
+from hades.store.edge_pages import FIRST, edges_after
+from hades.store.records import EdgeFilter, Progress
 
 if TYPE_CHECKING:
     from hades.memory import Memory, View
+
+EDGES_READ = 1_000
+"""The most edges of a name that `about` looks at; those that were told come first."""
 
 
 @operation(
@@ -40,7 +47,51 @@ def entities(
         return view._store.entities.list(view._space_id, glob, view.as_of, after, limit)
 
 
-@operation("GET", "/entity/{name}", command="entity", timed=True)
+@operation("GET", "/about/{name}", command="about", asks=True)
+def about(view: View, name: Name, limit: Most = 20) -> About:
+    """Show what is known about a name: what it is, its facts, its mentions, and names near it.
+
+    The sentence that says what it is comes from a text of the memory; the reader chooses it. Each
+    list has at most `limit` entries: `edges` and `mentions` have all.
+    """
+    from hades.models.encoder import reader_of
+    from hades.recall.rank.unit_reading import definition
+
+    view._bring_up_to_date(None)
+    store, space, as_of = view._store, view._space_id, view.as_of
+    node = view._meant_node(name)
+    main = store.entities.describe(node).name
+    is_topic = NodeKind.TOPIC.has(node)
+    title = spoken(main.rpartition("/")[2]) if is_topic else main
+    hits = view.search(f"What is {title}?")
+    with store.snapshot():
+        own = _own_entities(view, store.entities.node(space, title, as_of) or node)
+        nodes = [node, *map(NodeKind.ENTITY.node, own)]
+        known_since = store.entities.first_known(nodes, as_of)
+        if known_since is None:
+            raise NotFound(f"Nothing was known of {main!r} at this time.")
+        entity = store.entities.get(space, title, as_of) if own else Entity(main)
+        edges = EdgeFilter(node=node, also=tuple(nodes), any_time=True)
+        told = edges_after(store, space, edges, as_of, FIRST, EDGES_READ)
+        mentions = _mentions(view, own, limit)
+        valid, known = store.moment(as_of)
+        near = store.mentions.together(own, valid, known, limit)
+    names = (title, *entity.aliases, *entity.merged)
+    began = [edge for edge in told if edge.valid_from <= from_micros(valid)]
+    held = [edge for edge in began if edge.valid_to is None or edge.valid_to > from_micros(valid)]
+    ended = [edge for edge in reversed(began) if edge not in held]
+    return About(
+        replace(entity, name=main, kind="topic") if is_topic else entity,
+        *definition(reader_of(view._finder.encoder), names, [hit.chunk for hit in hits]),
+        known_since,
+        tuple(held[:limit]),
+        tuple(ended[:limit]),
+        tuple(mentions),
+        tuple(Related(*row) for row in near),
+    )
+
+
+@operation("GET", "/entity/{name}", timed=True)
 def entity(view: View, name: EntityName) -> Entity:
     """Show one entity, by any of its names."""
     with view._store.snapshot():
@@ -48,34 +99,12 @@ def entity(view: View, name: EntityName) -> Entity:
         return view._store.entities.get(view._space_id, name, view.as_of)
 
 
-@operation("GET", "/related/{name}", command="related", asks=True)
-def related(view: View, name: Name, limit: Most = 20) -> list[Related]:
-    """List names mentioned with a name, most often first."""
-    view._bring_up_to_date(None)
-    with view._store.snapshot():
-        own, valid, known = _own_entities(view, name)
-        rows = view._store.mentions.together(own, valid, known, limit)
-    return [Related(*row) for row in rows]
-
-
 @operation("GET", "/mentions/{name}", command="mentions", asks=True)
 def mentions(view: View, name: Name, limit: Most = 100) -> list[Mentioned]:
     """List the passages that mention an entity, and where."""
     view._bring_up_to_date(None)
-    store = view._store
-    with store.snapshot():
-        own, valid, known = _own_entities(view, name)
-        rows = store.mentions.find(own, valid, known, limit)
-        chunks = store.chunks.find([chunk for chunk, _ in rows], view.as_of)
-        return [
-            Mentioned(
-                chunk=chunks[chunk].chunk,
-                line=chunks[chunk].line,
-                positions=tuple(characters_at(chunks[chunk].chunk.text, places)),
-            )
-            for chunk, places in rows
-            if chunk in chunks
-        ]
+    with view._store.snapshot():
+        return _mentions(view, _own_entities(view, view._named_node(name)), limit)
 
 
 @operation("POST", "/entities/alias", role=Role.WRITER, command="alias")
@@ -195,9 +224,22 @@ def resolve(
     return resolver.run()
 
 
-def _own_entities(view: View, name: str) -> tuple[list[int], int, int]:
-    """Return the ids of the entities of a name, and the valid and known time of the view."""
+def _own_entities(view: View, node: int) -> list[int]:
+    """Return the ids of the entities that mean the same as a node."""
+    nodes = view._store.entities.same_as(view._space_id, node, view.as_of)
+    return [row_of(other) for other in nodes if NodeKind.ENTITY.has(other)]
+
+
+def _mentions(view: View, own: list[int], limit: int) -> list[Mentioned]:
     store = view._store
-    nodes = store.entities.same_as(view._space_id, view._named_node(name), view.as_of)
-    own = [row_of(node) for node in nodes if NodeKind.ENTITY.has(node)]
-    return own, *store.moment(view.as_of)
+    rows = store.mentions.find(own, *store.moment(view.as_of), limit)
+    chunks = store.chunks.find([chunk for chunk, _ in rows], view.as_of)
+    return [
+        Mentioned(
+            chunk=chunks[chunk].chunk,
+            line=chunks[chunk].line,
+            positions=tuple(characters_at(chunks[chunk].chunk.text, places)),
+        )
+        for chunk, places in rows
+        if chunk in chunks
+    ]

@@ -7,16 +7,20 @@ from datetime import datetime
 
 from hades.context.text.layout import (
     PlainText,
+    TextBody,
     TextLine,
     flat,
     moment,
     quoted,
+    shown_cite,
     shown_name,
     since_until,
     writes,
 )
 from hades.domain.answer import Subgraph, unlabelled
-from hades.domain.graph import Edge, FactChange, Mentioned, Node, RelationChange, Resolution
+from hades.domain.graph import About, Edge, FactChange, Mentioned, Node, RelationChange, Resolution
+from hades.domain.plain import counted
+from hades.domain.statement import day, statement
 from hades.domain.topics import State
 
 
@@ -101,6 +105,25 @@ def mention_lines(mentions: Sequence[Mentioned]) -> PlainText:
         yield TextLine(f"{shown_name(mention.chunk.topic)}:{line}", (times, flat(said)), "head")
     if not mentions:
         yield TextLine("no passage mentions it")
+
+
+@writes(About)
+def about_lines(found: About) -> PlainText:
+    """Say what a name is, then list its facts, where it is mentioned, and names near it."""
+    entity = found.entity
+    others = [f"also {flat(other)}" for other in (*entity.aliases, *entity.merged)]
+    known = f"known since {day(found.known_since)}"
+    yield TextLine(flat(entity.name), (entity.kind, *others, known), "head")
+    if found.what:
+        yield TextBody(f"{unlabelled(flat(found.what))} [{shown_cite(found.cite)}]")
+    for title, edges in (("Facts:", found.facts), ("No longer true:", found.ended)):
+        stated = [f"{unlabelled(flat(statement(edge)))} [{edge.cite}]" for edge in edges]
+        yield from [TextLine(title), TextBody("\n".join(stated))] if stated else ()
+    if found.mentions:
+        yield TextLine(f"Mentioned in {counted(entity.frequency, 'passage')}:")
+        yield from mention_lines(found.mentions)
+    if found.near:
+        yield TextLine(f"With: {flat(', '.join(other.name for other in found.near))}")
 
 
 @writes(Resolution)

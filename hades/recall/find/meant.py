@@ -16,6 +16,8 @@ from hades.store.store import Store
 
 NAMES_READ = 1_000
 """The most topics that are compared with an unknown name."""
+WORDS_COMPARED = 2
+"""The longest words of an unknown name, of which another name has the beginning or the end."""
 NEAR_AT_LEAST = 0.4
 """The share of common trigrams from which another name is offered."""
 NAMED_AT_MOST = 3
@@ -67,11 +69,12 @@ def meant_topic(store: Store, scope: Scope, name: str) -> str:
 
 
 def did_you_mean(store: Store, space: int, name: str) -> str:
-    """Return a question that names the topics spelled most like a name; "" if none is near."""
-    longest = max(words(name), key=len, default="")
+    """Return a question that has the names spelled most like this one; "" if none is near."""
+    longest = sorted(words(name), key=len)[-WORDS_COMPARED:]
     near = dict[str, float]()
-    for part in {longest[:3].lower(), longest[-3:].lower()} - {""}:
-        for other in map(str, store.topics.named(space, part, NAMES_READ)):
+    for part in {end.lower() for word in longest for end in (word[:3], word[-3:])}:
+        topics = store.topics.named(space, part, NAMES_READ)
+        for other in (*topics, *store.entities.spelled(space, part, NAMES_READ)):
             ends = (other, other.rpartition("/")[2])
             near[other] = max(jaccard(name_key(name), name_key(end)) for end in ends)
     best = sorted((-share, other) for other, share in near.items() if share >= NEAR_AT_LEAST)
