@@ -223,6 +223,10 @@ class Edge:
         stated = self.id <= 0 and self.provenance
         return stated.chunk if stated else f"edge {self.id}"
 
+    def has_ended(self, moment: datetime) -> bool:
+        """Return whether it no longer held at a moment."""
+        return self.valid_to is not None and self.valid_to <= moment
+
     def __str__(self) -> str:
         return f"{self.source} --[{self.relation}]--> {self.target}"
 

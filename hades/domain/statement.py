@@ -14,7 +14,7 @@ def statement(edge: Edge) -> str:
     unknown and is left out.
     """
     words = f"{edge.source} {relation_words(edge.relation)} {edge.target}"
-    when = when_held(edge)
+    when = _when(edge)
     return f"{words}, {when}" if when else words
 
 
@@ -23,8 +23,7 @@ def relation_words(relation: str) -> str:
     return " ".join(relation.replace("_", " ").replace("-", " ").split())
 
 
-def when_held(edge: Edge) -> str:
-    """Return the time of an edge in words: `since 3 May 2025`; "" if it began at an unknown time."""
+def _when(edge: Edge) -> str:
     begins, ends = edge.valid_from, edge.valid_to
     known = begins.year > 1
     if ends is None:

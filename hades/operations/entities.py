@@ -13,15 +13,19 @@ from hades.errors import InvalidInput, NotFound
 from hades.language.names import spoken
 from hades.language.words import characters_at
 from hades.operations.declare import Param, Role, operation
-from hades.operations.parameters import DryRun, EntityName, Glob, Most, Name, PageLimit
-from hades.store.edge_pages import FIRST, edges_after
-from hades.store.records import EdgeFilter, Progress
+from hades.operations.parameters import (
+    PAGE_AT_MOST,
+    DryRun,
+    EntityName,
+    Glob,
+    Most,
+    Name,
+    PageLimit,
+)
+from hades.store.records import Progress
 
 if TYPE_CHECKING:
     from hades.memory import Memory, View
-
-EDGES_READ = 1_000
-"""The most edges of a name that `about` looks at; those that were told come first."""
 
 
 @operation(
@@ -58,34 +62,28 @@ def about(view: View, name: Name, limit: Most = 20) -> About:
     from hades.recall.rank.unit_reading import definition
 
     view._bring_up_to_date(None)
-    store, space, as_of = view._store, view._space_id, view.as_of
+    store, as_of = view._store, view.as_of
     node = view._meant_node(name)
     main = store.entities.describe(node).name
-    is_topic = NodeKind.TOPIC.has(node)
-    title = spoken(main.rpartition("/")[2]) if is_topic else main
+    title = spoken(main.rpartition("/")[2]) if NodeKind.TOPIC.has(node) else main
     hits = view.search(f"What is {title}?")
     with store.snapshot():
-        own = _own_entities(view, store.entities.node(space, title, as_of) or node)
-        nodes = [node, *map(NodeKind.ENTITY.node, own)]
-        known_since = store.entities.first_known(nodes, as_of)
+        own = _own_entities(view, store.entities.node(view._space_id, title, as_of) or node)
+        known_since = store.entities.first_known(node, own, as_of)
         if known_since is None:
             raise NotFound(f"Nothing was known of {main!r} at this time.")
-        entity = store.entities.get(space, title, as_of) if own else Entity(main)
-        edges = EdgeFilter(node=node, also=tuple(nodes), any_time=True)
-        told = edges_after(store, space, edges, as_of, FIRST, EDGES_READ)
+        entity = store.entities.get(view._space_id, title, as_of) if own else Entity(title)
+        told = view.edges(main, all=True, limit=PAGE_AT_MOST)
         mentions = _mentions(view, own, limit)
-        valid, known = store.moment(as_of)
-        near = store.mentions.together(own, valid, known, limit)
+        near = store.mentions.together(own, *store.moment(as_of), limit)
+    now = from_micros(store.moment(as_of)[0])
     names = (title, *entity.aliases, *entity.merged)
-    began = [edge for edge in told if edge.valid_from <= from_micros(valid)]
-    held = [edge for edge in began if edge.valid_to is None or edge.valid_to > from_micros(valid)]
-    ended = [edge for edge in reversed(began) if edge not in held]
     return About(
-        replace(entity, name=main, kind="topic") if is_topic else entity,
+        replace(entity, name=main, kind="topic") if NodeKind.TOPIC.has(node) else entity,
         *definition(reader_of(view._finder.encoder), names, [hit.chunk for hit in hits]),
         known_since,
-        tuple(held[:limit]),
-        tuple(ended[:limit]),
+        tuple(edge for edge in told if edge.valid_from <= now and not edge.has_ended(now))[:limit],
+        tuple(edge for edge in told[::-1] if edge.has_ended(now))[:limit],
         tuple(mentions),
         tuple(Related(*row) for row in near),
     )

@@ -212,14 +212,14 @@ class Entities(StorePart):
             *(space, f"%{part}%", limit),
         )
 
-    def first_known(self, nodes: Sequence[int], as_of: AsOf) -> datetime | None:
-        """Return when a text or an edge first named one of these nodes; None if not yet then."""
-        rows = {kind: [row_of(node) for node in nodes if kind.has(node)] for kind in NodeKind}
+    def first_known(self, node: int, entities: Sequence[int], as_of: AsOf) -> datetime | None:
+        """Return when a text or an edge first named a node or these entities, which mean the same;
+        None if none had by this moment."""
         first = self._database.value(
             _FIRST_KNOWN,
-            rows[NodeKind.ENTITY],
-            rows[NodeKind.TOPIC],
-            list(nodes),
+            list(entities),
+            [row_of(node)] if NodeKind.TOPIC.has(node) else [],
+            [node, *map(NodeKind.ENTITY.node, entities)],
             self._database.moment(as_of)[1],
         )
         return None if first is None else from_micros(first)

@@ -19,8 +19,6 @@ from hades.context.text.layout import (
 )
 from hades.domain.answer import Subgraph, unlabelled
 from hades.domain.graph import About, Edge, FactChange, Mentioned, Node, RelationChange, Resolution
-from hades.domain.plain import counted
-from hades.domain.statement import day, statement
 from hades.domain.topics import State
 
 
@@ -110,20 +108,22 @@ def mention_lines(mentions: Sequence[Mentioned]) -> PlainText:
 @writes(About)
 def about_lines(found: About) -> PlainText:
     """Say what a name is, then list its facts, where it is mentioned, and names near it."""
-    entity = found.entity
-    others = [f"also {flat(other)}" for other in (*entity.aliases, *entity.merged)]
-    known = f"known since {day(found.known_since)}"
-    yield TextLine(flat(entity.name), (entity.kind, *others, known), "head")
+    yield TextLine(
+        flat(found.entity.name),
+        (
+            found.entity.kind,
+            *(f"also {flat(other)}" for other in (*found.entity.aliases, *found.entity.merged)),
+            f"known since {moment(found.known_since)}",
+        ),
+        "head",
+    )
     if found.what:
         yield TextBody(f"{unlabelled(flat(found.what))} [{shown_cite(found.cite)}]")
-    for title, edges in (("Facts:", found.facts), ("No longer true:", found.ended)):
-        stated = [f"{unlabelled(flat(statement(edge)))} [{edge.cite}]" for edge in edges]
-        yield from [TextLine(title), TextBody("\n".join(stated))] if stated else ()
-    if found.mentions:
-        yield TextLine(f"Mentioned in {counted(entity.frequency, 'passage')}:")
-        yield from mention_lines(found.mentions)
+    yield from map(edge_line, found.facts)
+    yield from (edge_line(edge, "ended") for edge in found.ended)
+    yield from mention_lines(found.mentions)
     if found.near:
-        yield TextLine(f"With: {flat(', '.join(other.name for other in found.near))}")
+        yield TextLine("mentioned with", (flat(", ".join(other.name for other in found.near)),))
 
 
 @writes(Resolution)

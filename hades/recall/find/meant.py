@@ -16,8 +16,6 @@ from hades.store.store import Store
 
 NAMES_READ = 1_000
 """The most topics that are compared with an unknown name."""
-WORDS_COMPARED = 2
-"""The longest words of an unknown name, of which another name has the beginning or the end."""
 NEAR_AT_LEAST = 0.4
 """The share of common trigrams from which another name is offered."""
 NAMED_AT_MOST = 3
@@ -70,9 +68,8 @@ def meant_topic(store: Store, scope: Scope, name: str) -> str:
 
 def did_you_mean(store: Store, space: int, name: str) -> str:
     """Return a question that has the names spelled most like this one; "" if none is near."""
-    longest = sorted(words(name), key=len)[-WORDS_COMPARED:]
     near = dict[str, float]()
-    for part in {end.lower() for word in longest for end in (word[:3], word[-3:])}:
+    for part in {part.lower() for word in words(name)[:4] for part in (word[:3], word[-3:])}:
         topics = store.topics.named(space, part, NAMES_READ)
         for other in (*topics, *store.entities.spelled(space, part, NAMES_READ)):
             ends = (other, other.rpartition("/")[2])

@@ -16,7 +16,7 @@ from hades.domain.answer import ReadUnit
 from hades.domain.graph import Reason
 from hades.domain.topics import Chunk
 from hades.language.english.stems import stem
-from hades.language.names import name_key, says
+from hades.language.names import name_key
 from hades.language.sentences import with_heading
 from hades.language.units import Unit, units
 from hades.language.words import words
@@ -56,10 +56,9 @@ exp(logit / SOFT), over all units read. On collections left out, it separates qu
 answer from others no worse than the highest and the mean logit together (AUC .86), and works for
 any number of units."""
 
-DEFINED_LEAST, TITLED, OPENS = 2.0, 2.0, 1.0
-"""In `definition`: the least sum of logit and bonus, and the bonus of a unit that comes first under
-the name and of one that begins with it. Chosen on names of four collections (home, ops, runbooks,
-jellyfin)."""
+DEFINED_LEAST = -1.0
+"""The least logit of a unit that says what something is. Chosen on names of four collections (home,
+ops, runbooks, jellyfin)."""
 DEFINING_READ = 24
 """The most units that `definition` reads."""
 
@@ -179,21 +178,19 @@ def definition(
     """Return the unit that says best what something is, and its chunk; two empty texts if none
     does.
 
-    A unit is read if it contains one of the names or stands below one of them.
+    Only units that begin with one of the names are read, and those that come first under it.
     """
-    found = []
-    for chunk in chunks:
-        titles = [f" {name_key(part)}" for part in chunk.heading.split(" > ")]
-        is_titled = any(title.endswith(f" {name_key(name)}") for title in titles for name in names)
-        for place, unit in enumerate(units(chunk.text)):
-            if not is_code(chunk) and (is_titled or any(says(unit.told, name) for name in names)):
-                opening = f"{name_key(unit.told)} "
-                opens = any(opening.startswith(f"{name_key(name)} ") for name in names)
-                bonus = TITLED * (is_titled and place == 0) + OPENS * opens
-                found.append((bonus, read_as(chunk.heading, unit), unit.told, chunk.id))
+    keys = [f" {name_key(name)} " for name in names]
+    found = [
+        (read_as(chunk.heading, unit), unit.told, chunk.id)
+        for chunk in chunks
+        if not is_code(chunk)
+        for place, unit in enumerate(units(chunk.text))
+        for told, title in [(f" {name_key(unit.told)} ", f" {name_key(chunk.heading)} ")]
+        if any(told.startswith(key) or (place == 0 and key in title) for key in keys)
+    ][:DEFINING_READ]
     if reader is None or not found:
         return "", ""
-    logits = reader.speaks(f"What is {names[0]}?", [read for _, read, *_ in found[:DEFINING_READ]])
-    worth = [float(logit) + bonus for logit, (bonus, *_) in zip(logits, found, strict=False)]
-    best = worth.index(max(worth))
-    return found[best][2:] if worth[best] >= DEFINED_LEAST else ("", "")
+    logits = reader.speaks(f"What is {names[0]}?", [read for read, *_ in found])
+    best = int(logits.argmax())
+    return found[best][1:] if logits[best] >= DEFINED_LEAST else ("", "")

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from hades.domain.graph import About, Edge
+from hades.domain.graph import About
 from hades.domain.plain import counted, one_line
-from hades.domain.statement import day, relation_words, when_held
+from hades.domain.statement import moment_words, statement
 from hades.ui.cards import chunk_address, chunk_card, node_address
 from hades.ui.controls import box, link, text
 from hades.ui.frame import Frame, page
-
-LISTED = 20
 
 
 @page("/about", "About", in_navigation=False)
 async def about(frame: Frame) -> None:
     """Draw what is known about the name in the address."""
-    found: About = await frame.call("about", name=frame.query.get("name", ""), limit=LISTED)
-    entity = found.entity
+    found: About = await frame.call("about", name=frame.query.get("name", ""))
+    name = found.entity.name
     with box("line spread"):
-        text(one_line(entity.name), "", "h1")
-        link("In the graph", frame.address("/graph", name=entity.name))
-    with box("line"):
-        others = (f"also {one_line(other)}" for other in (*entity.aliases, *entity.merged))
-        for words in (one_line(entity.kind), *others, f"known since {day(found.known_since)}"):
-            text(words, "chip")
-    with box("two").style("margin-top: 16px"):
+        text(one_line(name), "", "h1")
+        link("In the graph", frame.address("/graph", name=name))
+    others = (found.entity.kind, *found.entity.aliases, *found.entity.merged)
+    known = f", known since {moment_words(found.known_since)}"
+    text(", ".join(map(one_line, others)) + known, "muted", "p")
+    with box("two"):
         with box("stack"):
             if found.what:
                 with box("card"):
@@ -34,21 +31,14 @@ async def about(frame: Frame) -> None:
                 if edges:
                     text(title, "", "h2")
                 for edge in edges:
-                    _fact(frame, edge)
+                    other = edge.target if edge.source.name == name else edge.source
+                    link(statement(edge), node_address(frame, other), "card")
             if found.near:
                 text("Mentioned with", "", "h2")
             with box("line"):
-                for other in found.near:
-                    link(one_line(other.name), frame.address("/about", name=other.name), "chip")
+                for near in found.near:
+                    link(one_line(near.name), frame.address("/about", name=near.name), "chip")
         with box("stack"):
-            text(f"Mentioned in {counted(entity.frequency, 'passage')}", "", "h2")
+            text(f"Mentioned in {counted(found.entity.frequency, 'passage')}", "", "h2")
             for number, mention in enumerate(found.mentions, 1):
                 chunk_card(frame, number, mention.chunk, f"line {mention.line}")
-
-
-def _fact(frame: Frame, edge: Edge) -> None:
-    with box("card line"):
-        link(one_line(edge.source.name), node_address(frame, edge.source))
-        text(relation_words(edge.relation), "muted")
-        link(one_line(edge.target.name), node_address(frame, edge.target))
-        text(when_held(edge), "chip old" if edge.valid_to else "chip")
