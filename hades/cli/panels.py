@@ -9,8 +9,8 @@ from typer.core import TyperGroup
 PANELS = {
     "Everyday": "remember get topics search ask recall chat ingest relate change-fact forget mcp "
     "hooks",
-    "Questions": "about brief sessions context working-memory paths query-paths neighbours subgraph "
-    "mentions",
+    "Questions": "about brief sessions context working-memory paths query-paths neighbours "
+    "subgraph mentions",
     "Versions": "history diff chunks log purge",
     "Facts and entities": "edges edge unrelate when-changed inverses set-inverse prune entities "
     "alias kind rename merge split resolve import-triples",

@@ -62,21 +62,21 @@ def about(view: View, name: Name, limit: Most = 20) -> About:
     from hades.recall.rank.unit_reading import definition
 
     view._bring_up_to_date(None)
-    store, as_of = view._store, view.as_of
+    store = view._store
     node = view._meant_node(name)
     main = store.entities.describe(node).name
     title = spoken(main.rpartition("/")[2]) if NodeKind.TOPIC.has(node) else main
     hits = view.search(f"What is {title}?")
     with store.snapshot():
-        own = _own_entities(view, store.entities.node(view._space_id, title, as_of) or node)
-        known_since = store.entities.first_known(node, own, as_of)
+        own = _own_entities(view, store.entities.node(view._space_id, title, view.as_of) or node)
+        known_since = store.entities.first_known(node, own, view.as_of)
         if known_since is None:
             raise NotFound(f"Nothing was known of {main!r} at this time.")
-        entity = store.entities.get(view._space_id, title, as_of) if own else Entity(title)
+        entity = view.entity(title) if own else Entity(title)
         told = view.edges(main, all=True, limit=PAGE_AT_MOST)
         mentions = _mentions(view, own, limit)
-        near = store.mentions.together(own, *store.moment(as_of), limit)
-    now = from_micros(store.moment(as_of)[0])
+        near = store.mentions.together(own, *store.moment(view.as_of), limit)
+    now = from_micros(store.moment(view.as_of)[0])
     names = (title, *entity.aliases, *entity.merged)
     return About(
         replace(entity, name=main, kind="topic") if NodeKind.TOPIC.has(node) else entity,

@@ -19,22 +19,20 @@ async def about(frame: Frame) -> None:
         text(one_line(name), "", "h1")
         link("In the graph", frame.address("/graph", name=name))
     others = (found.entity.kind, *found.entity.aliases, *found.entity.merged)
-    known = f", known since {moment_words(found.known_since)}"
-    text(", ".join(map(one_line, others)) + known, "muted", "p")
+    words = (*map(one_line, others), f"known since {moment_words(found.known_since)}")
+    text(", ".join(words), "muted", "p")
     with box("two"):
         with box("stack"):
             if found.what:
                 with box("card"):
                     text(found.what, "answer", "p")
                     link(one_line(found.cite), chunk_address(frame, found.cite), "small")
-            for title, edges in (("Facts", found.facts), ("No longer true", found.ended)):
-                if edges:
-                    text(title, "", "h2")
-                for edge in edges:
-                    other = edge.target if edge.source.name == name else edge.source
-                    link(statement(edge), node_address(frame, other), "card")
-            if found.near:
-                text("Mentioned with", "", "h2")
+            holding = f"{counted(len(found.facts), 'fact')} now, {len(found.ended):,} no longer true"
+            text(holding, "", "h2")
+            for edge in (*found.facts, *found.ended):
+                other = edge.target if edge.source.name == name else edge.source
+                link(statement(edge), node_address(frame, other), "card")
+            text("Mentioned with", "", "h2")
             with box("line"):
                 for near in found.near:
                     link(one_line(near.name), frame.address("/about", name=near.name), "chip")
