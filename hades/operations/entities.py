@@ -77,10 +77,13 @@ def about(view: View, name: Name, limit: Most = 20) -> About:
         mentions = _mentions(view, own, limit)
         near = store.mentions.together(own, *store.moment(view.as_of), limit)
     now = from_micros(store.moment(view.as_of)[0])
-    names = (title, *entity.aliases, *entity.merged)
     return About(
         replace(entity, name=main, kind="topic") if NodeKind.TOPIC.has(node) else entity,
-        *definition(reader_of(view._finder.encoder), names, [hit.chunk for hit in hits]),
+        *definition(
+            reader_of(view._finder.encoder),
+            (title, *entity.aliases, *entity.merged),
+            [hit.chunk for hit in hits],
+        ),
         known_since,
         tuple(edge for edge in told if edge.valid_from <= now and not edge.has_ended(now))[:limit],
         tuple(edge for edge in told[::-1] if edge.has_ended(now))[:limit],

@@ -18,9 +18,9 @@ async def about(frame: Frame) -> None:
     with box("line spread"):
         text(one_line(name), "", "h1")
         link("In the graph", frame.address("/graph", name=name))
-    others = (found.entity.kind, *found.entity.aliases, *found.entity.merged)
-    words = (*map(one_line, others), f"known since {moment_words(found.known_since)}")
-    text(", ".join(words), "muted", "p")
+    known = f"known since {moment_words(found.known_since)}"
+    words = (found.entity.kind, *found.entity.aliases, *found.entity.merged, known)
+    text(", ".join(map(one_line, words)), "muted", "p")
     with box("two"):
         with box("stack"):
             if found.what:
@@ -32,8 +32,7 @@ async def about(frame: Frame) -> None:
             for edge in (*found.facts, *found.ended):
                 other = edge.target if edge.source.name == name else edge.source
                 link(statement(edge), node_address(frame, other), "card")
-            text("Mentioned with", "", "h2")
-            with box("line"):
+            with box("line", **{"aria-label": "Mentioned with", "role": "group"}):
                 for near in found.near:
                     link(one_line(near.name), frame.address("/about", name=near.name), "chip")
         with box("stack"):
