@@ -212,7 +212,7 @@ def brief(call: AgentCall, result: Brief) -> CallToolResult:
 
 @operation_tool(core=True, name="A topic's or an entity's name.")
 def about(call: AgentCall, result: About) -> CallToolResult:
-    """Return what is known about a name: what it is, facts now and before, where it is mentioned."""
+    """Return what is known about a name: what it is, facts now and before, its mentions."""
     return answers.reply(joined(about_lines(result)), space=call.space, **plain(result))
 
 

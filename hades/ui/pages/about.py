@@ -18,16 +18,22 @@ async def about(frame: Frame) -> None:
     with box("line spread"):
         text(one_line(name), "", "h1")
         link("In the graph", frame.address("/graph", name=name))
-    known = f"known since {moment_words(found.known_since)}"
-    words = (found.entity.kind, *found.entity.aliases, *found.entity.merged, known)
-    text(", ".join(map(one_line, words)), "muted", "p")
+    words = (
+        found.entity.kind,
+        *found.entity.aliases,
+        *found.entity.merged,
+        f"known since {moment_words(found.known_since)}",
+    )
+    text(one_line(", ".join(words)), "muted", "p")
     with box("two"):
         with box("stack"):
             if found.what:
                 with box("card"):
                     text(found.what, "answer", "p")
                     link(one_line(found.cite), chunk_address(frame, found.cite), "small")
-            holding = f"{counted(len(found.facts), 'fact')} now, {len(found.ended):,} no longer true"
+            holding = (
+                f"{counted(len(found.facts), 'fact')} now, {len(found.ended):,} no longer true"
+            )
             text(holding, "", "h2")
             for edge in (*found.facts, *found.ended):
                 other = edge.target if edge.source.name == name else edge.source
