@@ -55,7 +55,7 @@ class View:
     inverses = op.edges.inverses
     entities = op.entities.entities
     entity = op.entities.entity
-    related = op.entities.related
+    about = op.entities.about
     mentions = op.entities.mentions
 
     # The hierarchy

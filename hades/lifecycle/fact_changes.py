@@ -184,7 +184,7 @@ def _settled(
     if exclusive and draft.relation in SYMMETRIC:
         rivals += store.edges.find(space, replace(out, node=draft.target), NOW)
     for rival in rivals:
-        if rival.id in ids or (rival.valid_to is not None and rival.valid_to <= starts):
+        if rival.id in ids or rival.has_ended(starts):
             continue
         if draft.valid_to is not None and draft.valid_to <= rival.valid_from:
             continue

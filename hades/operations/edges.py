@@ -214,7 +214,7 @@ def unrelate(
             ending = _holding(memory, str(source), relation, target)
         for edge in ending:
             when = ends or from_micros(write.at)
-            if edge.valid_to is not None and edge.valid_to <= when and not (ends or mistake):
+            if edge.has_ended(when) and not (ends or mistake):
                 raise Conflict(f"Edge {edge.id} ended already: give `at` to say otherwise.")
             fact_changes.unrelate(store, write, edge, when, mistake=mistake)
         write.subject = store.entities.node(space, ending[0].source.name, NOW)

@@ -150,7 +150,7 @@ def node_address(frame: Frame, node: Node) -> str:
     """Return the page of a node."""
     if node.kind == "chunk":
         return chunk_address(frame, node.name)
-    page = "/topic" if node.kind == "topic" else "/graph"
+    page = "/topic" if node.kind == "topic" else "/about"
     return frame.address(page, name=node.name)
 
 

@@ -22,7 +22,7 @@ from hades.serve.mcp.answers import ANSWER_CHARACTERS_AT_MOST
 
 WHY = {"question": "Why don't we use approach X?"}
 CORE = {
-    *("brief", "recall", "ask", "get", "history", "topics", "edges", "when_changed"),
+    *("brief", "recall", "ask", "about", "get", "history", "topics", "edges", "when_changed"),
     *("remember", "relate", "change_fact", "unrelate", "forget"),
 }
 SEEDS = {"pathrag_retrieve", "hipporag_retrieve", "graph_query_paths", "graph_entity_update"}

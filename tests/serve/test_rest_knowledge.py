@@ -103,7 +103,7 @@ def test_entities_have_names_aliases_and_kinds(ask: Asker) -> None:
 def test_names_are_found_where_they_are_mentioned(ask: Asker) -> None:
     found = ask.get(f"{S}/mentions/Bug%20Y").json()["items"]
     assert {one["chunk"]["topic"] for one in found} >= {"bugs/bug_y", "refactoring/q1"}
-    assert ask.get(f"{S}/related/Bug%20Y?limit=3").status_code == 200
+    assert ask.get(f"{S}/about/Bug%20Y?limit=3").status_code == 200
     assert ask.get(f"{S}/mentions/Nobody").status_code == 404
 
 

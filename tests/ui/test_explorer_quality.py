@@ -28,6 +28,8 @@ PAGES = {
     "answer-then": f"{MOTOR}&{THEN}",
     "answer-paths": "/?q=How%20is%20Fjord%20Drives%20connected%20to%20the%20launch%3F",
     "answer-none": "/?q=zebra%20crossing",
+    "about": "/about?name=Marlene",
+    "about-none": "/about?name=zebra",
     "topics": "/topics",
     "topics-none": "/topics?search=zebra",
     "topic": "/topic?name=motor/choice",

@@ -7,16 +7,18 @@ from datetime import datetime
 
 from hades.context.text.layout import (
     PlainText,
+    TextBody,
     TextLine,
     flat,
     moment,
     quoted,
+    shown_cite,
     shown_name,
     since_until,
     writes,
 )
 from hades.domain.answer import Subgraph, unlabelled
-from hades.domain.graph import Edge, FactChange, Mentioned, Node, RelationChange, Resolution
+from hades.domain.graph import About, Edge, FactChange, Mentioned, Node, RelationChange, Resolution
 from hades.domain.topics import State
 
 
@@ -101,6 +103,27 @@ def mention_lines(mentions: Sequence[Mentioned]) -> PlainText:
         yield TextLine(f"{shown_name(mention.chunk.topic)}:{line}", (times, flat(said)), "head")
     if not mentions:
         yield TextLine("no passage mentions it")
+
+
+@writes(About)
+def about_lines(found: About) -> PlainText:
+    """Say what a name is, then list its facts, where it is mentioned, and names near it."""
+    yield TextLine(
+        flat(found.entity.name),
+        (
+            found.entity.kind,
+            *(f"also {flat(other)}" for other in (*found.entity.aliases, *found.entity.merged)),
+            f"known since {moment(found.known_since)}",
+        ),
+        "head",
+    )
+    if found.what:
+        yield TextBody(f"{unlabelled(flat(found.what))} [{shown_cite(found.cite)}]")
+    yield from map(edge_line, found.facts)
+    yield from (edge_line(edge, "ended") for edge in found.ended)
+    yield from mention_lines(found.mentions)
+    if found.near:
+        yield TextLine("mentioned with", (flat(", ".join(other.name for other in found.near)),))
 
 
 @writes(Resolution)

@@ -64,11 +64,12 @@ def meant_topic(store: Store, scope: Scope, name: str) -> str:
 
 
 def did_you_mean(store: Store, space: int, name: str) -> str:
-    """Return a question that names the topics spelled most like a name; "" if none is near."""
-    longest = max(words(name), key=len, default="")
-    parts = {longest[:3].lower(), longest[-3:].lower()} - {""}
-    topics = {topic for part in parts for topic in store.topics.named(space, part, NAMES_READ)}
-    return likeness.did_you_mean(likeness.spelled_like(name, topics))
+    """Return a question that has the names spelled most like this one; "" if none is near."""
+    near = set[str]()
+    for part in {part.lower() for word in words(name)[:4] for part in (word[:3], word[-3:])}:
+        near |= {*store.topics.named(space, part, NAMES_READ)}
+        near |= {*store.entities.spelled(space, part, NAMES_READ)}
+    return likeness.did_you_mean(likeness.spelled_like(name, near))
 
 
 def _called(store: Store, scope: Scope, name: str, what: str) -> int:

@@ -16,6 +16,7 @@ from hades.domain.answer import ReadUnit
 from hades.domain.graph import Reason
 from hades.domain.topics import Chunk
 from hades.language.english.stems import stem
+from hades.language.names import name_key
 from hades.language.sentences import with_heading
 from hades.language.units import Unit, units
 from hades.language.words import words
@@ -55,6 +56,12 @@ SOFT, TOGETHER, ANSWERED = 2.0, 2.3, 0.3
 exp(logit / SOFT), over all units read. On collections left out, it separates questions with an
 answer from others no worse than the highest and the mean logit together (AUC .86), and works for
 any number of units."""
+
+DEFINED_LEAST = -1.0
+"""The least logit of a unit that says what something is. Chosen on names of four collections (home,
+ops, runbooks, jellyfin)."""
+DEFINING_READ = 24
+"""The most units that `definition` reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +172,27 @@ def _reordered(ranking: Ranking, read: Sequence[_Candidate], logits: Sequence[fl
 
 def _chance(logit: float) -> float:
     return 1 / (1 + math.exp(-logit))
+
+
+def definition(
+    reader: SentenceReader | None, names: Sequence[str], chunks: Sequence[Chunk]
+) -> tuple[str, str]:
+    """Return the unit that says best what something is, and its chunk; two empty texts if none
+    does.
+
+    Only units that begin with one of the names are read, and those that come first under it.
+    """
+    keys = [f" {name_key(name)} " for name in names]
+    found = [
+        (read_as(chunk.heading, unit), unit.told, chunk.id)
+        for chunk in chunks
+        if not is_code(chunk)
+        for place, unit in enumerate(units(chunk.text))
+        for told, title in [(f" {name_key(unit.told)} ", f" {name_key(chunk.heading)} ")]
+        if any(told.startswith(key) or (place == 0 and key in title) for key in keys)
+    ][:DEFINING_READ]
+    if reader is None or not found:
+        return "", ""
+    logits = reader.speaks(f"What is {names[0]}?", [read for read, *_ in found])
+    best = int(logits.argmax())
+    return found[best][1:] if logits[best] >= DEFINED_LEAST else ("", "")

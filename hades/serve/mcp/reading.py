@@ -15,13 +15,14 @@ from hades.context.text.answers import (
     working_memory_lines,
 )
 from hades.context.text.briefs import HEADINGS
-from hades.context.text.edges import relation_change_lines
+from hades.context.text.edges import about_lines, relation_change_lines
 from hades.context.text.layout import joined, read_cite
 from hades.context.text.states import diff_lines, topic_line
 from hades.domain.answer import Answer, Recall, WorkingMemory
 from hades.domain.brief import Brief
 from hades.domain.context import BudgetedContext
-from hades.domain.plain import one_line
+from hades.domain.graph import About
+from hades.domain.plain import one_line, plain
 from hades.domain.topics import Diff, State
 from hades.errors import InvalidInput, NotFound
 from hades.memory import View
@@ -196,6 +197,12 @@ def brief(call: AgentCall, result: Brief) -> CallToolResult:
     parts = {name: getattr(result, name) for name in HEADINGS}
     values = {"topic": result.topic, "left_out_lines": result.left_out or None}
     return answers.reply(result.text, space=result.space, **parts, **values, tokens=result.tokens)
+
+
+@operation_tool(core=True, name="A topic's or an entity's name.")
+def about(call: AgentCall, result: About) -> CallToolResult:
+    """Return what is known about a name: what it is, facts now and before, its mentions."""
+    return answers.reply(joined(about_lines(result)), space=call.space, **plain(result))
 
 
 @operation_tool("topic", budget=(Tokens, 2_000))
