@@ -49,7 +49,7 @@ blocked_by      - name   blocked by # Atlas is blocked by Borealis.
 responsible_for - name   (?:responsible for|in charge of) # Maya is responsible for Atlas.
 married_to      ! name   married to # Maya is married to Ben.
 part_of         - name   part of # Atlas is part of Borealis.
-derives_from    - name   (?:derived from|based on|built on(?: top of)?) # Borealis is based on Atlas.
+derives_from    - name   (?:derived from|based on|built on) # Borealis is based on Atlas.
 member_of       - name   (?:a )?member of # Maya is a member of Atlas.
 costs           ! amount priced at # Atlas is priced at 310 euros.
 """
