@@ -17,13 +17,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import Enum
 from typing import Literal
 
 from hades.domain.feedback import ACTOR_DAYS_AT_MOST, read_judgement
 from hades.domain.graph import NodeKind
 from hades.domain.hierarchy import read_details
-from hades.domain.rules import CONTENT_BYTES_AT_MOST
+from hades.domain.rules import CONTENT_BYTES_AT_MOST, clean_metadata, clean_tags
 from hades.domain.times import to_micros
 from hades.domain.weights import read_weighting
 from hades.store.schema import STEPS, columns_of, statements
@@ -31,24 +30,18 @@ from hades.store.schema import STEPS, columns_of, statements
 Range = tuple[float, float]
 
 
-class Role(Enum):
-    """What the number in a column refers to."""
+Role = Literal["", "itself", "owner", "link", "list", "number", "node", "derived", "known", "valid"]
+"""What the number in a column is.
 
-    NOTHING = 0
-    ITSELF = 1
-    """The row itself: the database assigns the number."""
-    OWNER = 2
-    """The row that this row belongs to, and with which it is erased."""
-    LINK = 3
-    """Another row. The column is emptied when that row is erased."""
-    LIST = 4
-    """A name in a list that all spaces share. An export contains the name."""
-    NUMBER = 5
-    """A row that need not exist."""
-    NODE = 6
-    """A node, of one of the kinds in `nodes`. The row is erased with it."""
-    DERIVED = 7
-    """Something that is derived from other rows, and not exported."""
+- itself: the row; the database assigns the number.
+- owner: the row that this row belongs to, and with which it is erased.
+- link: another row. The column is emptied when that row is erased.
+- list: a name in a list that all spaces share. An export contains the name.
+- number: a row that need not exist.
+- node: a node, of one of the kinds in `nodes`. This row is erased with it.
+- derived: derived from other rows, and not exported.
+- known, valid: a time.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,11 +52,10 @@ class Column:
     """INTEGER, REAL, TEXT or BLOB."""
     range: Range | None = None
     """The least and the greatest number that an import may bring."""
-    role: Role = Role.NOTHING
+    role: Role = ""
     target: str = ""
     """The table that the column refers to."""
     nodes: tuple[NodeKind, ...] = ()
-    time: Literal["", "known", "valid"] = ""
     optional: bool = False
     indexed: bool = False
     """Whether indexes hold it as numbers of a fixed size: a BLOB has numbers of four bytes, and a
@@ -113,16 +105,14 @@ def _column(name: str, definition: str) -> Column:
     type = definition.partition(" ")[0]
     target = definition.partition(" REFERENCES ")[2]
     optional = not re.search("NOT NULL|PRIMARY KEY", definition)
-    if target in _LISTS:
-        return Column(type, _ROW, Role.LIST, target, optional=optional)
+    if target in ("actors", "relations", "encoders"):
+        return Column(type, _ROW, "list", target, optional=optional)
     if target:
-        return Column(type, _ROW, Role.LINK if optional else Role.OWNER, target)
+        return Column(type, _ROW, "link" if optional else "owner", target)
     if name in ("id", "row"):
-        return Column(type, _ROW, Role.ITSELF)
-    if name == "at" or name.endswith("_at"):
-        return Column(type, _TIME, time="known")
-    if name.startswith("valid_"):
-        return Column(type, _TIME, time="valid")
+        return Column(type, _ROW, "itself")
+    if time := re.fullmatch("(at|.*_at)|valid_.*", name):
+        return Column(type, _TIME, "known" if time[1] else "valid")
     return Column(type, _COUNT if type == "INTEGER" else None)
 
 
@@ -142,32 +132,23 @@ def _table(
     return table, Table(columns | said, key or (next(iter(columns)),), exported, shifted)
 
 
-def _integer(least: float, most: float, *, indexed: bool = False) -> Column:
-    return Column("INTEGER", (least, most), indexed=indexed)
+def _read_fields(text: str) -> object:
+    return clean_metadata(json.loads(text), bytes_at_most=None)
 
 
-def _real(least: float, most: float, *, indexed: bool = False) -> Column:
-    return Column("REAL", (least, most), indexed=indexed)
-
-
-def _node(*kinds: NodeKind) -> Column:
-    return Column("INTEGER", _NODE.range, Role.NODE, nodes=kinds)
-
-
-_NODE = _integer(1 << 3, (1 << 59) - 1)
+_NODE = Column("INTEGER", (1 << 3, (1 << 59) - 1))
 """A node that may be erased."""
-_END = _node(NodeKind.TOPIC, NodeKind.ENTITY, NodeKind.CHUNK)
-_DERIVED = Column("INTEGER", _COUNT, Role.DERIVED)
-_SMALL = _integer(0, (1 << 7) - 1)
+_END = replace(_NODE, role="node", nodes=(NodeKind.TOPIC, NodeKind.ENTITY, NodeKind.CHUNK))
+_DERIVED = Column("INTEGER", _COUNT, "derived")
+_SMALL = Column("INTEGER", (0, (1 << 7) - 1))
 _ORIGIN = replace(_SMALL, indexed=True)
-_CHARACTERS = _integer(0, CONTENT_BYTES_AT_MOST)
-_SHARE = _real(0, 1)
-_WEIGHT = _real(0, 1e30, indexed=True)
-_BELIEF = _real(1e-9, 1e9)
-_USEFUL = replace(_real(0, 1e9), share_at_most=1)
+_CHARACTERS = Column("INTEGER", (0, CONTENT_BYTES_AT_MOST))
+_SHARE = Column("REAL", (0, 1))
+_WEIGHT = Column("REAL", (0, 1e30), indexed=True)
+_BELIEF = Column("REAL", (1e-9, 1e9))
+_USEFUL = Column("REAL", (0, 1e9), share_at_most=1)
 _NUMBERS = Column("BLOB", indexed=True)
 _QUOTE = Column("TEXT", quotes=True)
-_JSON_QUOTE = replace(_QUOTE, read=json.loads)
 
 TABLES = dict(
     (
@@ -179,7 +160,7 @@ TABLES = dict(
         _table(
             "changes",
             shifted=False,
-            space=Column("INTEGER", _ROW, Role.OWNER, "spaces"),
+            space=Column("INTEGER", _ROW, "owner", "spaces"),
             subject=_NODE,
         ),
         _table("inverses"),
@@ -191,24 +172,26 @@ TABLES = dict(
             latest=replace(_DERIVED, range=_ROW),
             versions=_DERIVED,
             planned=replace(_DERIVED, range=(0, 1)),
-            entity=Column("INTEGER", _ROW, Role.LINK, "entities"),
+            entity=Column("INTEGER", _ROW, "link", "entities"),
         ),
         _table("sources"),
         _table(
             "states",
             key=("topic", "version"),
-            version=_integer(1, (1 << 31) - 1),
+            version=Column("INTEGER", (1, (1 << 31) - 1)),
             encoding=_SMALL,
-            level=_integer(0, 3),
+            level=Column("INTEGER", (0, 3)),
             confidence=_SHARE,
             importance=_SHARE,
+            tags=Column("TEXT", read=lambda text: clean_tags(json.loads(text))),
+            metadata=Column("TEXT", read=_read_fields),
         ),
         _table("heads", exported=False),
         _table("pending", phase=_SMALL),
         _table(
             "uses",
-            count=replace(_integer(*_COUNT), share_at_most=ACTOR_DAYS_AT_MOST),
-            last_used=Column("INTEGER", _TIME, time="known"),
+            count=Column("INTEGER", _COUNT, share_at_most=ACTOR_DAYS_AT_MOST),
+            last_used=Column("INTEGER", _TIME, "known"),
         ),
         _table("usefulness", useful=_USEFUL, useless=_USEFUL),
         _table("originals"),
@@ -216,7 +199,7 @@ TABLES = dict(
         _table("chunks", tokens=_CHARACTERS),
         _table(
             "placements",
-            ordinal=_integer(0, (1 << 31) - 1, indexed=True),
+            ordinal=Column("INTEGER", (0, (1 << 31) - 1), indexed=True),
             start=_CHARACTERS,
             end=_CHARACTERS,
         ),
@@ -225,41 +208,47 @@ TABLES = dict(
         _table("derived_edges", source=_END, target=_END, weight=_WEIGHT),
         _table(
             "matched",
-            chunk=Column("INTEGER", _COUNT, Role.NUMBER, "chunks"),
-            name=Column("INTEGER", _COUNT, Role.NUMBER, "names"),
+            chunk=Column("INTEGER", _COUNT, "number", "chunks"),
+            name=Column("INTEGER", _COUNT, "number", "names"),
         ),
         _table("merges"),
         _table(
             "edges",
-            id=Column("INTEGER", _ROW, Role.NUMBER, "edges"),
+            id=Column("INTEGER", _ROW, "number", "edges"),
             source=_END,
             target=_END,
             weight=_WEIGHT,
-            superseded_by=Column("INTEGER", _ROW, Role.LINK, "edges"),
+            superseded_by=Column("INTEGER", _ROW, "link", "edges"),
             belief_a=_BELIEF,
             belief_b=_BELIEF,
         ),
-        _table("embeddings", node=_node(*NodeKind)),
+        _table("embeddings", node=replace(_END, nodes=tuple(NodeKind))),
         _table("hierarchies", details=Column("TEXT", read=read_details)),
         _table(
             "clusters",
-            level=_integer(1, 2, indexed=True),
+            level=Column("INTEGER", (1, 2), indexed=True),
             label=_QUOTE,
             text=_QUOTE,
             centroid=_NUMBERS,
         ),
-        _table("memberships", near=_real(-1.001, 1.001)),
+        _table("memberships", near=Column("REAL", (-1.001, 1.001))),
         _table("bridges", source=_END, node=_END, target=_END, weight=_WEIGHT),
         _table("purged", key=("change", "node"), shifted=False, node=_NODE),
-        _table("proposals", fields=_JSON_QUOTE, confidence=_SHARE, threshold=_SHARE, why=_QUOTE),
-        _table("idempotency", shifted=False, answer=_JSON_QUOTE),
+        _table(
+            "proposals",
+            fields=replace(_QUOTE, read=_read_fields),
+            confidence=_SHARE,
+            threshold=_SHARE,
+            why=_QUOTE,
+        ),
+        _table("idempotency", shifted=False, answer=replace(_QUOTE, read=json.loads)),
         _table(
             "query_logs",
             shifted=False,
             asker=_QUOTE,
             question=_QUOTE,
             shown=_QUOTE,
-            ms=_real(0, 1e12),
+            ms=Column("REAL", (0, 1e12)),
         ),
         _table(
             "weight_snapshots",
@@ -267,7 +256,11 @@ TABLES = dict(
             accuracy=_SHARE,
             accuracy_before=_SHARE,
         ),
-        _table("feedback", held_out=_integer(0, 1), verdicts=Column("TEXT", read=read_judgement)),
+        _table(
+            "feedback",
+            held_out=Column("INTEGER", (0, 1)),
+            verdicts=Column("TEXT", read=read_judgement),
+        ),
         _table("owed", exported=False),
     )
 )
@@ -278,7 +271,7 @@ COUNTED = {
     table: name
     for table, about in TABLES.items()
     if about.exported
-    for name in about.having(Role.ITSELF)
+    for name in about.having("itself")
 }
 """By table: the column whose numbers are never assigned twice."""
 

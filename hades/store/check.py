@@ -13,7 +13,7 @@ from typing import Any
 
 from hades.domain.times import DAY_MICROSECONDS, NOW, from_micros
 from hades.errors import Corrupt
-from hades.store.catalogue import TABLES, Role
+from hades.store.catalogue import TABLES
 from hades.store.database import SET_THE_CLOCK, Database, jump
 from hades.store.drafts import leftovers
 from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owed
@@ -101,7 +101,7 @@ def orphans(
 def _orphaned() -> Iterator[tuple[str, str, str]]:
     """Yield (table, column, SQL condition) for every column that refers to a row."""
     for table, about in TABLES.items():
-        for name, column in about.having(Role.OWNER, Role.LINK).items():
+        for name, column in about.having("owner", "link").items():
             gone = f'SELECT 1 FROM {column.target} AS o WHERE o.id = x."{name}"'
             yield table, name, f'x."{name}" IS NOT NULL AND NOT EXISTS ({gone})'
 
@@ -141,20 +141,21 @@ def faulty_records(database: Database) -> list[Problem]:
         ),
         *(
             Problem(what, f"proposal {number}", _REPAIR)
-            for what, numbers in _wrong_proposals(database).items()
-            for number in numbers
+            for what, number in _wrong_proposals(database)
         ),
     ]
 
 
-def _wrong_proposals(database: Database) -> dict[str, list[int]]:
-    """Return the proposals with each fault."""
-    wrong = {
-        what: database.column(f"SELECT id FROM proposals WHERE {where}")
-        for what, where in _WRONG_PROPOSALS.items()
-    }
-    wrong["its fields cannot be read"] = _unreadable_proposals(database)
-    return wrong
+def _wrong_proposals(database: Database) -> list[tuple[str, int]]:
+    """Return (fault, number) of each proposal without meaning."""
+    return [
+        *(
+            (what, number)
+            for what, where in _WRONG_PROPOSALS.items()
+            for number in database.column(f"SELECT id FROM proposals WHERE {where}")
+        ),
+        *(("its fields cannot be read", number) for number in _unreadable_proposals(database)),
+    ]
 
 
 def _unreadable_proposals(database: Database) -> list[int]:
@@ -202,12 +203,12 @@ def repair(database: Database, topics: Topics) -> None:
     repair_pointers(database)
     repair_heads(database, topics)
     for table, column, condition in _orphaned():
-        if column in TABLES[table].having(Role.LINK):
+        if column in TABLES[table].having("link"):
             database.run(f"UPDATE {table} AS x SET {column} = NULL WHERE {condition}")
         elif table not in _KEPT:
             database.run(f"DELETE FROM {table} AS x WHERE {condition}")
-    for numbers in _wrong_proposals(database).values():
-        database.run("DELETE FROM proposals WHERE id = ANY(?)", numbers)
+    wrong = [number for _, number in _wrong_proposals(database)]
+    database.run("DELETE FROM proposals WHERE id = ANY(?)", wrong)
 
 
 def repair_pointers(database: Database) -> None:

@@ -14,12 +14,12 @@ from datetime import datetime
 from typing import Any
 
 from hades.domain.graph import NodeKind
-from hades.domain.rules import clean_content, clean_metadata, clean_name, clean_share, clean_tags
+from hades.domain.rules import clean_content, clean_name
 from hades.domain.times import DAY_MICROSECONDS, from_micros, iso, to_micros
 from hades.errors import Conflict, Corrupt, InvalidInput
 from hades.store import check
 from hades.store.archive import OWN_FACTS
-from hades.store.catalogue import COUNTED, NODE_TABLES, TABLES, Column, Range, Role
+from hades.store.catalogue import COUNTED, NODE_TABLES, TABLES, Column, Range
 from hades.store.chunks import encoder_id
 from hades.store.database import Database, Glob, intact
 from hades.store.delta import checked, digest_of, pack, unpacked
@@ -44,7 +44,7 @@ _WHERE = {
 def _fields(table: str) -> dict[str, Column]:
     """Return the columns of a table, and those of its lists that a record has besides the name."""
     columns = dict(TABLES[table].columns)
-    for listed in TABLES[table].having(Role.LIST).values():
+    for listed in TABLES[table].having("list").values():
         columns |= dict(list(TABLES[listed.target].columns.items())[2:])
     return columns
 
@@ -58,13 +58,13 @@ def _query(table: str) -> tuple[list[str], str]:
     shown: dict[str, str] = {}
     joins: list[str] = []
     for name, column in TABLES[table].columns.items():
-        if column.role is Role.LIST:
+        if column.role == "list":
             listed = f"l{len(joins)}"
             join = "LEFT JOIN" if column.optional else "JOIN"
             joins.append(f'{join} {column.target} {listed} ON {listed}.id = x."{name}"')
             _, known_as, *more = TABLES[column.target].columns
             shown |= {name: f"{listed}.{known_as}", **{one: f"{listed}.{one}" for one in more}}
-        elif column.role is not Role.DERIVED:
+        elif column.role != "derived":
             shown[name] = f'x."{name}"'
     listed = ", ".join(f'{sql} AS "{name}"' for name, sql in shown.items())
     key = ", ".join(f'"{name}"' for name in TABLES[table].key)
@@ -107,17 +107,13 @@ def _whole(record: dict[str, Any], topic: str, parent: bytes | None) -> bytes | 
 
 
 def _readable(record: dict[str, Any]) -> dict[str, Any]:
-    fields = _FIELDS[record["table"]]
-    shown = {}
-    for name, value in record.items():
-        if value is None and name != "content":
-            continue
-        column = fields.get(name)
-        if value is not None and column is not None and column.time:
-            value = iso(from_micros(value))
-        elif value is not None and column is not None and column.type == "BLOB":
-            value = base64.b64encode(value).decode()
-        shown[name] = value
+    """Return a record as JSON can hold it, without empty fields, but for a missing content."""
+    shown = {name: it for name, it in record.items() if it is not None or name == "content"}
+    for name, column in _FIELDS[record["table"]].items():
+        if name in shown and column.role in ("known", "valid"):
+            shown[name] = iso(from_micros(shown[name]))
+        elif name in shown and column.type == "BLOB":
+            shown[name] = base64.b64encode(shown[name]).decode()
     return shown
 
 
@@ -137,6 +133,7 @@ class Loader:
         self._shift = {
             table: 0 if self._fresh else database.last_id(table, column)
             for table, column in COUNTED.items()
+            if table != "spaces"
         }
         self._latest = database.clock() + DAY_MICROSECONDS
         self._spaces: dict[int, int] = {}
@@ -165,13 +162,11 @@ class Loader:
                 row[name] = self._converted(table, name, column, value)
         if table == "pending":
             row["phase"] = int(Phase(_FORMER_PHASES.get(row["phase"], row["phase"])))
-        if "space" in row:
-            self._move(table, row)
+        self._move(table, row)
         put = {
             "spaces": self._space,
             "states": self._state,
             "embeddings": self._embedding,
-            "proposals": self._proposal,
             "inverses": self._inverse,
             "meta": self._meta,
         }.get(table)
@@ -214,46 +209,41 @@ class Loader:
 
     def _converted(self, table: str, name: str, column: Column, value: Any) -> Any:
         """Return the value of a field as it is stored in this memory, with its numbers."""
-        if column.role is Role.LIST:
-            return self._listed(column.target, value)
-        if column.type == "BLOB":
+        if column.role in ("known", "valid"):
+            value = to_micros(datetime.fromisoformat(value))
+            if column.role == "known" and value > self._latest:
+                raise InvalidInput(f"A record of {table} is dated later than the clock.")
+        elif column.type == "BLOB":
             value = base64.b64decode(value, validate=True)
             if column.indexed and len(value) % 4:
                 raise InvalidInput(f"The field {name!r} of a record of {table} is cut off.")
-        if column.time:
-            value = to_micros(datetime.fromisoformat(value))
-            if column.time == "known" and value > self._latest:
-                raise InvalidInput(f"A record of {table} is dated later than the clock.")
+        elif column.target == "actors":
+            return self._database.actor_id(clean_name(value, "actor"))
+        elif column.target == "relations":
+            return self._database.relation_id(value)
         if column.range and isinstance(value, int | float):
             _check_range(table, name, column.range, value)
         if column.share_at_most is not None:
             value = min(value, column.share_at_most)
         if column.read:
             column.read(value)
-        if column.role is Role.NODE:
+        if column.role == "node":
             return value + (self._shift[NODE_TABLES[NodeKind(value & 7)]] << 3)
-        if column.role is Role.ITSELF and table != "spaces":
-            return value + self._shift[table]
-        if column.target and column.target != "spaces":
-            return value + self._shift[column.target]
-        return value
-
-    def _listed(self, table: str, name: str) -> Any:
-        """Return the number of an actor or a relation; the vectors of encoders need more."""
-        if table == "actors":
-            return self._database.actor_id(clean_name(name, "actor"))
-        return self._database.relation_id(name) if table == "relations" else name
+        target = table if column.role == "itself" else column.target
+        return value + self._shift[target] if target in self._shift else value
 
     def _move(self, table: str, row: dict[str, Any]) -> None:
-        """Give a row the number of its space here."""
+        """Give a row the numbers of its space here and of this write."""
         if table in ("topics", "entities", "proposals"):
             self._used.add(row["space"])
             if self._rename is not None and len(self._used) > 1:
                 raise InvalidInput(
                     "Several spaces of this export hold something: import it without `--into`."
                 )
-        if table != "changes":
+        if "space" in row and table != "changes":
             row["space"] = self._spaces.get(row["space"])
+        if "change" in row and not self._identical:
+            row["change"] = self._write.change
 
     def _space(self, row: dict[str, Any]) -> None:
         self._check_fields("spaces", row)
@@ -271,10 +261,6 @@ class Loader:
         text = row.pop("content")
         if text is not None:
             clean_content(text)
-        clean_share(row.get("confidence"), "confidence")
-        clean_share(row.get("importance"), "importance")
-        clean_tags(json.loads(row.get("tags", "[]")))
-        clean_metadata(json.loads(row.get("metadata", "{}")), bytes_at_most=None)
         topic, parent, depth = self._last_state
         content = None if text is None else text.encode()
         before = parent if topic == row["topic"] else None
@@ -286,12 +272,6 @@ class Loader:
         row |= {"encoding": encoding, "body": body, "depth": depth, "digest": digest}
         self._last_state = (row["topic"], content, depth)
         self._insert("states", row)
-
-    def _proposal(self, row: dict[str, Any]) -> None:
-        clean_metadata(json.loads(row["fields"]), bytes_at_most=None)
-        clean_share(row["confidence"], "confidence")
-        clean_share(row["threshold"], "threshold")
-        self._insert("proposals", row)
 
     def _inverse(self, row: dict[str, Any]) -> None:
         self._database.run(

@@ -18,7 +18,7 @@ from hades.domain.topics import PROMOTION
 from hades.errors import NotFound
 from hades.language.names import says
 from hades.store.archive import LOST
-from hades.store.catalogue import NODE_TABLES, TABLES, Role, referring
+from hades.store.catalogue import NODE_TABLES, TABLES, referring
 from hades.store.database import Database, intact
 from hades.store.entities import OTHER_NAME, Entities
 from hades.store.owed import ARCHIVE, INDEXES, LEFTOVERS, LOG, REWRITE, owe
@@ -57,15 +57,11 @@ SELECT count(DISTINCT m.chunk) FROM memberships m JOIN clusters k ON k.id = m.cl
 WHERE (k.id = c.id OR k.parent = c.id) AND m.chunk <> ALL(?2)) < ?3"""
 MEMBERS_AT_LEAST = 5
 """The centroid of fewer chunks may reveal their texts, so a purge empties it."""
-_NODE_COLUMNS = [
-    (table, name) for table, about in TABLES.items() for name in about.having(Role.NODE)
-]
+_NODE_COLUMNS = [(table, name) for table, about in TABLES.items() for name in about.having("node")]
 
 
 _WITH_PARTS = {
-    column.target
-    for about in TABLES.values()
-    for column in about.having(Role.OWNER, Role.LINK).values()
+    column.target for about in TABLES.values() for column in about.having("owner", "link").values()
 }
 """Tables whose rows have rows that belong to them, or links to them."""
 
@@ -137,13 +133,13 @@ class _Eraser:
             names = self._database.column(archived, rows)
             folders = {name.rpartition("/")[0] for name in names}
             owe(self._database, *(f"{ARCHIVE}{folder}/" for folder in folders))
-        for part, column in referring(table, Role.OWNER):
+        for part, column in referring(table, "owner"):
             if part in _WITH_PARTS:
                 of_them = f"SELECT DISTINCT id FROM {part} WHERE {column} = ANY(?)"
                 self.erase(part, self._database.column(of_them, rows))
             else:
                 run(f"DELETE FROM {part} WHERE {column} = ANY(?)", rows)
-        for other, column in referring(table, Role.LINK):
+        for other, column in referring(table, "link"):
             run(f"UPDATE {other} SET {column} = NULL WHERE {column} = ANY(?)", rows)
         run(f"DELETE FROM {table} WHERE id = ANY(?)", rows)
         self.gone[table] += len(rows)
@@ -264,7 +260,7 @@ class _Eraser:
 
 def _in_space(table: str) -> str:
     """Return the SQL condition that a row belongs to a space, given as a value."""
-    owners = TABLES[table].having(Role.OWNER)
+    owners = TABLES[table].having("owner")
     if "space" in owners:
         return "space = ?"
     name, column = next(iter(owners.items()))

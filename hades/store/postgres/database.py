@@ -30,7 +30,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from hades.breaker import breaker_of
 from hades.domain.times import Clock
 from hades.errors import HadesError, Unavailable
-from hades.store.catalogue import TABLES, Role
+from hades.store.catalogue import TABLES
 from hades.store.database import Database, Local, inserting
 from hades.store.drafts import leftovers
 from hades.store.owed import LEFTOVERS, LOG, REWRITE
@@ -63,7 +63,7 @@ _SEES_ALL = (
     "'archived'::regclass AND pg_get_expr(polqual, polrelid) = 'true' "
     "AND EXISTS (SELECT FROM unnest(polroles) r WHERE pg_has_role(r, 'MEMBER')))"
 )
-_NUMBERED = {t: name for t, about in TABLES.items() for name in about.having(Role.ITSELF)}
+_NUMBERED = {t: name for t, about in TABLES.items() for name in about.having("itself")}
 """By table: the column whose numbers the server assigns."""
 # The pool logs every lost connection. Keep that off stderr: the caller gets an error.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())

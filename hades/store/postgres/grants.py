@@ -27,7 +27,7 @@ from psycopg import Connection, sql
 from hades.domain.graph import NodeKind
 from hades.errors import Conflict, InvalidInput, NotFound
 from hades.models.encoder import load_encoder
-from hades.store.catalogue import COUNTED, NODE_TABLES, TABLES, Role
+from hades.store.catalogue import COUNTED, NODE_TABLES, TABLES
 from hades.store.owed import ARCHIVE
 from hades.store.postgres.address import ServerAddress
 from hades.store.postgres.database import MARKS_KEPT_S, TURN
@@ -60,9 +60,9 @@ def _conditions(table: str) -> dict[str, str]:
         own = f'{table}."{name}"'
         if column.target == "spaces":
             conditions[name] = _SPACE
-        elif column.role is Role.OWNER:
+        elif column.role == "owner":
             conditions[name] = _seen(column.target, own)
-        elif column.role is Role.NODE:
+        elif column.role == "node":
             conditions[name] = _node(own, *column.nodes)
         elif column.target == "relations":
             conditions[name] = _known("relations", own)
@@ -80,7 +80,7 @@ def _rows(table: str) -> tuple[str, str]:
     It reads the rows of its space, else those whose owners it sees, else those of nodes it sees.
     """
     conditions, about = _conditions(table), TABLES[table]
-    owners = about.having(Role.OWNER) or about.having(Role.NODE)
+    owners = about.having("owner") or about.having("node")
     seen = [conditions[name] for name in owners]
     read = _SPACE if "space" in owners else " AND ".join(seen) or "FALSE"
     written = [*conditions.values(), *_MORE.get(table, ())]
@@ -229,7 +229,7 @@ def _written(table: str) -> str:
     the next one for another role.
     """
     columns = TABLES[table].columns.items()
-    return ", ".join(f'"{name}"' for name, column in columns if column.role is not Role.ITSELF)
+    return ", ".join(f'"{name}"' for name, column in columns if column.role != "itself")
 
 
 def grant(address: ServerAddress, role: str, right: str, space: str | None) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from zlib import crc32
 
 from hades.errors import HadesError
-from hades.store.catalogue import TABLES, Role
+from hades.store.catalogue import TABLES
 from hades.store.database import Database
 from hades.store.records import Problem
 from hades.store.schema import columns_of
@@ -20,7 +20,7 @@ SCHEMA = "schema"
 """The key in `meta` of the checksum of the tables' definitions."""
 _PROBLEMS_SHOWN = 20
 _RESTORE = "restore a backup (`hades restore`)"
-_UNGUARDED = {name for table in TABLES.values() for name in table.having(Role.DERIVED)}
+_UNGUARDED = {name for table in TABLES.values() for name in table.having("derived")}
 """Derived columns, which `check` compares with the rows they are derived from."""
 GUARD = re.compile(r"row_guard\([^()]*+\)")
 
