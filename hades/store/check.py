@@ -75,7 +75,7 @@ def find_problems(
             Problem(
                 f"its {column} is gone",
                 f"{table} {row}",
-                _RESTORE if table in _KEPT else _REPAIR,
+                _RESTORE if _is_kept(table, column) else _REPAIR,
             )
             for table, column, row in orphans(database)
             if table != "heads"  # _stray_heads
@@ -104,6 +104,11 @@ def _orphaned() -> Iterator[tuple[str, str, str]]:
         for name, column in about.having("owner", "link").items():
             gone = f'SELECT 1 FROM {column.target} AS o WHERE o.id = x."{name}"'
             yield table, name, f'x."{name}" IS NOT NULL AND NOT EXISTS ({gone})'
+
+
+def _is_kept(table: str, column: str) -> bool:
+    """Return whether a row stays although its owner is gone."""
+    return table in _KEPT and column in TABLES[table].having("owner")
 
 
 def find_left(database: Database) -> list[Problem]:
@@ -205,7 +210,7 @@ def repair(database: Database, topics: Topics) -> None:
     for table, column, condition in _orphaned():
         if column in TABLES[table].having("link"):
             database.run(f"UPDATE {table} AS x SET {column} = NULL WHERE {condition}")
-        elif table not in _KEPT:
+        elif not _is_kept(table, column):
             database.run(f"DELETE FROM {table} AS x WHERE {condition}")
     wrong = [number for _, number in _wrong_proposals(database)]
     database.run("DELETE FROM proposals WHERE id = ANY(?)", wrong)

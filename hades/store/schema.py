@@ -78,5 +78,5 @@ def columns_of(statement: str) -> tuple[str, dict[str, str]]:
     table = re.match(r"CREATE TABLE (\w+) \((.*)\)", statement, re.S)
     if table is None:
         return "", {}
-    column = r'(?:^|,)\s*"?(\w+)"? ((?:INTEGER|REAL|TEXT|BLOB)\b[\w ]*)'
-    return table[1], dict(re.findall(column, table[2]))
+    columns = re.findall(r'(?:^|,)\s*"?(\w+)"? ((?:INTEGER|REAL|TEXT|BLOB)\b[\w ]*)', table[2])
+    return table[1], dict(columns)
