@@ -58,8 +58,6 @@ WHERE (k.id = c.id OR k.parent = c.id) AND m.chunk <> ALL(?2)) < ?3"""
 MEMBERS_AT_LEAST = 5
 """The centroid of fewer chunks may reveal their texts, so a purge empties it."""
 _NODE_COLUMNS = [(table, name) for table, about in TABLES.items() for name in about.having("node")]
-
-
 _WITH_PARTS = {
     column.target for about in TABLES.values() for column in about.having("owner", "link").values()
 }
@@ -90,6 +88,8 @@ def erase(
         eraser.erase_topics(sorted(topics))
         kinds += ["topics", "states", "chunks", "edges"]
     if named:
+        # One of them may have been erased with the topics.
+        named = database.column("SELECT id FROM entities WHERE id = ANY(?)", named)
         eraser.erase("entities", named)
         kinds += ["edges", "entities"]
     # Questions and paths may contain any name, so the log is deleted whole.
