@@ -165,13 +165,26 @@ def _circles(imports: dict[str, set[str]]) -> list[set[str]]:
     return circles
 
 
-def test_modules_do_not_import_each_other() -> None:
+@cache
+def _imports() -> dict[str, set[str]]:
+    """The modules that each module imports."""
     trees = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): tree
         for path, tree in _parsed().items()
     }
-    imports = {name: _imported_modules(tree, set(trees)) - {name} for name, tree in trees.items()}
-    assert [circle for circle in _circles(imports) if circle not in ALLOWED_CIRCLES] == []
+    return {name: _imported_modules(tree, set(trees)) - {name} for name, tree in trees.items()}
+
+
+def test_modules_do_not_import_each_other() -> None:
+    assert [circle for circle in _circles(_imports()) if circle not in ALLOWED_CIRCLES] == []
+
+
+def test_packages_do_not_import_each_other() -> None:
+    rooms: dict[str, set[str]] = {room: set() for room in FLOOR}
+    for name, modules in _imports().items():
+        room = name.split(".")[1]
+        rooms[room] |= {module.split(".")[1] for module in modules} - {room}
+    assert _circles(rooms) == []
 
 
 def test_a_circle_of_imports_is_found() -> None:

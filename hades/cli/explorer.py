@@ -7,7 +7,7 @@ import sys
 import webbrowser
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,8 +17,18 @@ from hades.errors import Conflict
 
 if TYPE_CHECKING:
     from hades.serve.auth.browsers import StartLinks
+    from hades.ui.app import Explorer
 
 PROBE_S = 2.0
+
+
+def explorer_pages(parts: tuple[Any, ...], links: StartLinks) -> Explorer:
+    """Return the explorer of a server, from the parts that its calls need; it loads NiceGUI."""
+    from hades.ui.app import Explorer
+    from hades.ui.calls import Calls
+
+    calls = Calls(*parts)
+    return Explorer(calls, calls.keys, links)
 
 
 @command(app, "ui", spaced=False)
@@ -50,7 +60,7 @@ def ui(
         return
     settings = load_settings()
     executor = {"encoder": settings.own_encoder, "busy_timeout_s": settings.busy_timeout_s}
-    options = Options(invocation.place(), executor, port=port)
+    options = Options(invocation.place(), executor, port=port, pages=explorer_pages)
     with logging_to(level="warning", shape="auto"):
         try:
             run(options, lambda started: _start(invocation, links, started.pages, browser))

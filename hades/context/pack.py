@@ -14,7 +14,7 @@ from typing import Any
 
 from hades.context.packer import PART_TOKENS_AT_LEAST, BlockDraft, PackedBlock, Packer, both_ends
 from hades.context.text.evidence import fact_line, passage_line, path_line, theme_line
-from hades.context.text.layout import flat, indented, shown_name
+from hades.context.text.layout import flat, shown_name
 from hades.context.tokens import count, cut, cut_words
 from hades.domain.answer import (
     Citation,
@@ -22,6 +22,7 @@ from hades.domain.answer import (
     Fact,
     Passage,
     Path,
+    indented,
     path_order,
     without_controls,
 )

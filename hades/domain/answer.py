@@ -549,6 +549,12 @@ def without_controls(text: str) -> str:
     return _STEERING.sub("\ufffd", text)
 
 
+def indented(text: str) -> str:
+    """Return stored text with a space before each line, so that none begins at the margin."""
+    lines = (f" {line}" if line.strip() else "" for line in text.splitlines())
+    return without_controls("\n".join(lines))
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Sentences quoted from the texts, or written by a model from them, each with its source."""

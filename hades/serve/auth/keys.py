@@ -27,7 +27,7 @@ from typing import Any
 from hades.domain.rules import clean_name
 from hades.errors import Conflict, Corrupt, Denied, HadesError, InvalidInput, NotFound, Unavailable
 from hades.serve.auth.caller import Caller, Role
-from hades.store.drafts import draft_of, private_opener, sync_folder
+from hades.store.drafts import write_private
 
 PREFIX = "hades_"
 FLUSH_EVERY_S = 10.0
@@ -220,20 +220,6 @@ def read_private(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise Unavailable(f"{path} cannot be read ({error.strerror}): check it.") from error
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Write a private file atomically: a crash leaves the old content or the new one."""
-    try:
-        with draft_of(path) as draft:
-            with open(draft, "xb", opener=private_opener) as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise Unavailable(f"{path} cannot be written ({error.strerror}): check it.") from error
 
 
 def _key(record: dict[str, Any]) -> Key:

@@ -10,9 +10,10 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from hades.context.text.edges import fact_change_lines
-from hades.context.text.layout import excerpt, flat, indented, joined, shown_name
+from hades.context.text.layout import excerpt, flat, joined, shown_name
 from hades.context.text.reports import consolidation_lines, extraction_lines
 from hades.context.text.sessions import distillation_lines
+from hades.domain.answer import indented
 from hades.domain.distilled import Distillation
 from hades.domain.extraction import Extraction
 from hades.domain.feedback import Feedback
