@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from nicegui import ui
 
@@ -12,8 +12,14 @@ from hades.domain.times import iso
 _TONES = ("var(--accent)", "var(--warn)")
 
 
-def lines(label: str, series: Mapping[str, Sequence[tuple[datetime, float]]]) -> None:
-    """Draw lines over time, at most two; `label` says what they show, for screen readers."""
+def lines(
+    label: str, series: Mapping[str, Sequence[tuple[datetime, float]]], *, lasting: bool = False
+) -> None:
+    """Draw lines over time until now, at most two; `label` says what they show, for screen readers.
+
+    `lasting` says that the last values hold until now.
+    """
+    now = datetime.now(UTC)
     rule = {"lineStyle": {"color": "var(--line)"}}
     axis = {
         "axisLabel": {"color": "var(--muted)", "hideOverlap": True},
@@ -25,7 +31,7 @@ def lines(label: str, series: Mapping[str, Sequence[tuple[datetime, float]]]) ->
         "grid": {"left": 4, "right": 16, "top": 34, "bottom": 4, "containLabel": True},
         "legend": {"top": 0, "left": 0, "textStyle": {"color": "var(--text)"}},
         "tooltip": {"trigger": "axis"},
-        "xAxis": {"type": "time", **axis, "splitLine": {"show": False}},
+        "xAxis": {"type": "time", "max": iso(now), **axis, "splitLine": {"show": False}},
         "yAxis": {"type": "value", **axis},
         "series": [
             {
@@ -36,7 +42,13 @@ def lines(label: str, series: Mapping[str, Sequence[tuple[datetime, float]]]) ->
                 "emphasis": {"disabled": True},
                 "lineStyle": {"color": tone},
                 "itemStyle": {"color": tone},
-                "data": [[iso(at), round(value, 2)] for at, value in points],
+                "data": [
+                    [iso(at), round(value, 2)]
+                    for at, value in (
+                        *points,
+                        *[(now, value) for _, value in points[-1:] if lasting],
+                    )
+                ],
             }
             for tone, (name, points) in zip(_TONES, series.items(), strict=False)
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hades.domain.answer import Diagnostic, Recall, StageReport
+from hades.domain.answer import Answer, Diagnostic, Recall, StageReport
 from hades.domain.graph import Reason
 from hades.domain.plain import counted
 from hades.ui.controls import box, text
@@ -34,10 +34,10 @@ _REASONS = {
 }
 
 
-def how_found(recall: Recall) -> None:
-    """Draw the panel beside an answer."""
-    with box("card stack", "section", **{"aria-label": "How it was found"}):
-        text("How it was found", "", "h2")
+def how_found(answer: Answer) -> None:
+    """Draw how an answer was found."""
+    recall = answer.recall
+    with box("stack", "section", **{"aria-label": "How it was found"}):
         with box("tight small"):
             text(str(recall.asked))
             if recall.time is not None:
@@ -48,7 +48,11 @@ def how_found(recall: Recall) -> None:
                 f"{recall.ms:.0f} ms, {recall.tokens:,}{room} tokens, "
                 f"{counted(sum(stage.reads for stage in recall.telemetry), 'document')} read."
             )
-            text(f"The answer is among these with a probability of {recall.belief.mean:.0%}.")
+            if answer.sentences and answer.sentences[0].kind == "passage" and recall.answered:
+                text(f"The texts answer this with a probability of {recall.answered:.0%}.")
+            for number, passage in enumerate(recall.passages, 1):
+                found_by = ", ".join(passage.retrievers)
+                text(f"[{number}] belief {passage.belief.mean:.0%}, found by {found_by}.", "muted")
         _waterfall(recall)
         lines = list(dict.fromkeys(map(_reason, recall.reasons)))
         if lines:

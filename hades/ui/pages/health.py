@@ -70,6 +70,7 @@ def _growth(growth: list[Growth]) -> None:
                 "topics": [(step.at, step.topics) for step in growth],
                 "versions": [(step.at, step.states) for step in growth],
             },
+            lasting=True,
         )
         for step in (growth[0], growth[len(growth) // 2], growth[-1]):
             counts = f"{counted(step.topics, 'topic')}, {counted(step.states, 'version')}"
