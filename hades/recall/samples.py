@@ -14,9 +14,12 @@ from hades.domain.answer import Answer
 from hades.domain.graph import Edge
 from hades.domain.statement import relation_words
 from hades.domain.times import AsOf
+from hades.language.english.threads import is_decision
+from hades.language.names import spoken
 from hades.language.patterns import lazy_pattern
 from hades.language.sentences import plain_sentence, sentences
 from hades.store.store import Store
+from hades.store.summaries import StateOfPeriod
 
 TOPICS_READ, FACTS_READ = 40, 20
 CHARACTERS_READ = 4_000
@@ -27,7 +30,12 @@ _REASON = lazy_pattern(
     r"^([A-Z][\w' -]{1,60}?) (is|are|was|were|has|have|had|will|must) "
     r"([^,.;:?!()]{3,80}?),? because "
 )
-_IS = lazy_pattern(r"^([A-Z][\w'-]{1,30}(?: [A-Z][\w'-]{1,30}){0,2}) is (?:an?|the|our) [a-z]")
+_NAME = r"([A-Z][\w'-]{1,30}(?: [A-Z][\w'-]{1,30}){0,2})"
+_IS = lazy_pattern(rf"^{_NAME} is (?:an?|the|our) [a-z]")
+_DOES = lazy_pattern(
+    rf"^{_NAME} ((?:leads|owns|runs|keeps|manages|looks after|wants|prefers|likes|lives|works|"
+    r"plays|needs|uses|drives|supplies) [^,.;:()]{3,40})[.,;]"
+)
 _HEADING = lazy_pattern(r"(?m)^#{1,4} ([A-Z][^\n#`\[\]]{3,70}?)(\??) *$")
 _SYMBOL = lazy_pattern(r"(?m)^ *(?:async )?(?:def|class|fn|func) ([A-Za-z]\w{3,50})")
 _ASKS = ("How to ", "Why ", "When to ", "What ", "Where ")
@@ -63,11 +71,12 @@ def _candidates(store: Store, space: int, as_of: AsOf) -> Iterator[tuple[str, st
     """Yield questions, each with its topic or the citation of its fact: of each kind in turn."""
     edges = store.edges.read(space, store.activity.edges(space, as_of, FACTS_READ), as_of)
     facts = [[(_of_fact(edge), edge.cite)] for edge in edges.values() if edge.valid_to is None]
-    kinds = [facts]
+    kinds = []
     for notes in (True, False):
         rows = store.activity.topics(space, as_of, TOPICS_READ, notes=notes)
         texts = store.topics.contents({row.id for row in rows}, lost_ok=True)
-        kinds.append([[*_of_text(row.topic, texts.get(row.id, ""))] for row in rows])
+        kinds.append([[*_of_text(row, texts.get(row.id, ""))] for row in rows])
+    kinds.append(facts)
     for turn in zip_longest(*map(_in_turn, kinds)):
         yield from (found for found in turn if found and found[0])
 
@@ -78,9 +87,9 @@ def _in_turn(sources: Iterable[list[tuple[str, str]]]) -> Iterator[tuple[str, st
         yield from filter(None, turn)
 
 
-def _of_text(topic: str, text: str) -> Iterator[tuple[str, str]]:
-    """Yield the questions that a text answers, by its reasons, definitions and headings."""
-    text = text[:CHARACTERS_READ]
+def _of_text(row: StateOfPeriod, text: str) -> Iterator[tuple[str, str]]:
+    """Yield the questions that a text answers, by its name, sentences, headings and symbols."""
+    topic, text = row.topic, text[:CHARACTERS_READ]
     for sentence in map(plain_sentence, sentences(text)):
         if reason := _REASON.match(sentence):
             about, verb, what = reason.groups()
@@ -88,6 +97,10 @@ def _of_text(topic: str, text: str) -> Iterator[tuple[str, str]]:
             yield f"Why {verb} {small} {what}?", topic
         elif (named := _IS.match(sentence)) and not named[1].startswith(_GENERAL):
             yield f"What is {named[1]}?", topic
+        elif (does := _DOES.match(sentence)) and not does[1].startswith(_GENERAL):
+            yield f"Who {does[2]}?", topic
+    if text and is_decision(topic, row.tags):
+        yield f"What did we decide about {spoken(topic.rpartition('/')[2])}?", topic
     for heading, mark in _HEADING.findall(text):
         if mark or heading.startswith(_ASKS):
             yield f"{heading}?", topic

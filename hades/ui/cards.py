@@ -83,10 +83,8 @@ def fact_card(frame: Frame, number: int, fact: Fact) -> Element:
             with box("keep"):
                 text(f"F{number}", "number")
                 text(fact.text, "", "h3")
-            with box("tight"):
-                if fact.edge.valid_to:
-                    text("ended", "chip old")
-                belief_chip(fact.belief)
+            if fact.edge.valid_to:
+                text("ended", "chip old")
         if fact.edge.provenance is not None:
             chunk = fact.edge.provenance.chunk
             link(f"stated in {one_line(chunk)}", chunk_address(frame, chunk), "small")

@@ -12,14 +12,9 @@ from hades.domain.times import iso
 _TONES = ("var(--accent)", "var(--warn)")
 
 
-def lines(
-    label: str, series: Mapping[str, Sequence[tuple[datetime, float]]], *, lasting: bool = False
-) -> None:
-    """Draw lines over time until now, at most two; `label` says what they show, for screen readers.
-
-    `lasting` says that the last values hold until now.
-    """
-    now = datetime.now(UTC)
+def lines(label: str, series: Mapping[str, Sequence[tuple[datetime, float]]]) -> None:
+    """Draw at most two lines over time until now; `label` says to screen readers what they show."""
+    now = iso(datetime.now(UTC))
     rule = {"lineStyle": {"color": "var(--line)"}}
     axis = {
         "axisLabel": {"color": "var(--muted)", "hideOverlap": True},
@@ -31,7 +26,12 @@ def lines(
         "grid": {"left": 4, "right": 16, "top": 34, "bottom": 4, "containLabel": True},
         "legend": {"top": 0, "left": 0, "textStyle": {"color": "var(--text)"}},
         "tooltip": {"trigger": "axis"},
-        "xAxis": {"type": "time", "max": iso(now), **axis, "splitLine": {"show": False}},
+        "xAxis": {
+            "type": "time",
+            "max": now,
+            **axis,
+            "splitLine": {"show": False},
+        },
         "yAxis": {"type": "value", **axis},
         "series": [
             {
@@ -42,13 +42,7 @@ def lines(
                 "emphasis": {"disabled": True},
                 "lineStyle": {"color": tone},
                 "itemStyle": {"color": tone},
-                "data": [
-                    [iso(at), round(value, 2)]
-                    for at, value in (
-                        *points,
-                        *[(now, value) for _, value in points[-1:] if lasting],
-                    )
-                ],
+                "data": [[iso(at), round(value, 2)] for at, value in points],
             }
             for tone, (name, points) in zip(_TONES, series.items(), strict=False)
         ],

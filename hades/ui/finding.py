@@ -53,6 +53,8 @@ def how_found(answer: Answer) -> None:
             for number, passage in enumerate(recall.passages, 1):
                 found_by = ", ".join(passage.retrievers)
                 text(f"[{number}] belief {passage.belief.mean:.0%}, found by {found_by}.", "muted")
+            for number, fact in enumerate(recall.facts, 1):
+                text(f"[F{number}] belief {fact.belief.mean:.0%}.", "muted")
         _waterfall(recall)
         lines = list(dict.fromkeys(map(_reason, recall.reasons)))
         if lines:

@@ -111,24 +111,29 @@ def _sources(frame: Frame, answer: Answer) -> None:
     judge = partial(_judge, frame, recall.id) if recall.id and frame.may_write else None
     said = defaultdict[int, list[str]](list)
     for sentence in answer.sentences:
-        if sentence.kind == "passage":
+        if sentence.kind == "passage" and not answer.is_doubtful:
             said[sentence.citation].append(sentence.text)
     if recall.themes:
         text("Themes", "", "h2")
         for number, theme in enumerate(recall.themes, 1):
             theme_card(frame, number, theme)
-    if recall.facts:
-        text("Facts", "", "h2")
-        for number, fact in enumerate(recall.facts, 1):
-            fact_card(frame, number, fact)
+    _facts(frame, answer, cited=True)
     if recall.passages:
         text("Passages", "", "h2")
     for number, passage in enumerate(recall.passages, 1):
         passage_card(frame, number, passage, judge, said[number])
 
 
+def _facts(frame: Frame, answer: Answer, *, cited: bool) -> None:
+    """Draw the facts that the answer cites, or those that it does not."""
+    told = {said.citation for said in answer.sentences if said.kind == "fact"}
+    for number, fact in enumerate(answer.recall.facts, 1):
+        if (number in told) == cited:
+            fact_card(frame, number, fact)
+
+
 def _explain(frame: Frame, answer: Answer) -> None:
-    """Draw what is for those who look closer: the paths, and how it was found."""
+    """Draw what is for those who look closer: other facts, paths, and how it was found."""
     recall = answer.recall
     judge = partial(_judge, frame, recall.id) if recall.id and frame.may_write else None
     if recall.paths:
@@ -140,6 +145,8 @@ def _explain(frame: Frame, answer: Answer) -> None:
                 path_card(frame, number, path, judge)
     with fold("Explain"):
         how_found(answer)
+        with box("stack"):
+            _facts(frame, answer, cited=False)
 
 
 def _answer(frame: Frame, answer: Answer, page: str = "") -> None:

@@ -70,7 +70,6 @@ def _growth(growth: list[Growth]) -> None:
                 "topics": [(step.at, step.topics) for step in growth],
                 "versions": [(step.at, step.states) for step in growth],
             },
-            lasting=True,
         )
         for step in (growth[0], growth[len(growth) // 2], growth[-1]):
             counts = f"{counted(step.topics, 'topic')}, {counted(step.states, 'version')}"
@@ -108,7 +107,7 @@ def _times(place: Element, measured: Measurements, period: str, stage: str) -> N
              f"{measured.caps.get(name, 0):,.0f}")
             for name, it in latencies.items()
         ]  # fmt: skip
-        table(("Stage", "Times", "P50, ms", "P95, ms", "Capped since start"), rows)
+        table(("Stage", "Times", "P50, ms", "P95, ms", "Capped"), rows)
 
 
 def _ms(seconds: float) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from hades.domain.brief import Brief, BriefLine
-from hades.domain.plain import one_line
+from hades.domain.plain import counted, one_line
 from hades.domain.statement import day
+from hades.errors import Unavailable
 from hades.serve.auth.caller import Role
 from hades.ui.cards import source_address
 from hades.ui.controls import box, link, text
-from hades.ui.frame import Frame, no_notes
+from hades.ui.frame import Frame, found, no_notes
 
 LINES_SHOWN = 6
 WAITING_COUNTED = 100
@@ -33,10 +34,10 @@ async def home(frame: Frame) -> None:
     if frame.visitor.may(Role.WRITER, frame.space):
         waiting = await frame.call_now("proposals", limit=WAITING_COUNTED)
         if waiting:
-            more = "or more " if len(waiting) == WAITING_COUNTED else ""
-            words = f"{len(waiting)} {more}changes wait for your decision"
+            more = "At least " * (len(waiting) == WAITING_COUNTED)
             with box("note"):
-                link(words, frame.address("/review"))
+                text(f"{more}{counted(len(waiting), 'proposed change')} to decide on: ")
+                link("Review", frame.address("/review"))
     with box("home"):
         for name, title in TITLES.items():
             _lines(frame, title, getattr(brief, name))
@@ -44,7 +45,7 @@ async def home(frame: Frame) -> None:
 
 async def _questions(frame: Frame) -> None:
     """Draw questions that this memory answers."""
-    questions: list[str] = await frame.call("sample_questions")
+    questions: list[str] = await found(frame.call("sample_questions"), [], but=Unavailable)
     for question in questions:
         link(question, frame.address("/", q=question), "chip ask")
 
