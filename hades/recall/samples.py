@@ -7,6 +7,7 @@ the answer is sure and cites what the question was made of.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, zip_longest
 
@@ -24,14 +25,15 @@ from hades.store.summaries import StateOfPeriod
 TOPICS_READ, FACTS_READ = 40, 20
 CHARACTERS_READ = 4_000
 """Questions are made of the beginning of a text."""
-TRIED = 16
-"""The most questions that are asked; each takes as long as any other question."""
+TRIED, TRIED_S = 16, 8.0
+"""The most questions that are asked, and the time after which no other one is."""
+THEMES = "What are the main themes?"
 _REASON = lazy_pattern(
     r"^([A-Z][\w' -]{1,60}?) (is|are|was|were|has|have|had|will|must) "
     r"([^,.;:?!()]{3,80}?),? because "
 )
 _NAME = r"([A-Z][\w'-]{1,30}(?: [A-Z][\w'-]{1,30}){0,2})"
-_IS = lazy_pattern(rf"^{_NAME} is (?:an?|the|our) [a-z]")
+_IS = lazy_pattern(rf"^((?:An? |The )?{_NAME}) is (?:an?|the|our) [a-z]")
 _DOES = lazy_pattern(
     rf"^{_NAME} ((?:leads|owns|runs|keeps|manages|looks after|wants|prefers|likes|lives|works|"
     r"plays|needs|uses|drives|supplies) [^,.;:()]{3,40})[.,;]"
@@ -39,8 +41,11 @@ _DOES = lazy_pattern(
 _HEADING = lazy_pattern(r"(?m)^#{1,4} ([A-Z][^\n#`\[\]]{3,70}?)(\??) *$")
 _SYMBOL = lazy_pattern(r"(?m)^ *(?:async )?(?:def|class|fn|func) ([A-Za-z]\w{3,50})")
 _ASKS = ("How to ", "Why ", "When to ", "What ", "Where ")
-_GENERAL = ("The ", "A ", "An ", "Our ", "My ", "This ", "We ", "It ", "They ", "He ", "She ")
-"""A subject that begins so is written small after the verb."""
+_GENERAL = (
+    *("The ", "A ", "An ", "Our ", "My ", "This ", "That ", "Here ", "There "),
+    *("We ", "It ", "They ", "He ", "She "),
+)
+"""A subject that begins so is no name."""
 _PASSIVE = (" by", " in", " on", " at", " with", " to", " from")
 
 
@@ -50,8 +55,11 @@ def samples(
     """Return questions that `ask` answers surely from the topic or fact they were made of."""
     good: list[str] = []
     tried = dict(islice(_candidates(store, space, as_of), TRIED))
+    until = time.monotonic() + TRIED_S
     for question, source in tried.items():
-        if len(good) < limit and _is_answered(ask(question), source):
+        if len(good) == limit or time.monotonic() > until:
+            break
+        if _is_answered(ask(question), source):
             good.append(question)
     return good
 
@@ -61,6 +69,8 @@ def _is_answered(answer: Answer, source: str) -> bool:
     if not answer.sentences or answer.shortfall:
         return False
     kind, number = answer.sentences[0].kind, answer.sentences[0].citation - 1
+    if kind == "theme":
+        return True
     if kind == "fact":
         return answer.recall.facts[number].edge.cite == source
     cited = answer.recall.passages[number].chunk.topic if kind == "passage" else ""
@@ -76,7 +86,7 @@ def _candidates(store: Store, space: int, as_of: AsOf) -> Iterator[tuple[str, st
         rows = store.activity.topics(space, as_of, TOPICS_READ, notes=notes)
         texts = store.topics.contents({row.id for row in rows}, lost_ok=True)
         kinds.append([[*_of_text(row, texts.get(row.id, ""))] for row in rows])
-    kinds.append(facts)
+    kinds += [[[(THEMES, "")]], facts]
     for turn in zip_longest(*map(_in_turn, kinds)):
         yield from (found for found in turn if found and found[0])
 
@@ -95,9 +105,9 @@ def _of_text(row: StateOfPeriod, text: str) -> Iterator[tuple[str, str]]:
             about, verb, what = reason.groups()
             small = about[0].lower() + about[1:] if about.startswith(_GENERAL) else about
             yield f"Why {verb} {small} {what}?", topic
-        elif (named := _IS.match(sentence)) and not named[1].startswith(_GENERAL):
-            yield f"What is {named[1]}?", topic
-        elif (does := _DOES.match(sentence)) and not does[1].startswith(_GENERAL):
+        elif (named := _IS.match(sentence)) and not f"{named[2]} ".startswith(_GENERAL):
+            yield f"What is {named[1].removesuffix(named[2]).lower()}{named[2]}?", topic
+        elif (does := _DOES.match(sentence)) and not f"{does[1]} ".startswith(_GENERAL):
             yield f"Who {does[2]}?", topic
     if text and is_decision(topic, row.tags):
         yield f"What did we decide about {spoken(topic.rpartition('/')[2])}?", topic
