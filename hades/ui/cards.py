@@ -8,15 +8,16 @@ from nicegui import ui
 from nicegui.element import Element
 
 from hades.context.text.evidence import lines_of
-from hades.domain.answer import Fact, Interval, Passage, Path
+from hades.domain.answer import Fact, Passage, Path
 from hades.domain.graph import Node
 from hades.domain.hierarchy import Theme
 from hades.domain.plain import counted, one_line
 from hades.domain.statement import day
 from hades.domain.topics import Chunk
+from hades.language.sentences import SAID_CHARACTERS, place_said
 from hades.ui.controls import box, button, link, text
 from hades.ui.frame import Frame
-from hades.ui.prose import SAID_CHARACTERS, place_of, prose, stored
+from hades.ui.prose import stored
 
 CHARACTERS_SHOWN = 900
 """A longer passage is cut on its card; the source page has all of it."""
@@ -69,7 +70,7 @@ def _place(frame: Frame, number: int, chunk: Chunk, more: str = "") -> None:
 
 def _chunk_text(chunk: Chunk, said: Sequence[str]) -> None:
     """Draw the text of a passage, from a little before what was said if that is far down."""
-    start, end = place_of(chunk.text, said[0]) if said else (0, 0)
+    start, end = place_said(chunk.text, said[0]) if said else (0, 0)
     first = max(0, start - CHARACTERS_SHOWN // 3) if end > CHARACTERS_SHOWN else 0
     last = first + CHARACTERS_SHOWN
     words = "…" * bool(first) + chunk.text[first:last] + "…" * (last < len(chunk.text))
@@ -111,10 +112,8 @@ def path_card(frame: Frame, number: int, path: Path, judge: Judge | None = None)
                     _node(frame, step.target)
             if judge is not None:
                 _thumbs(f"path:{number}", f"path {number}", judge)
-        with box("line"):
-            belief_chip(path.belief)
-            if path.rationale and len(path.steps) > 1:
-                text(path.rationale, "muted small")
+        if path.rationale and len(path.steps) > 1:
+            text(path.rationale, "muted small")
     return card
 
 
@@ -126,25 +125,19 @@ def theme_card(frame: Frame, number: int, theme: Theme) -> Element:
             name = one_line(theme.cluster.label) or theme.cluster.id
             link(name, frame.address("/map", cluster=theme.cluster.id))
             text(counted(theme.cluster.size, "passage"), "muted small")
-        prose(theme.cluster.summary[:CHARACTERS_SHOWN], "text")
+        stored("", theme.cluster.summary[:CHARACTERS_SHOWN], "text")
         with box("line small"):
             for chunk in theme.cites:
                 link(one_line(chunk), chunk_address(frame, chunk))
     return card
 
 
-def belief_chip(belief: Interval) -> None:
-    """Show how sure the memory is."""
-    interval = f"between {belief.low:.0%} and {belief.high:.0%}"
-    text(f"belief {belief.mean:.0%}", "chip whole", title=interval)
-
-
 def source_address(
     frame: Frame, topic: str, version: int | None, chunk: int | None = None, said: str = ""
 ) -> str:
     """Return the address of a version of a topic, with a passage or what it `said` marked."""
-    said = said[:SAID_CHARACTERS]
-    return frame.address("/source", topic=topic, version=version, chunk=chunk, said=said)
+    marked = {"chunk": chunk, "said": said[:SAID_CHARACTERS]}
+    return frame.address("/source", topic=topic, version=version, **marked)
 
 
 def chunk_address(frame: Frame, chunk: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hades.domain.answer import Answer, Diagnostic, Recall, StageReport
+from hades.domain.answer import Diagnostic, Recall, StageReport
 from hades.domain.graph import Reason
 from hades.domain.plain import counted
 from hades.ui.controls import box, text
@@ -34,9 +34,8 @@ _REASONS = {
 }
 
 
-def how_found(answer: Answer) -> None:
+def how_found(recall: Recall) -> None:
     """Draw how an answer was found."""
-    recall = answer.recall
     with box("stack", "section", **{"aria-label": "How it was found"}):
         with box("tight small"):
             text(str(recall.asked))
@@ -48,13 +47,9 @@ def how_found(answer: Answer) -> None:
                 f"{recall.ms:.0f} ms, {recall.tokens:,}{room} tokens, "
                 f"{counted(sum(stage.reads for stage in recall.telemetry), 'document')} read."
             )
-            if answer.sentences and answer.sentences[0].kind == "passage" and recall.answered:
-                text(f"The texts answer this with a probability of {recall.answered:.0%}.")
             for number, passage in enumerate(recall.passages, 1):
-                found_by = ", ".join(passage.retrievers)
-                text(f"[{number}] belief {passage.belief.mean:.0%}, found by {found_by}.", "muted")
-            for number, fact in enumerate(recall.facts, 1):
-                text(f"[F{number}] belief {fact.belief.mean:.0%}.", "muted")
+                belief = f"[{number}] belief {passage.belief.mean:.0%}, found by "
+                text(belief + ", ".join(passage.retrievers), "muted")
         _waterfall(recall)
         lines = list(dict.fromkeys(map(_reason, recall.reasons)))
         if lines:

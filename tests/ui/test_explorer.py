@@ -254,7 +254,6 @@ def test_a_page_whose_server_was_restarted_leads_to_the_sign_in(
     [
         ("/?q=x&space=gone", "There is no space 'gone'"),
         ("/?q=x&at=yesteryear", "yesteryear"),
-        ("/?q=x&budget=lots", "The budget is a whole number"),
         ("/source?topic=nothing", "There is no topic"),
         ("/source?topic=bugs/bug_y&version=99", "version"),
         ("/source?topic=bugs/bug_y&version=x", "not a number"),
@@ -270,9 +269,7 @@ def test_what_is_wrong_is_said_in_a_sentence(site: Site, path: str, sentence: st
 
 
 @pytest.mark.slow
-def test_themes_have_cards_and_copies_are_calls_of_this_server(
-    tmp_path: Path, browser: Any
-) -> None:
+def test_themes_have_cards(tmp_path: Path, browser: Any) -> None:
     with explored(tmp_path, browser) as site:
         with hades.open(site.memory) as memory:
             for number in range(8):
@@ -286,8 +283,5 @@ def test_themes_have_cards_and_copies_are_calls_of_this_server(
             card = page.locator("#theme-1")
             card.wait_for()
             assert page.evaluate("location.hash") == "#theme-1"
-            answer.get_by_role("button", name="curl").click()
-            assert f"curl {site.url}/v1/" in page.locator("pre").inner_text()
-            page.get_by_role("button", name="Close").click()
             card.get_by_role("link").last.click()
             page.locator("mark").wait_for()

@@ -1,19 +1,21 @@
-"""Ask: a conversation with the memory, the sources of its answers, and how they were found."""
+"""Ask: what the memory holds and can be asked, and conversations with it."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from nicegui import ui
 
 from hades.domain.answer import Answer, Recall, Sentence, unlabelled, without_controls
-from hades.domain.plain import one_line
-from hades.domain.question import Mode
-from hades.errors import InvalidInput
+from hades.domain.brief import Brief, BriefLine
+from hades.domain.plain import counted, one_line
+from hades.domain.statement import day
+from hades.errors import Unavailable
+from hades.serve.auth.caller import Role
 from hades.ui.cards import (
+    Judge,
     chunk_address,
     fact_card,
     passage_card,
@@ -21,135 +23,147 @@ from hades.ui.cards import (
     source_address,
     theme_card,
 )
-from hades.ui.controls import box, button, copy_dialog, field, fold, form, link, select, text
-from hades.ui.copies import copies_of
+from hades.ui.controls import box, button, field, fold, form, link, text
 from hades.ui.finding import how_found
-from hades.ui.frame import Frame, page
-from hades.ui.network import paths_chart
-from hades.ui.pages.home import home
+from hades.ui.frame import Frame, found, no_notes, page
 from hades.ui.prose import stored
 
-_MODES = {"": "Any breadth", "execution": "Brief", "planning": "Broad", "brainstorming": "Widest"}
 _GOOD = {"passage": ("useful", "useless"), "path": ("used", "rejected")}
 QUESTIONS_KEPT = 6
 """The last questions of a conversation, which the address keeps."""
-TURN_CHARACTERS = 1_000
+LINES_SHOWN = 6
+WAITING_COUNTED = 1_000
+TITLES = {
+    "decisions": "Decisions",
+    "open_threads": "Still open",
+    "changes": "What changed lately",
+    "ended": "No longer true",
+}
+"""The parts of a brief."""
 
 
 @page("/", "Ask")
 async def ask(frame: Frame) -> None:
     """Draw the conversation in the address and the form; without a question, the home page."""
-    question = frame.query.get("q", "")
-    before = [line for line in frame.query.get("before", "").splitlines() if line.strip()]
-    before = before[1 - QUESTIONS_KEPT :]
+    questions = [*frame.query.get("before", "").splitlines(), frame.query.get("q", "")]
+    questions = [question for question in questions if question.strip()][-QUESTIONS_KEPT:]
     text("Ask the memory", "", "h1")
-    if not question.strip():
+    if not frame.query.get("q", "").strip():
         _form(frame, [])
-        await home(frame)
+        await _home(frame)
         return
-    turns: list[str] = []
     with box("two talk"):
         talk = box("stack")
         sources = box("stack", "section", **{"aria-label": "Sources"})
-    with talk, frame.errors():
-        for number, asked in enumerate(before):
-            earlier = await _answered(frame, asked, turns)
-            address = frame.address("/", q=asked, before="\n".join(before[:number]))
-            link(asked, address, "asked")
-            _answer(frame, earlier, address)
-        asking = text(question, "asked", "h2")
-        if before:
-            asking.run_method("scrollIntoView")
-        answer = await _answered(frame, question, turns)
-        _answer(frame, answer)
-        with sources:
-            _sources(frame, answer)
-        _form(frame, [*before, question])
-        _copies(frame, answer)
-        _explain(frame, answer)
+    with talk:
+        with box("stack"), frame.errors():
+            answer = await _talk(frame, questions)
+            judged = answer.recall.id if frame.may_write else ""
+            judge = partial(_judge, frame, judged) if judged else None
+            with sources:
+                _sources(frame, answer, judge)
+            _explain(frame, answer, judge)
+        _form(frame, questions)
 
 
-async def _answered(frame: Frame, question: str, turns: list[str]) -> Answer:
-    """Ask a question after the turns, and add it to them with its answer."""
-    answer: Answer = await frame.call(
-        "ask", question=question, turns=turns or None, **_options(frame.query)
-    )
-    turns += [question[:TURN_CHARACTERS], str(answer)[:TURN_CHARACTERS]]
+async def _talk(frame: Frame, questions: Sequence[str]) -> Answer:
+    """Ask the questions, each after the turns before it; return the last answer."""
+    turns: list[str] = []
+    for number, question in enumerate(questions, 1):
+        earlier = questions[: number - 1]
+        place = frame.address("/", q=question, before="\n".join(earlier))
+        with text("", "asked", "h2"):
+            asked = link(question, place)
+        answer: Answer = await frame.call("ask", question=question, turns=turns or None)
+        turns += [question, str(answer)]
+        _answer(frame, answer, "" if number == len(questions) else place)
+    if turns[2:]:
+        asked.run_method("scrollIntoView")
     return answer
-
-
-def _options(query: dict[str, str]) -> dict[str, Any]:
-    budget, mode = query.get("budget", ""), query.get("mode", "")
-    if budget and not budget.isdecimal():
-        raise InvalidInput("The budget is a whole number of tokens, at least 50.")
-    given = {"mode": Mode(mode) if mode in set(Mode) else None}
-    return given | {"budget": int(budget[:9]) if budget else None}
 
 
 def _form(frame: Frame, before: Sequence[str]) -> None:
     """Draw the form for a question; `before` are the questions that it follows."""
-    hint = "Ask a follow-up, or something new" if before else "What, why, when, who, how …"
-
-    async def asked(given: dict[str, str]) -> None:
-        await frame.show(**given, before="\n".join(before))
-
-    with form(asked, "line"):
-        hints = {"type": "search", "autocomplete": "off", "placeholder": hint}
-        field("q", "Your question", "", "grow", **hints)
+    with form(lambda given: frame.show(q=given.get("q"), before="\n".join(before))):
+        hint = "Ask a follow-up, or something new" if before else "What, why, when, who, how …"
+        field("q", "Your question", "", "grow", type="search", autocomplete="off", placeholder=hint)
         text("Ask", "act main", "button", type="submit")
         if before:
             link("New conversation", frame.address("/"), "small")
-        with fold("Options"), box("line"):
-            select("mode", "How broad the answer is", _MODES, frame.query.get("mode", ""))
-            budget = frame.query.get("budget", "")
-            field("budget", "Token budget", budget, type="number", min=50).style("width: 9.5em")
 
 
-def _sources(frame: Frame, answer: Answer) -> None:
-    """Draw what the answer is from: themes, facts and passages, with their sentences marked."""
+async def _home(frame: Frame) -> None:
+    """Draw the brief and what waits for a decision, then questions that can be asked."""
+    brief: Brief = await frame.call("brief")
+    if brief.is_empty and not await frame.call("topics", limit=1):
+        no_notes(frame)
+        return
+    frame.draw_in(box("asks"), partial(_questions, frame))
+    if frame.visitor.may(Role.WRITER, frame.space):
+        waiting = await frame.call_now("proposals", limit=WAITING_COUNTED)
+        if waiting:
+            with box("note"):
+                text(f"{counted(len(waiting), 'proposed change')} to decide on: ")
+                link("Review", frame.address("/review"))
+    with box("home"):
+        for name, title in TITLES.items():
+            if lines := getattr(brief, name):
+                with box("card", "section", **{"aria-label": title}):
+                    text(title, "", "h2")
+                    for line in lines[:LINES_SHOWN]:
+                        _line(frame, line)
+
+
+async def _questions(frame: Frame) -> None:
+    """Draw questions that this memory answers."""
+    for question in await found(frame.call("sample_questions"), [], but=Unavailable):
+        link(question, frame.address("/", q=question), "chip ask")
+
+
+def _line(frame: Frame, line: BriefLine) -> None:
+    """Draw a line of the brief, with its source."""
+    topic, _, version = line.cite.rpartition("@")
+    with box("told"):
+        text(line.text, "", "p")
+        with box("line small"):
+            text(day(line.at), "muted")
+            if topic:
+                link(one_line(topic), source_address(frame, topic, int(version)))
+
+
+def _sources(frame: Frame, answer: Answer, judge: Judge | None) -> None:
+    """Draw what the answer is from: themes, cited facts, and passages with what they said."""
     recall = answer.recall
-    judge = partial(_judge, frame, recall.id) if recall.id and frame.may_write else None
-    said = defaultdict[int, list[str]](list)
+    said = defaultdict[tuple[str, int], list[str]](list)
     for sentence in answer.sentences:
-        if sentence.kind == "passage" and not answer.is_doubtful:
-            said[sentence.citation].append(sentence.text)
-    if recall.themes:
-        text("Themes", "", "h2")
-        for number, theme in enumerate(recall.themes, 1):
-            theme_card(frame, number, theme)
-    _facts(frame, answer, cited=True)
-    if recall.passages:
-        text("Passages", "", "h2")
-    for number, passage in enumerate(recall.passages, 1):
-        passage_card(frame, number, passage, judge, said[number])
-
-
-def _facts(frame: Frame, answer: Answer, *, cited: bool) -> None:
-    """Draw the facts that the answer cites, or those that it does not."""
-    told = {said.citation for said in answer.sentences if said.kind == "fact"}
-    for number, fact in enumerate(answer.recall.facts, 1):
-        if (number in told) == cited:
+        said[sentence.kind, sentence.citation].append(sentence.text)
+    text("Sources", "", "h2")
+    for number, theme in enumerate(recall.themes, 1):
+        theme_card(frame, number, theme)
+    for number, fact in enumerate(recall.facts, 1):
+        if ("fact", number) in said:
             fact_card(frame, number, fact)
+    for number, passage in enumerate(recall.passages, 1):
+        marked = [] if answer.is_doubtful else said["passage", number]
+        passage_card(frame, number, passage, judge, marked)
 
 
-def _explain(frame: Frame, answer: Answer) -> None:
-    """Draw what is for those who look closer: other facts, paths, and how it was found."""
+def _explain(frame: Frame, answer: Answer, judge: Judge | None) -> None:
+    """Draw what is for those who look closer: the paths, and how the answer was found."""
     recall = answer.recall
-    judge = partial(_judge, frame, recall.id) if recall.id and frame.may_write else None
+    with box("line"):
+        button("Copy the answer", lambda: ui.clipboard.write(str(answer)), "quiet")
+        button("Copy the prompt", lambda: ui.clipboard.write(recall.context), "quiet")
     if recall.paths:
         is_path = any(sentence.kind == "path" for sentence in answer.sentences)
         with fold(f"Connections ({len(recall.paths)})", is_open=is_path), box("stack"):
-            with box("card network", role="img", **{"aria-label": "Paths, drawn"}):
-                ui.echart(paths_chart(recall.paths)).style("height: 260px")
             for number, path in enumerate(recall.paths, 1):
                 path_card(frame, number, path, judge)
     with fold("Explain"):
-        how_found(answer)
-        with box("stack"):
-            _facts(frame, answer, cited=False)
+        how_found(recall)
 
 
-def _answer(frame: Frame, answer: Answer, page: str = "") -> None:
+def _answer(frame: Frame, answer: Answer, page: str) -> None:
     """Draw the sentences of an answer; `page` shows its cards, if that is another one."""
     with box("card answer", "section", **{"aria-label": "Answer", "aria-live": "polite"}):
         if answer.shortfall:
@@ -162,23 +176,14 @@ def _answer(frame: Frame, answer: Answer, page: str = "") -> None:
 
 def _sentence(frame: Frame, recall: Recall, sentence: Sentence, page: str) -> None:
     words = without_controls(unlabelled(sentence.text))
+    cited = recall.passages[sentence.citation - 1 :] if sentence.kind == "passage" else ()
     with box("sentence"):
-        cited = recall.passages[sentence.citation - 1] if sentence.kind == "passage" else None
         if sentence.kind == "path":
             text(_arrows(words))
         else:
-            stored(cited.chunk.topic if cited else "", words)
+            stored(cited[0].chunk.topic if cited else "", words)
         for label in sentence.labels:
             _citation(frame, recall, label, page, sentence.text)
-
-
-def _copies(frame: Frame, answer: Answer) -> None:
-    with box("line"):
-        text("Copy as", "muted small")
-        url = str(ui.context.client.request.base_url)
-        copies = copies_of(answer, url, frame.space, frame.moment, _options(frame.query))
-        for name, content in copies.items():
-            button(name, partial(copy_dialog, name, content), "quiet")
 
 
 def _arrows(path: str) -> str:

@@ -6,10 +6,10 @@ from hades.domain.plain import one_line
 from hades.domain.statement import moment_words
 from hades.domain.topics import Chunk, State
 from hades.errors import InvalidInput
+from hades.language.sentences import place_said
 from hades.ui.cards import source_address
 from hades.ui.controls import box, link, text
 from hades.ui.frame import Frame, found, page
-from hades.ui.prose import place_of
 
 CHARACTERS_SHOWN = 30_000
 """A longer text is cut to the part around the passage."""
@@ -43,7 +43,7 @@ async def source(frame: Frame) -> None:
 
 def _marked(content: str, chunk: Chunk, said: str) -> tuple[int, int]:
     """Return the characters that are marked: the sentence that answers, else the passage."""
-    start, end = place_of(content[chunk.start : chunk.end], said)
+    start, end = place_said(content[chunk.start : chunk.end], said)
     return chunk.start + start, chunk.start + end if end else chunk.end
 
 

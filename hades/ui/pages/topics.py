@@ -113,7 +113,10 @@ async def trace(frame: Frame) -> None:
     with box("two"):
         with box("stack"):
             if holds is not None:
-                _current(frame, holds)
+                with box("card answer"):
+                    stored(name, holds.content[:CHARACTERS_SHOWN])
+                    if len(holds.content) > CHARACTERS_SHOWN:
+                        link("All of it", source_address(frame, name, holds.version))
             text("What changed", "", "h2")
             await _difference(frame, name, states, before, after)
             text("Edges opened and closed", "", "h2")
@@ -129,14 +132,6 @@ async def trace(frame: Frame) -> None:
                 if states[0] is not history[0]:
                     earlier = {"name": name, "newest": states[0].version - 1}
                     link("Earlier versions", frame.address("/topic", **earlier))
-
-
-def _current(frame: Frame, state: State) -> None:
-    """Draw the text that holds, large."""
-    with box("card answer"):
-        stored(state.topic, state.content[:CHARACTERS_SHOWN])
-        if len(state.content) > CHARACTERS_SHOWN:
-            link("All of it", source_address(frame, state.topic, state.version))
 
 
 def _version(frame: Frame, state: State, holding: int, last: int) -> None:
