@@ -48,8 +48,11 @@ def how_found(recall: Recall) -> None:
                 f"{counted(sum(stage.reads for stage in recall.telemetry), 'document')} read."
             )
             for number, passage in enumerate(recall.passages, 1):
-                belief = f"[{number}] belief {passage.belief.mean:.0%}, found by "
-                text(belief + ", ".join(passage.retrievers), "muted")
+                text(
+                    f"[{number}] belief {passage.belief.mean:.0%}, "
+                    f"found by {', '.join(passage.retrievers)}.",
+                    "muted",
+                )
         _waterfall(recall)
         lines = list(dict.fromkeys(map(_reason, recall.reasons)))
         if lines:

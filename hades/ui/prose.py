@@ -19,7 +19,7 @@ from hades.language.sentences import place_said
 from hades.ui.controls import text
 
 _PROSE_SUFFIXES = ("", ".md", ".markdown", ".mdx", ".txt")
-_BEGIN, _END = "\ue000", "\ue001"
+_MARKED = "\ue000\\g<0>\ue001"
 """Characters without a meaning, around what is marked; Markdown takes them for letters."""
 _LINE = re.compile(r"\w(?:[^\n]*\w)?[.!?…]?")
 _MARKDOWN = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table")
@@ -34,9 +34,8 @@ def stored(topic: str, words: str, classes: str = "", said: Sequence[str] = ()) 
         return text(words, f"source {classes}", "pre")
     for sentence in said:
         start, end = place_said(words, sentence)
-        marked = _LINE.sub(rf"{_BEGIN}\g<0>{_END}", words[start:end])
-        words = words[:start] + marked + words[end:]
+        words = words[:start] + _LINE.sub(_MARKED, words[start:end]) + words[end:]
     # Headings of the page itself are larger.
     html = re.sub(r"(</?h)[1-6]>", r"\g<1>4>", _MARKDOWN.render(words))
-    html = html.replace(_BEGIN, "<mark>").replace(_END, "</mark>")
+    html = html.replace("\ue000", "<mark>").replace("\ue001", "</mark>")
     return ui.html(html).classes(f"prose {classes}")

@@ -58,8 +58,8 @@ async def ask(frame: Frame) -> None:
     with talk:
         with box("stack"), frame.errors():
             answer = await _talk(frame, questions)
-            judged = answer.recall.id if frame.may_write else ""
-            judge = partial(_judge, frame, judged) if judged else None
+            is_judged = frame.may_write and answer.recall.id
+            judge = partial(_judge, frame, answer.recall.id) if is_judged else None
             with sources:
                 _sources(frame, answer, judge)
             _explain(frame, answer, judge)
