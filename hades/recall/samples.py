@@ -46,7 +46,7 @@ _GENERAL = (
     *("We ", "It ", "They ", "He ", "She "),
 )
 """A subject that begins so is no name."""
-_PASSIVE = (" by", " in", " on", " at", " with", " to", " from")
+_PASSIVE = (" by", " in", " on", " at", " with")
 
 
 def samples(
@@ -110,7 +110,7 @@ def _of_text(row: StateOfPeriod, text: str) -> Iterator[tuple[str, str]]:
         elif (does := _DOES.match(sentence)) and not f"{does[1]} ".startswith(_GENERAL):
             yield f"Who {does[2]}?", topic
     if text and is_decision(topic, row.tags):
-        yield f"What did we decide about {spoken(topic.rpartition('/')[2])}?", topic
+        yield f"What did we decide about {spoken(topic)}?", topic
     for heading, mark in _HEADING.findall(text):
         if mark or heading.startswith(_ASKS):
             yield f"{heading}?", topic
