@@ -67,6 +67,7 @@ class View:
     recall = op.questions.recall
     ask = op.questions.ask
     rank = op.questions.rank
+    sample_questions = op.questions.sample_questions
     examine = op.questions.examine
     warm = op.questions.warm
     retrieve_within_budget = op.context.retrieve_within_budget

@@ -141,11 +141,17 @@ def topics(
         str | None, Param("Only names after this one.", flag="--after", rule=PATTERN)
     ] = None,
     limit: PageLimit = None,
+    latest: Annotated[
+        bool, Param("The latest first, instead of by name.", flag="--latest")
+    ] = False,
+    preview: Annotated[
+        bool, Param("Also return the beginning of each text.", flag="--preview")
+    ] = False,
 ) -> list[Topic]:
-    """List topics, sorted by name.
+    """List topics, sorted by name, or with `latest` by the time of their state.
 
     `glob` (such as `design/*`), `tag` and `kind` choose topics; `since` and `until` bound the time
-    from which the state is true; `after` and `limit` page through a long list.
+    from which the state is true; `after` (the last name seen) and `limit` page through a long list.
     """
     wanted = TopicFilter(
         glob=glob,
@@ -155,6 +161,8 @@ def topics(
         until=view._time(until),
         after=after,
         limit=limit,
+        latest=latest,
+        preview=preview,
     )
     return view._store.topics.list(view._space_id, wanted, view.as_of)
 

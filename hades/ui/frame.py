@@ -35,7 +35,8 @@ STEPS = 1_000
 """The positions of the time slider; the last one is now."""
 PLAYED_STEPS, PLAY_EVERY_S = 20, 0.8
 """Play moves the slider through the memory's life in this many steps, with this pause."""
-CONNECT_S, ANSWER_S = 30.0, 1.0
+FIRST_S, ANSWER_S = 0.3, 1.0
+"""How long a page waits for its content before it is sent without, and for a browser's answer."""
 DEFAULT = "default"
 """The space of an address that names none."""
 SHORT_LIFE_DAYS = 60
@@ -180,20 +181,24 @@ class Frame:
     # The frame itself
 
     async def open(self) -> None:
-        """Draw the frame, then the page once the browser is connected."""
-        client = ui.context.client
+        """Draw the frame and begin the page."""
         self._dark = ui.dark_mode(self.visitor.session.dark)
         with ui.header(fixed=False, add_scroll_padding=False).classes("top"):
             link("Skip to the content", "#content", "skip")
             self._bar = box("bar")
             self._time = box("time")
         self._main = box("page", id="content", tabindex=-1, **{"aria-busy": "true"})
-        await client.connected(timeout=CONNECT_S)
+        self._begun = asyncio.create_task(self._begin())
+        await asyncio.wait({self._begun}, timeout=FIRST_S)
+
+    async def _begin(self) -> None:
+        """Draw the bars and the page; what is ready in FIRST_S comes with the page itself."""
         await self.read_spaces()
         self._draw_time()
         with self._main, self.errors():
             self._lifetime = await self.call_now("lifetime")
         self._redraw()
+        await asyncio.wait(self._drawing.values())
 
     async def read_spaces(self) -> None:
         """Read which spaces there are, choose one if none is chosen, and draw the bar."""

@@ -24,7 +24,7 @@ WIDTH, HEIGHT = 1000, 780
 COLOURS = ("#3b82c4", "#c2661a", "#2e9e5b", "#a06bd0", "#d0508c", "#8a8f2a", "#1f9aa8")
 """Each has a contrast of at least 3 to 1 on the light and on the dark ground."""
 REST, REST_COLOUR, EDGE_COLOUR = "Others", "#808890", "#a0a8b0"
-LABELLED_NODES, LABELLED_EDGES, MANY_EDGES, PATHS_DRAWN = 150, 40, 500, 6
+LABELLED_NODES, LABELLED_EDGES, MANY_EDGES = 150, 40, 500
 """More than these would be slow to move: the tooltip tells the rest, such as directions."""
 KIND_WORDS = {"topic": "topic", "entity": "name", "chunk": "passage"}
 _SHAPES = {"topic": "rect", "entity": "circle", "chunk": "diamond"}
@@ -52,21 +52,6 @@ def with_paths(graph: Subgraph, paths: Sequence[Path]) -> tuple[Subgraph, set[Ed
             edges.setdefault(key, SubgraphEdge(*key, edge.weight))
             on_path.add(key)
     return Subgraph(tuple(nodes.values()), tuple(edges.values()), graph.left_out), on_path
-
-
-def paths_chart(paths: Sequence[Path]) -> dict[str, Any]:
-    """Return the options of a chart of the best paths: a row for each, a column for each step."""
-    graph, _ = with_paths(Subgraph((), ()), paths[:PATHS_DRAWN])
-    columns, rows = dict[Node, int](), dict[Node, int]()
-    for row, path in enumerate(paths[:PATHS_DRAWN]):
-        for column, node in enumerate(path.nodes):
-            columns[node] = max(column, columns.get(node, 0))
-            rows.setdefault(node, row)
-    across, down = ([place[key_of(node)] for node in graph.nodes] for place in (columns, rows))
-    places = list(zip(_spread(across, WIDTH), _spread(down, HEIGHT // 3), strict=True))
-    options = chart(graph, places, [1] * len(places), groups_of(graph, by_topic=False))
-    options["series"][0] |= {"roam": False, "center": [WIDTH / 2, HEIGHT / 6]}
-    return options
 
 
 def as_igraph(graph: Subgraph) -> igraph.Graph:

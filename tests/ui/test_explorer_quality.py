@@ -25,6 +25,7 @@ THEN = "at=2025-12-01T00:00:00Z"
 PAGES = {
     "ask": "/",
     "answer": MOTOR,
+    "talk": "/?before=Which%20motor%20do%20we%20choose%3F&q=Why%3F",
     "answer-then": f"{MOTOR}&{THEN}",
     "answer-paths": "/?q=How%20is%20Fjord%20Drives%20connected%20to%20the%20launch%3F",
     "answer-none": "/?q=zebra%20crossing",
@@ -162,7 +163,7 @@ def tab_to(page: Any, name: str) -> None:
 
 ABSURD = ["%00", "1e9", "-1", "../../etc/passwd", "<script>alert(1)</script>", "x" * 20_000, "%ff"]
 PARAMETERS = {
-    "/": ("q", "mode", "budget", "at", "axis", "space"),
+    "/": ("q", "before", "at", "axis", "space"),
     "/topics": ("search", "after", "at", "space"),
     "/topic": ("name", "before", "after", "at"),
     "/source": ("topic", "version", "chunk", "at"),

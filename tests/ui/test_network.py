@@ -19,7 +19,6 @@ from hades.ui.network import (
     key_of,
     layout,
     page_rank,
-    paths_chart,
     with_paths,
 )
 
@@ -78,8 +77,6 @@ def test_a_path_is_added_to_the_drawing_and_marked() -> None:
     series = chart(drawn, layout(drawn, {}), [1.0] * 5, groups, on_path)["series"][0]
     assert [link["lineStyle"]["width"] for link in series["links"]].count(4) == 1
     assert series["edgeSymbol"] == ["none", "arrow"]
-    names = [node["name"] for node in paths_chart([path])["series"][0]["data"]]
-    assert names == ["Ann", "Bob", "knows"]
 
 
 def test_names_reach_the_browser_as_text_and_cut() -> None:
