@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -33,6 +33,7 @@ from hades.serve.sent_files import SentFile, begin_with_files, receive_dropped
 from hades.serve.telemetry.metrics import Measurements, Metrics
 from hades.serve.uploads import Uploads
 from hades.store.records import Progress
+from hades.ui.changes import Change
 
 Result = TypeVar("Result")
 
@@ -123,6 +124,22 @@ class Visitor:
             )
 
         return await self._recorded(name, work)
+
+    async def make(self, space: str, change: Change) -> Change:
+        """Make a change in one commit, all or nothing; return the change that undoes it."""
+        role = max((OPERATIONS[name].role for name, _ in change.writes), default=Role.WRITER)
+
+        def write(memory: Memory) -> Change:
+            def one(name: str, given: Mapping[str, Any]) -> Any:
+                operation = OPERATIONS[name]
+                return run(operation, memory, _checked(operation, given))
+
+            return change.make(memory, one)
+
+        async def work(caller: Caller) -> Change:
+            return await self._calls.executor.write(caller, space, write, role=role)
+
+        return await self._recorded("change", work)
 
     async def spaces(self) -> list[Space]:
         """Return the spaces that the visitor may use."""
@@ -241,7 +258,7 @@ class Visitor:
         return result
 
 
-def _checked(operation: Operation, given: dict[str, Any]) -> dict[str, Any]:
+def _checked(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments; raise InvalidInput if REST would refuse them."""
     try:
         model = arguments_model(operation)(**given)

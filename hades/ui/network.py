@@ -6,8 +6,10 @@ browser as text: the tooltip is drawn on the canvas, not as HTML.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from math import cos, sin, sqrt
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
@@ -28,7 +30,9 @@ LABELLED_NODES, LABELLED_EDGES, MANY_EDGES, PATHS_DRAWN = 150, 40, 500, 6
 """More than these would be slow to move: the tooltip tells the rest, such as directions."""
 KIND_WORDS = {"topic": "topic", "entity": "name", "chunk": "passage"}
 _SHAPES = {"topic": "rect", "entity": "circle", "chunk": "diamond"}
-_LABEL_CHARACTERS, _TIP_CHARACTERS = 24, 200
+_LABEL_CHARACTERS, _TIP_CHARACTERS = 22, 200
+_PARTS, _PARTS_READ = re.compile(r"(?<=[/.:#@])(?=\w)"), 6
+"""Where a part of a name begins, and how many of the last parts a label may show."""
 _MOVES = 5_000
 Place = tuple[float, float]
 EdgeKey = tuple[Node, str, Node]
@@ -42,16 +46,38 @@ def key_of(node: SubgraphNode) -> Node:
 def with_paths(graph: Subgraph, paths: Sequence[Path]) -> tuple[Subgraph, set[EdgeKey]]:
     """Return a graph with the nodes and edges of paths added to it, and the keys of these edges."""
     nodes = {key_of(node): node for node in graph.nodes}
-    edges = {(edge.source, edge.relation, edge.target): edge for edge in graph.edges}
-    on_path = set()
+    edges = {edge_key(edge): edge for edge in graph.edges}
+    on_path = {edge_key(edge): edge for path in paths for edge in path.edges()}
     for path in paths:
         for hops, node in enumerate(path.nodes):
             nodes.setdefault(node, SubgraphNode(node.kind, node.name, hops, 1))
-        for edge in path.edges():
-            key = edge.source, edge.relation, edge.target
-            edges.setdefault(key, SubgraphEdge(*key, edge.weight))
-            on_path.add(key)
-    return Subgraph(tuple(nodes.values()), tuple(edges.values()), graph.left_out), on_path
+    drawn = Subgraph(tuple(nodes.values()), tuple((on_path | edges).values()), graph.left_out)
+    return drawn, set(on_path)
+
+
+def edge_key(edge: SubgraphEdge) -> EdgeKey:
+    """Return what tells an edge from all others in a drawing."""
+    return edge.source, edge.relation, edge.target
+
+
+def by_topic(graph: Subgraph) -> Subgraph:
+    """Return a graph in which a topic stands for its passages: people think of whole notes."""
+    nodes: dict[Node, SubgraphNode] = {}
+    for node in graph.nodes:
+        key = topic_of(key_of(node))
+        known = nodes.get(key, SubgraphNode(key.kind, key.name, node.hops, 0))
+        nodes[key] = replace(known, degree=known.degree + node.degree)
+    edges: dict[EdgeKey, SubgraphEdge] = {}
+    for edge in graph.edges:
+        moved = replace(edge, source=topic_of(edge.source), target=topic_of(edge.target))
+        if moved.source != moved.target:
+            edges.setdefault(edge_key(moved), moved)
+    return Subgraph(tuple(nodes.values()), tuple(edges.values()), graph.left_out)
+
+
+def topic_of(node: Node) -> Node:
+    """Return the topic of a passage; another node is its own."""
+    return Node("topic", node.name.rpartition("@")[0]) if node.kind == "chunk" else node
 
 
 def paths_chart(paths: Sequence[Path]) -> dict[str, Any]:
@@ -64,7 +90,7 @@ def paths_chart(paths: Sequence[Path]) -> dict[str, Any]:
             rows.setdefault(node, row)
     across, down = ([place[key_of(node)] for node in graph.nodes] for place in (columns, rows))
     places = list(zip(_spread(across, WIDTH), _spread(down, HEIGHT // 3), strict=True))
-    options = chart(graph, places, [1] * len(places), groups_of(graph, by_topic=False))
+    options = chart(graph, places, [1] * len(places), groups_of(graph))
     options["series"][0] |= {"roam": False, "center": [WIDTH / 2, HEIGHT / 6]}
     return options
 
@@ -89,12 +115,6 @@ def graphml(graph: Subgraph) -> str:
         return file.read_text("utf-8")
 
 
-def page_rank(graph: Subgraph) -> list[float]:
-    """Return the PageRank of each node among those drawn; edges lead both ways."""
-    ranks: list[float] = as_igraph(graph).pagerank(directed=False, weights="weight")
-    return ranks
-
-
 def layout(graph: Subgraph, known: Mapping[Node, Place]) -> list[Place]:
     """Return the place of each node (Kamada and Kawai, 1989), from the `known` ones onward."""
     middle = [
@@ -115,21 +135,19 @@ def _spread(values: Sequence[float], room: int) -> list[float]:
     return [round((value - low) / wide * room, 1) if wide > 1e-6 else room / 2 for value in values]
 
 
-def groups_of(graph: Subgraph, *, by_topic: bool) -> list[str]:
-    """Return the group that colours each node: its topic if it is a common one, or its kind."""
-    if not by_topic:
-        return [KIND_WORDS[node.kind].capitalize() for node in graph.nodes]
-    topics = {key_of(node): node.name.rpartition("@")[0] if node.kind == "chunk" else node.name
-              for node in graph.nodes if node.kind != "entity"}  # fmt: skip
-    votes: defaultdict[Node, Counter[str]] = defaultdict(Counter)
-    for edge in graph.edges:
-        for end, other in ((edge.source, edge.target), (edge.target, edge.source)):
-            if end not in topics and other in topics:
-                votes[end][topics[other]] += 1
-    topics |= {name: counts.most_common(1)[0][0] for name, counts in votes.items()}
-    groups = [topics.get(key_of(node), REST) for node in graph.nodes]
-    common = {group for group, _ in Counter(groups).most_common(len(COLOURS))}
-    return [group if group in common else REST for group in groups]
+def groups_of(graph: Subgraph) -> list[str]:
+    """Return the group that colours each node: the part of the graph that it is in.
+
+    A part is called by its most linked node (Clauset, Newman and Moore, 2004). Small parts share
+    a group.
+    """
+    drawn = as_igraph(graph).as_undirected(combine_edges={"weight": "sum"})
+    parts = drawn.community_fastgreedy(weights="weight").as_clustering().membership
+    largest = [part for part, _ in Counter(parts).most_common(len(COLOURS))]
+    names: dict[int, str] = {}
+    for part, node in sorted(zip(parts, graph.nodes, strict=True), key=lambda it: it[1].degree):
+        names[part] = node.name
+    return [names[part] if part in largest else REST for part in parts]
 
 
 def colours_of(groups: Sequence[str]) -> dict[str, str]:
@@ -151,13 +169,14 @@ def chart(
     largest, colours = max(sizes, default=0) or 1, colours_of(groups)
     labelled = set(sorted(range(len(sizes)), key=lambda number: -sizes[number])[:LABELLED_NODES])
     many = len(graph.edges) > MANY_EDGES
+    names = short_names([node.name for node in graph.nodes])
     nodes = [
-        _node(number, place, node.name, value=node.degree, selected=number == chosen,
+        _node(number, place, name, value=node.degree, selected=number == chosen,
               tip=cut(f"{node.name}, {KIND_WORDS[node.kind]}, {node.degree} links"),
               symbol=_SHAPES[node.kind], symbolSize=round(10 + 26 * sqrt(size / largest), 1),
               itemStyle={"color": colours[group]}, label={"show": number in labelled})
-        for number, (node, place, size, group)
-        in enumerate(zip(graph.nodes, places, sizes, groups, strict=True))
+        for number, (node, name, place, size, group)
+        in enumerate(zip(graph.nodes, names, places, sizes, groups, strict=True))
     ]  # fmt: skip
     links = []
     for edge in graph.edges:
@@ -171,8 +190,9 @@ def chart(
         if len(graph.edges) <= LABELLED_EDGES:
             # ECharts misplaces labels of edges if labels may be hidden: a node without a shape.
             (x1, y1), (x2, y2) = places[source], places[target]
-            nodes.append(_node(f"edge {len(links)}", ((x1 + x2) / 2, (y1 + y2) / 2),
-                               edge.relation.replace("_", " "), value=0, symbolSize=0.1,
+            words = cut(edge.relation.replace("_", " "), _LABEL_CHARACTERS)
+            nodes.append(_node(f"edge {len(links)}", ((x1 + x2) / 2, (y1 + y2) / 2), words,
+                               value=0, symbolSize=0.1,
                                label=_LABEL | {"position": "inside", "fontSize": 11}))  # fmt: skip
     series = {
         "type": "graph", "data": nodes, "links": links, "roam": True, "roamTrigger": "global",
@@ -186,8 +206,32 @@ def chart(
     return {"animation": False, "tooltip": TOOLTIP, "series": [series]}
 
 
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return a short label for each name; names that differ keep what tells them apart.
+
+    Of a long name the last parts are shown: of `requests.sessions.Session.request`, it is
+    `Session.request`.
+    """
+    tails = [_tails(one_line(name)) for name in names]
+    often = Counter(tail for several in tails for tail in several)
+    shown = []
+    for several in tails:
+        fitting = [tail for tail in several if len(tail) <= _LABEL_CHARACTERS] or several[:1]
+        longer = [tail for tail in several if len(tail) >= len(fitting[-1])]
+        tail = next((tail for tail in longer if often[tail] == 1), fitting[-1])
+        over = len(tail) > _LABEL_CHARACTERS
+        shown.append(f"{tail[: _LABEL_CHARACTERS - 13]}…{tail[-12:]}" if over else tail)
+    return shown
+
+
+def _tails(name: str) -> list[str]:
+    """Return the ends of a name that begin at one of its parts, the shortest first."""
+    parts = _PARTS.split(name)[-_PARTS_READ:]
+    tails = ["".join(parts[at:]) for at in reversed(range(len(parts)))]
+    return tails if tails[-1] == name else [*tails, name]
+
+
 def _node(number: int | str, place: Place, name: str, **given: Any) -> dict[str, Any]:
-    name = cut(name, _LABEL_CHARACTERS)
     return {"id": str(number), "name": name, "x": place[0], "y": place[1], **given}
 
 

@@ -1,0 +1,78 @@
+"""Changes: writes of a page that belong together, made in one commit, and how they are undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from hades.domain.graph import Edge
+from hades.domain.times import iso
+from hades.errors import NotFound
+from hades.memory import Memory
+
+Write = tuple[str, Mapping[str, Any]]
+"""An operation and its arguments. Without arguments, it gets the proposal of the write before."""
+_BACK: Mapping[str, Callable[[Mapping[str, Any]], Write]] = {
+    "alias": lambda fields: ("split", {"name": fields["alias"]}),
+    "name": lambda fields: ("rename", {"name": fields["new_name"], "new_name": fields["name"]}),
+}
+"""For each kind of proposal that changes a name, the write that undoes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Writes, and the topics and entities that they are about."""
+
+    about: Sequence[str]
+    writes: Sequence[Write]
+
+    def make(self, memory: Memory, run: Callable[[str, Mapping[str, Any]], Any]) -> Change:
+        """Do the writes, all or none, and return the change that undoes them.
+
+        It takes back edges and versions of what the change is about, names, and decisions on
+        proposals. A name that became an entity stays one.
+        """
+        undo: list[Write] = []
+        with memory.batch():
+            edges, versions = _standing(memory, self.about)
+            result: Any = None
+            for name, given in self.writes:
+                result = run(name, given or {"proposal": result.id})
+                if name in ("approve", "reject"):
+                    undo.append(("reopen", {"proposal": result.id}))
+                if name == "approve" and result.kind in _BACK:
+                    undo.append(_BACK[result.kind](result.fields))
+            after, last = _standing(memory, self.about)
+        undo += [("withdraw", {"topic": topic, "version": version})
+                 for topic, version in last.items() - versions.items()]  # fmt: skip
+        undo += [("unrelate", {"source": id, "mistake": True}) for id in after.keys() - edges]
+        undo += [("relate", fact) for id, fact in edges.items() if after.get(id) != fact]
+        return Change(self.about, undo)
+
+
+def fact_of(edge: Edge) -> dict[str, Any]:
+    """Return an edge as the arguments of `relate`."""
+    return {
+        "source": edge.source.name,
+        "relation": edge.relation,
+        "target": edge.target.name,
+        "weight": edge.weight,
+        "evidence": edge.evidence,
+        "valid_from": iso(edge.valid_from),
+        "valid_to": None if edge.valid_to is None else iso(edge.valid_to),
+        "metadata": dict(edge.metadata),
+    }
+
+
+def _standing(memory: Memory, names: Sequence[str]) -> tuple[dict[int, Any], dict[str, int]]:
+    """Return the edges about names that somebody wrote, by number, and the topics' versions."""
+    edges: dict[int, Any] = {}
+    versions: dict[str, int] = {}
+    for name in names:
+        with suppress(NotFound):
+            told = memory.edges(name, all=True)
+            edges |= {edge.id: fact_of(edge) for edge in told if edge.id > 0}
+            versions[name] = memory.history(name)[-1].version
+    return edges, versions
