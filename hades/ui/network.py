@@ -31,7 +31,7 @@ LABELLED_NODES, LABELLED_EDGES, MANY_EDGES, PATHS_DRAWN = 150, 40, 500, 6
 KIND_WORDS = {"topic": "topic", "entity": "name", "chunk": "passage"}
 _SHAPES = {"topic": "rect", "entity": "circle", "chunk": "diamond"}
 _LABEL_CHARACTERS, _TIP_CHARACTERS = 22, 200
-_PARTS, _PARTS_READ = re.compile(r"(?<=[/.:#@])(?=\w)"), 6
+_PARTS, _PARTS_READ = re.compile(r"(?<=[/.:#@])(?=[^\W\d])"), 6
 """Where a part of a name begins, and how many of the last parts a label may show."""
 _MOVES = 5_000
 Place = tuple[float, float]
@@ -131,8 +131,13 @@ def layout(graph: Subgraph, known: Mapping[Node, Place]) -> list[Place]:
 
 
 def _spread(values: Sequence[float], room: int) -> list[float]:
+    """Return values from 0 to `room`, half as they are and half by rank, so that none crowd."""
     low, wide = min(values, default=0), max(values, default=0) - min(values, default=0)
-    return [round((value - low) / wide * room, 1) if wide > 1e-6 else room / 2 for value in values]
+    if wide < 1e-6:
+        return [room / 2] * len(values)
+    ranks = {value: rank for rank, value in enumerate(sorted({*values}))}
+    shares = [(value - low) / wide + ranks[value] / (len(ranks) - 1) for value in values]
+    return [round(share / 2 * room, 1) for share in shares]
 
 
 def groups_of(graph: Subgraph) -> list[str]:
@@ -168,12 +173,12 @@ def chart(
     numbers = {key_of(node): number for number, node in enumerate(graph.nodes)}
     largest, colours = max(sizes, default=0) or 1, colours_of(groups)
     labelled = set(sorted(range(len(sizes)), key=lambda number: -sizes[number])[:LABELLED_NODES])
-    many = len(graph.edges) > MANY_EDGES
+    many, room = len(graph.edges) > MANY_EDGES, 26 if len(graph.nodes) < 40 else 14
     names = short_names([node.name for node in graph.nodes])
     nodes = [
         _node(number, place, name, value=node.degree, selected=number == chosen,
               tip=cut(f"{node.name}, {KIND_WORDS[node.kind]}, {node.degree} links"),
-              symbol=_SHAPES[node.kind], symbolSize=round(10 + 26 * sqrt(size / largest), 1),
+              symbol=_SHAPES[node.kind], symbolSize=round(8 + room * sqrt(size / largest), 1),
               itemStyle={"color": colours[group]}, label={"show": number in labelled})
         for number, (node, name, place, size, group)
         in enumerate(zip(graph.nodes, names, places, sizes, groups, strict=True))
@@ -183,7 +188,7 @@ def chart(
         source, target = numbers[edge.source], numbers[edge.target]
         marked = (edge.source, edge.relation, edge.target) in on_path
         style: dict[str, Any] = {"width": 4 if marked else (0.5 + edge.weight) / (1 + many)}
-        style |= {":color": _colour("accent")} if marked else {}
+        style |= {":color": colour("accent")} if marked else {}
         tip = cut(f"{edge.source} {edge.relation} {edge.target}, {edge.weight:.2f}")
         links.append({"source": source, "target": target, "value": edge.weight, "tip": tip,
                       "lineStyle": style})  # fmt: skip
@@ -201,7 +206,7 @@ def chart(
         "lineStyle": {"color": EDGE_COLOUR, "opacity": 1},
         "label": _LABEL | {"position": "bottom"}, "labelLayout": {"hideOverlap": True},
         "selectedMode": "single", "emphasis": {"focus": "adjacency"},
-        "select": {"itemStyle": {":borderColor": _colour("text"), "borderWidth": 3}},
+        "select": {"itemStyle": {":borderColor": colour("text"), "borderWidth": 3}},
     }  # fmt: skip
     return {"animation": False, "tooltip": TOOLTIP, "series": [series]}
 
@@ -235,7 +240,7 @@ def _node(number: int | str, place: Place, name: str, **given: Any) -> dict[str,
     return {"id": str(number), "name": name, "x": place[0], "y": place[1], **given}
 
 
-def _colour(name: str) -> str:
+def colour(name: str) -> str:
     """Return JavaScript that reads a colour of the theme as the page shows it now."""
     return (
         "(() => { const probe = document.body.appendChild(document.createElement('i')); "
@@ -244,8 +249,8 @@ def _colour(name: str) -> str:
     )
 
 
-_LABEL = {"show": True, ":color": _colour("text"), "minMargin": 6, "textBorderWidth": 2,
-          ":textBorderColor": _colour("surface")}  # fmt: skip
+_LABEL = {"show": True, ":color": colour("text"), "minMargin": 6, "textBorderWidth": 2,
+          ":textBorderColor": colour("surface")}  # fmt: skip
 TOOLTIP = {"renderMode": "richText", "confine": True, ":formatter": "(it) => it.data.tip"}
 
 

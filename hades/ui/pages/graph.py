@@ -25,7 +25,7 @@ from hades.ui.controls import box, button, empty, field, form, link, select, tex
 from hades.ui.frame import Frame, no_notes, page
 from hades.ui.pages.topics import as_glob
 
-NODES, NODES_AT_MOST = 100, 1_000
+NODES_AT_FIRST, NODES, NODES_AT_MOST = 60, 100, 1_000
 NAMES_AT_MOST = 20
 """The most nodes that may be expanded at once."""
 LISTED, MATCHES = 30, 5
@@ -83,7 +83,7 @@ async def graph(frame: Frame) -> None:
               "relation": [relation] if relation else None,
               "least_weight": float(weight) if weight and weight in _CHOICES["weight"][1] else 0.0,
               } if names else {}  # fmt: skip
-    limit = NODES_AT_MOST if query.get("most") else NODES
+    limit = NODES_AT_MOST if query.get("most") else NODES if names else NODES_AT_FIRST
     around: Subgraph = await frame.call("subgraph", names=names, limit=limit, **chosen)
     if not around.nodes:
         no_notes(frame)

@@ -24,7 +24,7 @@ from hades.ui.changes import Change, Write
 from hades.ui.controls import box, button, diff, empty, link, text
 from hades.ui.frame import Frame, found, page
 
-SHOWN_AT_MOST, CARDS_AT_FIRST = 50, 10
+SHOWN_AT_MOST, LINKS_AT_MOST, CARDS_AT_FIRST = 50, 20, 10
 LINES_SHOWN = 60
 PROPOSALS_READ_AT_MOST = 1_000
 LIKELY = 0.5
@@ -253,7 +253,7 @@ async def _suggestions(
         "proposals", status="rejected", limit=PROPOSALS_READ_AT_MOST
     )
     gone = {(it.fields.get("source"), it.fields.get("target")) for it in (*decided, *waiting)}
-    suggested: list[Suggestion] = await frame.call_now("suggest", limit=SHOWN_AT_MOST)
+    suggested: list[Suggestion] = await frame.call_now("suggest", limit=LINKS_AT_MOST)
     pairs = [it for it in suggested if it.score >= LIKELY and (it.topic, it.other) not in gone]
     often = Counter(name for pair in pairs for name in (pair.topic, pair.other))
     items = []
@@ -265,7 +265,7 @@ async def _suggestions(
                 f"link {pair.topic} and {pair.other}",
                 f"suggested, {pair.score:.0%} sure: {'; '.join(pair.evidence)}",
                 pair.topic,
-                [f"+ {one_line(pair.topic)} {RELATION} {one_line(pair.other)}"],
+                [],
                 [("relate", {"source": pair.topic, **edge})] if frame.may_write else [],
                 [("propose", {"subject": pair.topic, **edge, **weak}), ("reject", {})]
                 if is_admin
