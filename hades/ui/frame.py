@@ -28,9 +28,9 @@ from hades.domain.topics import Lifetime, Space
 from hades.errors import HadesError, NotFound
 from hades.serve.auth.browsers import SignedOut
 from hades.serve.auth.caller import Role
+from hades.serve.changes import Change
 from hades.serve.problems import FAILED_INSIDE
 from hades.ui.calls import Visitor
-from hades.ui.changes import Change
 from hades.ui.controls import box, button, empty, error, link, select, slider, text
 
 STEPS = 1_000

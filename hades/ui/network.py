@@ -1,4 +1,4 @@
-"""A part of the graph as a chart of ECharts, which NiceGUI brings along, and as GraphML.
+"""A part of the graph as a chart of ECharts, which NiceGUI brings along.
 
 The same graph is always drawn alike. Kinds differ by shape, groups by colour. All names reach the
 browser as text: the tooltip is drawn on the canvas, not as HTML.
@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import cos, sin, sqrt
-from pathlib import Path as FilePath
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import igraph
@@ -62,17 +60,16 @@ def edge_key(edge: SubgraphEdge) -> EdgeKey:
 
 def by_topic(graph: Subgraph) -> Subgraph:
     """Return a graph in which a topic stands for its passages: people think of whole notes."""
-    nodes: dict[Node, SubgraphNode] = {}
+    nodes = {topic_of(key_of(node)): node for node in graph.nodes}
+    links: Counter[Node] = Counter()
     for node in graph.nodes:
-        key = topic_of(key_of(node))
-        known = nodes.get(key, SubgraphNode(key.kind, key.name, node.hops, 0))
-        nodes[key] = replace(known, degree=known.degree + node.degree)
-    edges: dict[EdgeKey, SubgraphEdge] = {}
-    for edge in graph.edges:
-        moved = replace(edge, source=topic_of(edge.source), target=topic_of(edge.target))
-        if moved.source != moved.target:
-            edges.setdefault(edge_key(moved), moved)
-    return Subgraph(tuple(nodes.values()), tuple(edges.values()), graph.left_out)
+        links[topic_of(key_of(node))] += node.degree
+    whole = [replace(node, kind=key.kind, name=key.name, degree=links[key])
+             for key, node in nodes.items()]  # fmt: skip
+    moved = [replace(edge, source=topic_of(edge.source), target=topic_of(edge.target))
+             for edge in graph.edges]  # fmt: skip
+    edges = {edge_key(edge): edge for edge in moved if edge.source != edge.target}
+    return Subgraph(tuple(whole), tuple(edges.values()), graph.left_out)
 
 
 def topic_of(node: Node) -> Node:
@@ -96,23 +93,12 @@ def paths_chart(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def as_igraph(graph: Subgraph) -> igraph.Graph:
-    """Return the graph for igraph's algorithms and formats."""
+    """Return the graph for igraph's algorithms."""
     numbers = {key_of(node): number for number, node in enumerate(graph.nodes)}
     ends = [(numbers[edge.source], numbers[edge.target]) for edge in graph.edges]
     drawn = igraph.Graph(n=len(numbers), edges=ends, directed=True)
-    drawn.vs["name"] = [one_line(node.name) for node in graph.nodes]
-    drawn.vs["kind"] = [node.kind for node in graph.nodes]
-    drawn.es["relation"] = [one_line(edge.relation) for edge in graph.edges]
     drawn.es["weight"] = [max(edge.weight, 0.01) for edge in graph.edges]
     return drawn
-
-
-def graphml(graph: Subgraph) -> str:
-    """Return a graph as GraphML, for Gephi, yEd, NetworkX and igraph."""
-    with TemporaryDirectory() as folder:
-        file = FilePath(folder) / "graph.graphml"
-        as_igraph(graph).write_graphml(str(file))
-        return file.read_text("utf-8")
 
 
 def layout(graph: Subgraph, known: Mapping[Node, Place]) -> list[Place]:

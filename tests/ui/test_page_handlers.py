@@ -19,10 +19,10 @@ from hades.memory import Memory
 from hades.operations.declare import OPERATIONS
 from hades.serve.auth.browsers import Addition
 from hades.serve.auth.caller import Role
+from hades.serve.changes import Change, Write
 from hades.serve.sent_files import BYTES_AT_MOST, FILES_AT_MOST
 from hades.store.records import Progress
 from hades.ui.calls import Visitor
-from hades.ui.changes import Change, Write
 from hades.ui.frame import Frame
 from hades.ui.pages import add, ask, keys, review, topics
 from tests.ui.test_page_calls import Site, called

@@ -142,9 +142,9 @@ def subgraph(query: QueryContext, nodes: list[int], *, limit: int, hops: int) ->
 
 
 def _most_linked(graph: GraphView, limit: int) -> list[int]:
-    """Return the names and topics with the most neighbours, and the chunks that join most of them.
+    """Return the names and topics with the most neighbours, and what joins most of these.
 
-    Names and topics get half of the room at most.
+    Names and topics get half of the room at most. Hubs are left out, since they join everything.
     """
     degrees = graph.adjacency.degrees(np.arange(graph.n))
     degrees[: graph.first_entity] = 0
@@ -152,9 +152,10 @@ def _most_linked(graph: GraphView, limit: int) -> list[int]:
     names = np.argsort(-degrees, kind="stable")[: limit - limit // 2]
     names = names[degrees[names] > 0]
     joined = np.bincount(graph.adjacency.of(names)[1], minlength=graph.n)
-    joined[graph.first_entity :] = 0
-    chunks = np.argsort(-joined, kind="stable")[: limit - len(names)]
-    return [*names.tolist(), *chunks[joined[chunks] > 0].tolist()]
+    joined[names] = 0
+    joined[graph.barred] = 0
+    others = np.argsort(-joined, kind="stable")[: limit - len(names)]
+    return [*names.tolist(), *others[joined[others] > 0].tolist()]
 
 
 def related_topics(query: QueryContext, node: int, *, limit: int) -> list[tuple[str, Path]]:

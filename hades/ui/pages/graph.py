@@ -18,9 +18,9 @@ from hades.domain.plain import counted, one_line
 from hades.domain.statement import statement
 from hades.domain.topics import Topic
 from hades.errors import InvalidInput, NotFound
+from hades.serve.changes import Change, fact_of
 from hades.ui import network
 from hades.ui.cards import chunk_address, chunk_card, path_card
-from hades.ui.changes import Change, fact_of
 from hades.ui.controls import box, button, empty, field, form, link, select, text
 from hades.ui.frame import Frame, no_notes, page
 from hades.ui.pages.topics import as_glob
@@ -46,9 +46,9 @@ _FACT_FIELDS = {
     "valid_to": "Until (open)",
 }
 _SAVE = """() => {{ const link = document.createElement("a");
-  link.href = getElement({0}).run_chart_method("getDataURL", {{type: "{1}", pixelRatio: 2,
+  link.href = getElement({0}).run_chart_method("getDataURL", {{type: "png", pixelRatio: 2,
     backgroundColor: getComputedStyle(document.body).backgroundColor}});
-  link.download = "graph.{1}"; link.click(); emit() }}"""
+  link.download = "graph.png"; link.click() }}"""
 _KEYS = """(event) => {{ const chart = getElement({0}), step = {{ArrowLeft: [-60, 0],
     ArrowRight: [60, 0], ArrowUp: [0, -60], ArrowDown: [0, 60], "+": 1.25, "-": 0.8}}[
     event.key ?? event.target.textContent];
@@ -188,7 +188,7 @@ async def _picture(
                     with box("chip", "li"):
                         text("● ").style(f"color: {colour}")
                         text(f"{one_line(name)[:60]} ({groups.count(name)})")
-        _saving(shown, options, drawn)
+        _saving(shown, drawn)
         if shown.left_out:
             _left_out(frame, shown)
         nodes = box("card stack", "section", **{"aria-label": "Nodes"})
@@ -216,22 +216,12 @@ def _chart(options: dict[str, Any], choose: Callable[[int], None]) -> ui.echart:
     return drawn
 
 
-def _saving(shown: Subgraph, options: dict[str, Any], drawn: ui.echart) -> None:
+def _saving(shown: Subgraph, drawn: ui.echart) -> None:
     with box("line small"):
         text("■ topic   ● name   ◆ passage", "muted").style("white-space: pre-wrap")
         text(f"{counted(len(shown.nodes), 'node')}, {counted(len(shown.edges), 'edge')}", "muted")
         png = text("PNG", "act small", "button", type="button", title="Save the drawing")
-        png.on("click", js_handler=_SAVE.format(drawn.id, "png"))
-        away = box("away")
-
-        def save_svg() -> None:
-            with away:
-                copy = ui.echart(options, renderer="svg")
-            copy.on("chart:finished.once", copy.delete, js_handler=_SAVE.format(copy.id, "svg"))
-
-        button("SVG", save_svg, "small", title="Save the drawing")
-        graphml = partial(network.graphml, shown)
-        button("GraphML", lambda: ui.download.content(graphml(), "graph.graphml"), "small")
+        png.on("click", js_handler=_SAVE.format(drawn.id))
 
 
 async def _nodes(
@@ -283,11 +273,10 @@ async def _details(
         if node.kind == "entity":
             with frame.errors():
                 _entity(await frame.call("entity", name=node.name))
-    most = min(edges_listed + 1, EDGES_AT_MOST)
     edges: list[Edge] = []
     mentions: list[Mentioned] = []
     with suppress(NotFound):
-        edges = await frame.call("edges", name=node.name, all=True, limit=most)
+        edges = await frame.call("edges", name=node.name, all=True, limit=edges_listed)
         if node.kind == "entity":
             mentions = await frame.call("mentions", name=node.name, limit=5)
     if frame.may_write:
@@ -295,14 +284,14 @@ async def _details(
         _fact_form(node.name, None, make)
     if edges:
         text("Edges, with their times", "", "h2")
-    for edge in edges[:edges_listed]:
+    for edge in edges:
         _edge(frame, edge, make)
-    if len(edges) > edges_listed:
-        more = partial(_details, frame, node, place, edges_listed * 4)
+    if len(edges) == EDGES_AT_MOST:
+        text(f"Only the first {EDGES_AT_MOST:,} edges are listed: `hades edges` has all.", "muted")
+    elif len(edges) == edges_listed:
+        more = partial(_details, frame, node, place, EDGES_AT_MOST)
         with box("line"):
             button("Show more edges", lambda: frame.draw_in(place, more))
-    elif len(edges) == EDGES_AT_MOST:
-        text(f"Only the first {EDGES_AT_MOST:,} edges are listed: `hades edges` has all.", "muted")
     if mentions:
         text("Passages", "", "h2")
     for number, mention in enumerate(mentions, 1):
@@ -312,26 +301,19 @@ async def _details(
 def _edge(frame: Frame, edge: Edge, make: Make) -> None:
     """Draw an edge in words; writers can end or correct one that somebody wrote."""
     subject = edge.source.name
-
-    def correct() -> None:
-        place.clear()
-        with place:
-            _fact_form(subject, edge, make)
-
+    end = Change([subject], [("unrelate", {"source": edge.id})])
     with box("card small"):
         text(statement(edge), "", "div")
         with box("line"):
             if edge.valid_to is not None:
                 text("ended", "chip old")
             text(f"weight {edge.weight:.2f}", "chip")
-            if edge.provenance is not None:
-                link("where it is stated", chunk_address(frame, edge.provenance.chunk))
-            if edge.id > 0 and frame.may_write:
-                if edge.valid_to is None:
-                    end = Change([subject], [("unrelate", {"source": edge.id})])
-                    button("End", lambda: make("Ended.", end), "small", title="It holds no longer")
-                button("Correct", correct, "small", title="It was never so")
-        place = box()
+            if edge.id > 0 and frame.may_write and edge.valid_to is None:
+                button("End", lambda: make("Ended.", end), "small", title="It holds no longer")
+        if edge.id > 0 and frame.may_write:
+            with box("", "details"):
+                text("Correct", "", "summary")
+                _fact_form(subject, edge, make)
 
 
 def _fact_form(subject: str, edge: Edge | None, make: Make) -> None:
@@ -368,8 +350,6 @@ def _expanding(frame: Frame, node: SubgraphNode, names: list[str]) -> None:
 
 
 def _entity(entity: Entity) -> None:
-    text(f"Kind: {one_line(entity.kind)}", "small")
-    if others := [*entity.aliases, *entity.merged]:
-        text(f"Also: {', '.join(map(one_line, others[:20]))}", "small")
-    if entity.summary:
-        text(entity.summary[:600], "small", "p")
+    others = ", ".join(map(one_line, [*entity.aliases, *entity.merged][:20]))
+    text(f"Kind: {one_line(entity.kind)}" + (f". Also: {others}" if others else ""), "small")
+    text(entity.summary[:600], "small", "p")

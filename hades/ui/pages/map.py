@@ -148,7 +148,8 @@ def _clusters(frame: Frame, clusters: Sequence[Cluster], every: Sequence[Cluster
               "right": 0, "top": 0, "bottom": 0, "breadcrumb": {"show": False},
               "label": label | {"formatter": "{b}\n{c} passages"},
               "upperLabel": label | {"show": True, "height": 26, ":color": colour("text")},
-              "levels": [{"upperLabel": {"show": False}, "itemStyle": {"gapWidth": 6}},
+              "levels": [{"upperLabel": {"show": False},
+                          "itemStyle": {"gapWidth": 6, ":borderColor": colour("surface")}},
                          {"itemStyle": {"gapWidth": 1, ":borderColor": colour("surface")}}],
               "itemStyle": {"borderWidth": 0}}  # fmt: skip
     options = {"animation": False, "color": COLOURS, "tooltip": TOOLTIP, "series": [series]}

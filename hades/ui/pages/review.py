@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,7 +20,7 @@ from hades.domain.statement import day, statement
 from hades.domain.times import iso
 from hades.errors import Conflict, HadesError
 from hades.serve.auth.caller import Role
-from hades.ui.changes import Change, Write
+from hades.serve.changes import Change, Write
 from hades.ui.controls import box, button, diff, empty, link, text
 from hades.ui.frame import Frame, found, page
 
@@ -46,15 +46,10 @@ class ReviewItem:
     topic: str
     lines: list[str]
     """Begun with `+` or `-`, as in a difference."""
-    accept: Sequence[Write]
-    """Empty if the visitor may not accept it."""
-    reject: Sequence[Write]
+    writes: Mapping[bool, Sequence[Write]]
+    """Those of accepting (True) and rejecting it; empty if the visitor may not."""
     group: str
     """Items of one group have a card in common."""
-
-    def writes(self, *, accepted: bool) -> Sequence[Write]:
-        """Return the writes of a decision."""
-        return self.accept if accepted else self.reject
 
 
 @page("/review", "Review", role=Role.WRITER)
@@ -148,7 +143,7 @@ class Queue:
                 text(words) if more else link(words, place)
             with box("line"):
                 for accepted, verb in ((True, "Accept"), (False, "Reject")):
-                    if all(item.writes(accepted=accepted) for item in items):
+                    if all(item.writes[accepted] for item in items):
                         decide = partial(self._decide, items, accepted=accepted)
                         button(verb + more, decide, "main" if accepted else "")
 
@@ -173,7 +168,7 @@ class Queue:
 
     async def _decide(self, items: list[ReviewItem], *, accepted: bool) -> None:
         """Decide on items in one commit, say what was done or why not, and take them away."""
-        if self._deciding or not all(item.writes(accepted=accepted) for item in items):
+        if self._deciding or not all(item.writes[accepted] for item in items):
             return  # a second key must not decide on the next item unseen
         self._deciding = True
         self._said.clear()
@@ -196,7 +191,7 @@ class Queue:
 
 async def decide(frame: Frame, items: Sequence[ReviewItem], *, accepted: bool) -> Change:
     """Accept or reject items in one commit; return the change that undoes it."""
-    writes = [write for item in items for write in item.writes(accepted=accepted)]
+    writes = [write for item in items for write in item.writes[accepted]]
     return await frame.visitor.make(frame.space, Change([it.topic for it in items], writes))
 
 
@@ -211,8 +206,10 @@ async def _proposal_item(frame: Frame, proposal: Proposal, is_admin: bool) -> Re
         f"proposal {proposal.id}, {who}{why}",
         subject,
         await _changes(frame, proposal, subject),
-        [("approve", number)] if is_admin else [],
-        [("reject", number)] if is_admin and not refused else [],
+        {
+            True: [("approve", number)] if is_admin else [],
+            False: [("reject", number)] if is_admin and not refused else [],
+        },
         subject,
     )
 
@@ -260,16 +257,17 @@ async def _suggestions(
     for pair in pairs:
         edge = {"relation": RELATION, "target": pair.other}
         weak = {"confidence": min(pair.score, 0.99), "threshold": 1.0}
+        propose = "propose", {"subject": pair.topic, **edge, **weak}
         items.append(
             ReviewItem(
                 f"link {pair.topic} and {pair.other}",
                 f"suggested, {pair.score:.0%} sure: {'; '.join(pair.evidence)}",
                 pair.topic,
                 [],
-                [("relate", {"source": pair.topic, **edge})] if frame.may_write else [],
-                [("propose", {"subject": pair.topic, **edge, **weak}), ("reject", {})]
-                if is_admin
-                else [],
+                {
+                    True: [("relate", {"source": pair.topic, **edge})] if frame.may_write else [],
+                    False: [propose, ("reject", {})] if is_admin else [],
+                },
                 max(pair.topic, pair.other, key=lambda name: (often[name], name)),
             )
         )
@@ -307,8 +305,10 @@ async def _contradiction(frame: Frame, conflict: Disagreement, is_admin: bool) -
         f"{kept} against {other}. Accepting takes: {taken}. Rejecting keeps both.",
         subject,
         [change, f"  {kept.text}"],
-        [accept] if frame.may_write else [],
-        [("propose", propose), ("reject", {})] if is_admin else [],
+        {
+            True: [accept] if frame.may_write else [],
+            False: [("propose", propose), ("reject", {})] if is_admin else [],
+        },
         subject,
     )
 

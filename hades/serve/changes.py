@@ -1,4 +1,4 @@
-"""Changes: writes of a page that belong together, made in one commit, and how they are undone."""
+"""Changes: writes that belong together, made in one commit, and how they are undone."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from hades.domain.graph import Edge
 from hades.domain.times import iso
 from hades.errors import NotFound
 from hades.memory import Memory
+from hades.operations.declare import OPERATIONS, Role
+from hades.serve.rest.operations import checked, run
 
 Write = tuple[str, Mapping[str, Any]]
 """An operation and its arguments. Without arguments, it gets the proposal of the write before."""
@@ -28,7 +30,12 @@ class Change:
     about: Sequence[str]
     writes: Sequence[Write]
 
-    def make(self, memory: Memory, run: Callable[[str, Mapping[str, Any]], Any]) -> Change:
+    @property
+    def role(self) -> Role:
+        """The role that a caller needs for all of the writes."""
+        return max((OPERATIONS[name].role for name, _ in self.writes), default=Role.WRITER)
+
+    def make(self, memory: Memory) -> Change:
         """Do the writes, all or none, and return the change that undoes them.
 
         It takes back edges and versions of what the change is about, names, and decisions on
@@ -39,7 +46,9 @@ class Change:
             edges, versions = _standing(memory, self.about)
             result: Any = None
             for name, given in self.writes:
-                result = run(name, given or {"proposal": result.id})
+                operation = OPERATIONS[name]
+                arguments = checked(operation, given or {"proposal": result.id})
+                result = run(operation, memory, arguments)
                 if name in ("approve", "reject"):
                     undo.append(("reopen", {"proposal": result.id}))
                 if name == "approve" and result.kind in _BACK:
