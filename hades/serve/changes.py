@@ -43,7 +43,7 @@ class Change:
         """
         undo: list[Write] = []
         with memory.batch():
-            edges, versions = _standing(memory, self.about)
+            edges, versions, kinds = _standing(memory, self.about)
             result: Any = None
             for name, given in self.writes:
                 operation = OPERATIONS[name]
@@ -53,9 +53,11 @@ class Change:
                     undo.append(("reopen", {"proposal": result.id}))
                 if name == "approve" and result.kind in _BACK:
                     undo.append(_BACK[result.kind](result.fields))
-            after, last = _standing(memory, self.about)
+            after, last, others = _standing(memory, self.about)
         undo += [("withdraw", {"topic": topic, "version": version})
                  for topic, version in last.items() - versions.items()]  # fmt: skip
+        undo += [("set_kind", {"name": name, "kind": kind})
+                 for name, kind in kinds.items() - others.items() if name in others]  # fmt: skip
         undo += [("unrelate", {"source": id, "mistake": True}) for id in after.keys() - edges]
         undo += [("relate", fact) for id, fact in edges.items() if after.get(id) != fact]
         return Change(self.about, undo)
@@ -75,13 +77,19 @@ def fact_of(edge: Edge) -> dict[str, Any]:
     }
 
 
-def _standing(memory: Memory, names: Sequence[str]) -> tuple[dict[int, Any], dict[str, int]]:
-    """Return the edges about names that somebody wrote, by number, and the topics' versions."""
+def _standing(
+    memory: Memory, names: Sequence[str]
+) -> tuple[dict[int, Any], dict[str, int], dict[str, str]]:
+    """Return the edges about names that somebody wrote, by number; the last versions of those that
+    are topics, and the kinds of those that are entities."""
     edges: dict[int, Any] = {}
     versions: dict[str, int] = {}
+    kinds: dict[str, str] = {}
     for name in names:
         with suppress(NotFound):
             told = memory.edges(name, all=True)
             edges |= {edge.id: fact_of(edge) for edge in told if edge.id > 0}
             versions[name] = memory.history(name)[-1].version
-    return edges, versions
+        with suppress(NotFound):
+            kinds[name] = memory.entity(name).kind
+    return edges, versions, kinds

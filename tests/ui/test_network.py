@@ -1,10 +1,6 @@
-"""A part of the graph as a chart and as GraphML, without a browser."""
+"""A part of the graph as a chart, without a browser."""
 
 from __future__ import annotations
-
-import io
-
-import networkx
 
 from hades.domain.answer import Interval, Path, Step, Subgraph, SubgraphEdge, SubgraphNode
 from hades.domain.graph import Node
@@ -14,7 +10,6 @@ from hades.ui.network import (
     by_topic,
     chart,
     colours_of,
-    graphml,
     groups_of,
     key_of,
     layout,
@@ -37,17 +32,6 @@ def graph_of(*edges: tuple[Node, str, Node], left_out: int = 0) -> Subgraph:
 
 
 SMALL = graph_of((GUIDE, "says", PART), (PART, "mentions", ANN), (ANN, "led_by", SCRIPT))
-
-
-def test_graphml_is_read_by_other_tools_with_names_as_they_are() -> None:
-    read = networkx.read_graphml(io.BytesIO(graphml(SMALL).encode()))
-    names = [data["name"] for _, data in read.nodes(data=True)]
-    assert names == ["guide", "guide@1#0", "Ann", "<script>alert(1)</script>�{a|b}"]
-    assert [data["relation"] for *_, data in read.edges(data=True)] == [
-        "says",
-        "mentions",
-        "led_by",
-    ]
 
 
 def test_the_same_graph_is_drawn_alike_and_grows_from_where_it_was() -> None:

@@ -215,9 +215,9 @@ def test_a_restore_hides_nothing_that_was_written_meanwhile(site: Site) -> None:
 def changed(memory: Memory) -> tuple[object, ...]:
     """What a change may change: texts, facts with their times, names, and what waits."""
     facts = {(str(edge), edge.valid_from, edge.valid_to) for edge in memory.edges(all=True)}
-    names = [(entity.name, sorted(entity.aliases)) for entity in memory.entities()]
     waiting = [proposal.id for proposal in memory.proposals()]
-    return memory.get("bug").content, facts, memory.entity("Ann").aliases, names[:1], waiting
+    ann = memory.entity("Ann")
+    return memory.get("bug").content, facts, ann.aliases, ann.kind, waiting
 
 
 @pytest.mark.parametrize(
@@ -234,6 +234,7 @@ def changed(memory: Memory) -> tuple[object, ...]:
         [("approve", {"proposal": 2})],
         [("approve", {"proposal": 3})],
         [("approve", {"proposal": 4})],
+        [("approve", {"proposal": 5})],
         [("reject", {"proposal": 1}), ("approve", {"proposal": 2})],
     ],
     ids=str,
@@ -248,10 +249,11 @@ def test_a_change_is_undone(tmp_path: Path, writes: list[Write]) -> None:
         ("bug", {"content": "It is mended."}),
         ("Ann", {"alias": "Annie"}),
         ("bug", {"relation": "owned_by", "target": "Cyd", "exclusive": True}),
+        ("Ann", {"kind": "person"}),
     ):
         called(admin, "propose", subject=subject, confidence=0.1, **proposed)
     before = changed(memory)
-    undo = asyncio.run(admin.make("default", Change(["bug"], writes)))
+    undo = asyncio.run(admin.make("default", Change(["bug", "Ann"], writes)))
     after = changed(memory)
     assert after != before
     asyncio.run(admin.make("default", undo))
