@@ -23,7 +23,6 @@ from hades.serve.auth.audit import Audit, Mode
 from hades.serve.auth.browsers import BrowserSession, BrowserSessions
 from hades.serve.auth.caller import CALL_RECORD, Caller, CallRecord, Role, record_call
 from hades.serve.auth.keys import Key, Keys
-from hades.serve.changes import Change
 from hades.serve.executor import Executor
 from hades.serve.jobs import Job, Jobs
 from hades.serve.problems import status_of
@@ -31,6 +30,7 @@ from hades.serve.rest.operations import checked, run
 from hades.serve.sent_files import SentFile, begin_with_files, receive_dropped
 from hades.serve.telemetry.metrics import Measurements, Metrics
 from hades.serve.uploads import Uploads
+from hades.serve.write_groups import WriteGroup
 from hades.store.records import Progress
 
 Result = TypeVar("Result")
@@ -123,10 +123,10 @@ class Visitor:
 
         return await self._recorded(name, work)
 
-    async def make(self, space: str, change: Change) -> Change:
+    async def make(self, space: str, change: WriteGroup) -> WriteGroup:
         """Make a change in one commit, all or nothing; return the change that undoes it."""
 
-        async def work(caller: Caller) -> Change:
+        async def work(caller: Caller) -> WriteGroup:
             write = self._calls.executor.write
             return await write(caller, space, change.make, role=change.role)
 

@@ -28,8 +28,8 @@ from hades.domain.topics import Lifetime, Space
 from hades.errors import HadesError, NotFound
 from hades.serve.auth.browsers import SignedOut
 from hades.serve.auth.caller import Role
-from hades.serve.changes import Change
 from hades.serve.problems import FAILED_INSIDE
+from hades.serve.write_groups import WriteGroup
 from hades.ui.calls import Visitor
 from hades.ui.controls import box, button, empty, error, link, select, slider, text
 
@@ -88,7 +88,7 @@ class Frame:
         self.by_known = query.pop("axis", "") == "known"
         """Whether `at` is what was known then, instead of what was true then."""
         self._said = ""
-        self._undo: Change | None = None
+        self._undo: WriteGroup | None = None
         self._draw = draw
         self._role = role
         self._drawing: dict[int, asyncio.Task[None]] = {}
@@ -130,11 +130,11 @@ class Frame:
         with self.errors():
             done = await change
             self._said = said
-            self._undo = done if isinstance(done, Change) else None
+            self._undo = done if isinstance(done, WriteGroup) else None
             await self.read_spaces()
             await self.show(**self.query)
 
-    def note_done(self, said: str, undo: Change | None) -> None:
+    def note_done(self, said: str, undo: WriteGroup | None) -> None:
         """Say what was done, with a button that undoes it if it can be undone."""
         with box("note line spread", role="status"):
             text(said[:500])

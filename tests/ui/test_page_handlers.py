@@ -19,8 +19,8 @@ from hades.memory import Memory
 from hades.operations.declare import OPERATIONS
 from hades.serve.auth.browsers import Addition
 from hades.serve.auth.caller import Role
-from hades.serve.changes import Change, Write
 from hades.serve.sent_files import BYTES_AT_MOST, FILES_AT_MOST
+from hades.serve.write_groups import NamedWrite, WriteGroup
 from hades.store.records import Progress
 from hades.ui.calls import Visitor
 from hades.ui.frame import Frame
@@ -42,7 +42,7 @@ class File:
         Path(path).write_text("# Walrus\n\nIt has tusks.")
 
 
-APPROVING = Change(["a"], [("approve", {"proposal": 1})])
+APPROVING = WriteGroup(["a"], [("approve", {"proposal": 1})])
 
 
 async def _draw(_frame: Frame) -> None: ...
@@ -239,7 +239,7 @@ def changed(memory: Memory) -> tuple[object, ...]:
     ],
     ids=str,
 )
-def test_a_change_is_undone(tmp_path: Path, writes: list[Write]) -> None:
+def test_a_change_is_undone(tmp_path: Path, writes: list[NamedWrite]) -> None:
     site = Site(tmp_path)
     admin, memory = site.visitor(Role.ADMIN), site.executor.memory
     called(admin, "remember", topic="bug", content="It leaks.")
@@ -253,7 +253,7 @@ def test_a_change_is_undone(tmp_path: Path, writes: list[Write]) -> None:
     ):
         called(admin, "propose", subject=subject, confidence=0.1, **proposed)
     before = changed(memory)
-    undo = asyncio.run(admin.make("default", Change(["bug", "Ann"], writes)))
+    undo = asyncio.run(admin.make("default", WriteGroup(["bug", "Ann"], writes)))
     after = changed(memory)
     assert after != before
     asyncio.run(admin.make("default", undo))
@@ -270,7 +270,7 @@ def test_a_change_is_made_whole_or_not_at_all(site: Site) -> None:
         ("relate", {"source": "Zoe", "relation": "knows", "target": "X", "valid_from": "soonish"}),
     ]
     with pytest.raises(InvalidInput):
-        asyncio.run(frame.visitor.make("default", Change(["Zoe"], wrong)))
+        asyncio.run(frame.visitor.make("default", WriteGroup(["Zoe"], wrong)))
     assert memory.edges("Zoe") == [edge]
 
 

@@ -18,7 +18,7 @@ from hades.domain.plain import counted, one_line
 from hades.domain.statement import statement
 from hades.domain.topics import Topic
 from hades.errors import InvalidInput, NotFound
-from hades.serve.changes import Change, fact_of
+from hades.serve.write_groups import WriteGroup, fact_of
 from hades.ui import network
 from hades.ui.cards import chunk_address, chunk_card, path_card
 from hades.ui.controls import box, button, empty, field, form, link, select, text
@@ -57,7 +57,7 @@ _KEYS = """(event) => {{ const chart = getElement({0}), step = {{ArrowLeft: [-60
   const {{zoom, center}} = chart.run_chart_method("getOption").series[0];
   chart.run_chart_method("setOption", {{series: [typeof step === "number" ? {{zoom: zoom * step}}
     : {{center: [center[0] + step[0] / zoom, center[1] + step[1] / zoom]}}]}}) }}"""
-Make = Callable[[str, Change], Awaitable[None]]
+Make = Callable[[str, WriteGroup], Awaitable[None]]
 _PLACES: WeakKeyDictionary[Frame, dict[Node, network.Place]] = WeakKeyDictionary()
 """The last places of the nodes of each page; they stay near them when time or filters change."""
 
@@ -254,7 +254,7 @@ async def _details(
 ) -> None:
     """Draw one node: how to go on from it, its names, its edges with times, its passages."""
 
-    async def make(said: str, change: Change) -> None:
+    async def make(said: str, change: WriteGroup) -> None:
         frame.query |= {"of": node.kind, "node": node.name}
         await frame.do(said, frame.visitor.make(frame.space, change))
 
@@ -301,7 +301,7 @@ async def _details(
 def _edge(frame: Frame, edge: Edge, make: Make) -> None:
     """Draw an edge in words; writers can end or correct one that somebody wrote."""
     subject = edge.source.name
-    end = Change([subject], [("unrelate", {"source": edge.id})])
+    end = WriteGroup([subject], [("unrelate", {"source": edge.id})])
     with box("card small"):
         text(statement(edge), "", "div")
         with box("line"):
@@ -326,7 +326,7 @@ def _fact_form(subject: str, edge: Edge | None, make: Make) -> None:
         )
         wrong = [] if edge is None else [("unrelate", {"source": edge.id, "mistake": True})]
         said = "Added." if edge is None else "Corrected."
-        await make(said, Change([subject], [*wrong, ("relate", fact)]))
+        await make(said, WriteGroup([subject], [*wrong, ("relate", fact)]))
 
     with form(write, "line"):
         for name, label in _FACT_FIELDS.items():

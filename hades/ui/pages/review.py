@@ -20,7 +20,7 @@ from hades.domain.statement import day, statement
 from hades.domain.times import iso
 from hades.errors import Conflict, HadesError
 from hades.serve.auth.caller import Role
-from hades.serve.changes import Change, Write
+from hades.serve.write_groups import NamedWrite, WriteGroup
 from hades.ui.controls import box, button, diff, empty, link, text
 from hades.ui.frame import Frame, found, page
 
@@ -46,7 +46,7 @@ class ReviewItem:
     topic: str
     lines: list[str]
     """Begun with `+` or `-`, as in a difference."""
-    writes: Mapping[bool, Sequence[Write]]
+    writes: Mapping[bool, Sequence[NamedWrite]]
     """Those of accepting (True) and rejecting it; empty if the visitor may not."""
     group: str
     """Items of one group have a card in common."""
@@ -189,10 +189,10 @@ class Queue:
             self._deciding = False
 
 
-async def decide(frame: Frame, items: Sequence[ReviewItem], *, accepted: bool) -> Change:
+async def decide(frame: Frame, items: Sequence[ReviewItem], *, accepted: bool) -> WriteGroup:
     """Accept or reject items in one commit; return the change that undoes it."""
     writes = [write for item in items for write in item.writes[accepted]]
-    return await frame.visitor.make(frame.space, Change([it.topic for it in items], writes))
+    return await frame.visitor.make(frame.space, WriteGroup([it.topic for it in items], writes))
 
 
 async def _proposal_item(frame: Frame, proposal: Proposal, is_admin: bool) -> ReviewItem:
@@ -284,7 +284,7 @@ async def _contradiction(frame: Frame, conflict: Disagreement, is_admin: bool) -
     index, rule = conflict.taken
     kept, other = conflict.sides if index != 1 else conflict.sides[::-1]
     metadata = {"metadata": {"says": kept.text, "said": other.text}}
-    accept: Write
+    accept: NamedWrite
     if kept.source.startswith("edge ") and "@" not in kept.source:
         edge: Edge = (await frame.call_now("edge", edge=_number(kept)))[-1]
         subject = edge.source.name

@@ -1,4 +1,4 @@
-"""Changes: writes that belong together, made in one commit, and how they are undone."""
+"""Write groups: writes that belong together, made in one commit, and how they are undone."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hades.memory import Memory
 from hades.operations.declare import OPERATIONS, Role
 from hades.serve.rest.operations import checked, run
 
-Write = tuple[str, Mapping[str, Any]]
+NamedWrite = tuple[str, Mapping[str, Any]]
 """An operation and its arguments. Without arguments, it gets the proposal of the write before."""
-_BACK: Mapping[str, Callable[[Mapping[str, Any]], Write]] = {
+_BACK: Mapping[str, Callable[[Mapping[str, Any]], NamedWrite]] = {
     "alias": lambda fields: ("split", {"name": fields["alias"]}),
     "name": lambda fields: ("rename", {"name": fields["new_name"], "new_name": fields["name"]}),
 }
@@ -24,24 +24,24 @@ _BACK: Mapping[str, Callable[[Mapping[str, Any]], Write]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """Writes, and the topics and entities that they are about."""
+class WriteGroup:
+    """Writes that belong together, and the topics and entities that they are about."""
 
     about: Sequence[str]
-    writes: Sequence[Write]
+    writes: Sequence[NamedWrite]
 
     @property
     def role(self) -> Role:
         """The role that a caller needs for all of the writes."""
         return max((OPERATIONS[name].role for name, _ in self.writes), default=Role.WRITER)
 
-    def make(self, memory: Memory) -> Change:
+    def make(self, memory: Memory) -> WriteGroup:
         """Do the writes, all or none, and return the change that undoes them.
 
         It takes back edges and versions of what the change is about, names, and decisions on
         proposals. A name that became an entity stays one.
         """
-        undo: list[Write] = []
+        undo: list[NamedWrite] = []
         with memory.batch():
             edges, versions, kinds = _standing(memory, self.about)
             result: Any = None
@@ -60,7 +60,7 @@ class Change:
                  for name, kind in kinds.items() - others.items() if name in others]  # fmt: skip
         undo += [("unrelate", {"source": id, "mistake": True}) for id in after.keys() - edges]
         undo += [("relate", fact) for id, fact in edges.items() if after.get(id) != fact]
-        return Change(self.about, undo)
+        return WriteGroup(self.about, undo)
 
 
 def fact_of(edge: Edge) -> dict[str, Any]:
