@@ -386,6 +386,7 @@ class Memory(View):
     propose = op.proposals.propose
     approve = op.proposals.approve
     reject = op.proposals.reject
+    reopen = op.proposals.reopen
     once = op.proposals.once
 
     # Learning

@@ -287,6 +287,17 @@ def reject(
         return _decided(memory, proposal, "reject", "rejected", why)
 
 
+@operation("POST", "/proposals/{proposal}/reopen", role=Role.ADMIN, command="review reopen")
+def reopen(memory: Memory, proposal: ProposalNumber) -> Proposal:
+    """Let a change wait again that was approved or rejected.
+
+    Nothing else is undone: what approving it wrote stays.
+    """
+    with memory.batch():
+        _waiting(memory, proposal, "applied", "rejected")
+        return _decided(memory, proposal, "reopen", "waiting", "")
+
+
 def _joint(confidences: list[float]) -> float:
     """Return the probability that at least one of several independent authors is right."""
     return round(1 - prod(1 - confidence for confidence in confidences), CONFIDENCE_DECIMALS)
@@ -347,8 +358,9 @@ def _waiting(memory: Memory, proposal: int, *statuses: str) -> Proposal:
 
 def _decided(memory: Memory, proposal: int, action: str, status: str, why: str) -> Proposal:
     known = memory._store.proposals
+    by = None if status == "waiting" else memory._actor
     with memory._write(action) as write:
-        known.decide(write, proposal, status, memory._actor, why)
+        known.decide(write, proposal, status, by, why)
     return known.get(memory._space_id, proposal)
 
 

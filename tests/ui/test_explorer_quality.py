@@ -169,7 +169,7 @@ PARAMETERS = {
     "/source": ("topic", "version", "chunk", "at"),
     "/sessions": ("search", "since", "until", "shown", "at", "space"),
     "/session": ("name", "at", "space"),
-    "/graph": ("name", "search", "hops", "kind", "relation", "weight", "size", "node", "at"),
+    "/graph": ("name", "search", "hops", "kind", "relation", "weight", "node", "at"),
     "/map": ("cluster", "passages", "at"),
     "/add": ("at", "space"),
     "/review": ("said", "at", "space"),

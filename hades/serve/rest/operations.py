@@ -8,9 +8,10 @@ from functools import cache
 from typing import Annotated, Any, cast, get_args, get_origin
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from starlette.responses import Response
 
+from hades.errors import InvalidInput
 from hades.memory import Memory
 from hades.operations.declare import KEYWORD, OPERATIONS, Operation, Parameter
 from hades.serve.jobs import JobKey, JobStatus, Kind
@@ -104,6 +105,17 @@ def arguments_model(operation: Operation) -> type[BaseModel]:
     """Return a model of an operation's arguments, with those of its path, without local ones."""
     fields = {item.name: field_of(item) for item in operation.parameters if not item.about.local}
     return create_model(f"{operation.name}_arguments", __base__=Body, **fields)
+
+
+def checked(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call; raise InvalidInput if REST would refuse them."""
+    try:
+        model = arguments_model(operation)(**given)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise InvalidInput(f"{where}: {str(fault['msg']).rstrip('.')}."[:500]) from error
+    return {name: getattr(model, name) for name in model.model_fields_set}
 
 
 def _endpoint(operation: Operation) -> Any:
