@@ -98,7 +98,14 @@ def organise(
     load_libraries()
     report = on_progress or (lambda _what, _done, _total: None)
     run = making.Organiser(
-        memory._store, memory._space_id, memory._actor, indexes, seed, report, chat
+        memory._store,
+        memory._space_id,
+        memory._actor,
+        indexes,
+        memory._finder.encoder,
+        seed,
+        report,
+        chat,
     )
     planned = run.run(dry_run=dry_run)
     return Organisation(
