@@ -27,7 +27,7 @@ from hades.errors import Unavailable
 from hades.graph.arrays import Floats, Floats32, Ints
 from hades.index.vectors import Codes, quantise
 
-ALGORITHM = "1"
+ALGORITHM = "2"
 """Change it when the same input no longer gives the same clusters."""
 NOISE = -1
 _EXACT_IN_FLOAT32 = 1 << 24
