@@ -77,14 +77,17 @@ def noun_phrases(sentence: str) -> Iterator[str]:
 
 
 def heading_phrases(heading: str, topic: str, *, is_code: bool) -> list[str]:
-    """Return the headings of a passage; of source code its package and symbol in words."""
+    """Return the headings of a passage; of source code its package and symbol in words.
+
+    Without a heading that can name something, return the folder of the topic.
+    """
+    package = splitext(topic)[0].removesuffix("/__init__").split("/")[-2:-1]
     parts = [_NUMBERING.sub("", _plain(part)).strip(_AROUND) for part in heading.split(" > ")]
     if is_code:
-        package = splitext(topic)[0].removesuffix("/__init__").split("/")[-2:-1]
         parts = [*package, *(_SIGNATURE.sub("", part) for part in parts[1:])]
         parts = [_spoken(part.rpartition(".")[2]).casefold() for part in parts]
     spoken_parts = (_spoken(part) if is_identifier(part) else part for part in parts)
-    return [*filter(_can_name, spoken_parts)]
+    return [*filter(_can_name, spoken_parts)] or [*filter(_can_name, map(_spoken, package))]
 
 
 def telling_stems(text: str) -> set[str]:
