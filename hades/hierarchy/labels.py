@@ -31,6 +31,8 @@ PHRASES_COMPARED = 24
 """The phrases of a cluster whose vectors are compared, those that tell most by their words."""
 RARE = 0.02
 """Added to the shares of texts that are compared, so that a rare phrase does not tell much."""
+UNTOLD = 0.01
+"""The least that a phrase tells, so that the vectors decide between phrases of many clusters."""
 HEADING, ONE_WORD = 1.5, 0.6
 """The worth of a phrase of a heading, and of a single word, compared with other phrases. These and
 the next values were chosen on six collections, by reading their labels."""
@@ -183,9 +185,10 @@ class _Level:
         self, cluster: int, phrases: Collection[str], fits: Mapping[str, float], without: Set[int]
     ) -> tuple[str, float]:
         """Return the phrase that names best the texts that are not `without`, and its worth."""
-        worth = [(self._tells(cluster, each, without) * fits[each], each) for each in phrases]
+        tells = {each: max(0.0, self._tells(cluster, each, without)) for each in phrases}
+        worth = [((tells[each] + UNTOLD) * fits[each], each) for each in phrases]
         best, phrase = max(worth, default=(0.0, ""))
-        return (phrase, best) if best > 0 else ("", 0.0)
+        return phrase, best
 
     def _texts(self, phrase: str) -> Set[int]:
         """Return the numbers of the texts that have all words of a phrase."""
