@@ -62,7 +62,7 @@ class Cluster:
     """Such as `c_42`; never used again for another cluster."""
     level: int
     label: str
-    """Words that are frequent in it and rare elsewhere; empty after one of its texts was purged."""
+    """A phrase that names it, or two; empty after one of its texts was purged."""
     summary: str
     """Sentences about it, each with a citation; empty after one of its texts was purged."""
     size: int

@@ -52,7 +52,7 @@ AUXILIARIES = BE | DO | HAVE | MODALS
 """Verbs that begin a yes/no question."""
 _OTHER_AUXILIARIES = word_set("be been being doing done having might cannot let")
 QUESTION_WORDS = word_set("what when where which who whom whose why how")
-_PREPOSITIONS = word_set(
+PREPOSITIONS = word_set(
     """about above after against among around as at before below besides between by down during
     for from in including into like near of off on onto out over per since through throughout to
     toward towards under unlike until up upon via with within without"""
@@ -76,7 +76,7 @@ _REMAINS = word_set("s t")
 """The rests of `it's` and `don't` after tokenising."""
 STOP_WORDS = (
     (ARTICLES | PRONOUNS | _OTHER_PRONOUNS | AUXILIARIES | _OTHER_AUXILIARIES | QUESTION_WORDS)
-    | (_PREPOSITIONS | _CONJUNCTIONS | _ADVERBS | _PLAIN_VERBS | _INTERJECTIONS | _REMAINS)
+    | (PREPOSITIONS | _CONJUNCTIONS | _ADVERBS | _PLAIN_VERBS | _INTERJECTIONS | _REMAINS)
     | (word_set(" ".join(NUMBER_WORDS[:10])) | _LATER_MONTHS | word_set(" ".join(WEEKDAYS)))
 )
 """Words that neither name nor find anything by themselves."""
