@@ -280,8 +280,8 @@ def test_no_public_name_is_lost() -> None:
 def test_a_lost_name_is_told_in_a_sentence() -> None:
     listed = {"hades.open": ["uri", "space"], "command ask": ["--json"]}
     assert public_names.lost(listed, {"hades.open": ["uri", "clock"]}) == [
-        "command ask is public but was removed: restore it, version 1 keeps it.",
-        "'space' of hades.open is public but was removed: restore it, version 1 keeps it.",
+        "command ask is public but was removed: restore it, or say so in the changelog.",
+        "'space' of hades.open is public but was removed: restore it, or say so in the changelog.",
     ]
     assert public_names.with_news(listed, {"hades.open": ["clock"]}) == {
         "hades.open": ["uri", "space", "clock"],

@@ -15,6 +15,8 @@ import numpy as np
 from hades.domain.answer import ReadUnit
 from hades.domain.graph import Reason
 from hades.domain.topics import Chunk
+from hades.graph.arrays import Ints
+from hades.index.graph_view import GraphView
 from hades.language.english.stems import stem
 from hades.language.names import name_key
 from hades.language.sentences import with_heading
@@ -41,8 +43,15 @@ and the loss by the logarithm of the passage's rank."""
 NEAREST, NEAREST_FEW = 2.0, 3
 """A passage gains NEAREST · NEAREST_FEW / (NEAREST_FEW + its rank by cosine), in points of the
 ranker, so that the nearest passages are read even in a collection unlike those that it learnt
-from. Chosen on four collections (runbooks, site_policy, jellyfin, minutes): without it the ranker
-has fewer gold passages among the first five than plain vectors on two of them, with it on none."""
+from."""
+NEAREST_PART, NEAREST_FEW_PARTS, PART_BEHIND = 3.0, 10, 20.0
+"""The same for parts of documents, which also lose PART_BEHIND times the cosine by which they are
+behind the nearest. Chosen on nine collections together: with it the mean share of gold passages
+among the first five is 81.1 %, with the former 79.9 %, without any 77.0 %, by vectors alone 77.0 %.
+For turns of conversations it would be wrong (LoCoMo, among the first ten: 78 → 74 %), for
+encyclopedia paragraphs a little (HotpotQA, among the first five: 95.6 → 93.6 %)."""
+PARTS_SHARE = 0.25
+"""The share of candidates in the middle of a document from which all count as its parts."""
 LIFT, LOGIT_LEAST = 1.0, -3.0
 """A passage gains LIFT times the amount by which the highest logit of its units exceeds
 LOGIT_LEAST, in points of the ranker. Chosen on five collections and 120 questions of HotpotQA,
@@ -90,7 +99,7 @@ def read_units(
         return ranking
     query = search.query
     unread = ranking
-    ranking = _with_nearest(ranking)
+    ranking = _with_nearest(ranking, query.graph)
     limit = stage.run.plan.reranker.units
     ids = query.graph.chunks[ranking.numbers[: PASSAGES_FOR_UNIT * limit]].tolist()
     placed = query.store.chunks.find(ids, query.as_of)
@@ -116,11 +125,21 @@ def read_units(
     return _reordered(ranking, best[: len(logits)], logits)
 
 
-def _with_nearest(ranking: Ranking) -> Ranking:
-    """Return the ranking with what each passage gains by its rank by cosine."""
+def _with_nearest(ranking: Ranking, graph: GraphView) -> Ranking:
+    """Return the ranking with what each passage gains by its cosine and by its rank by cosine."""
     ranks = np.argsort(np.argsort(-ranking.near, kind="stable"), kind="stable")
-    gained = ranking.scores + NEAREST * NEAREST_FEW / (NEAREST_FEW + ranks)
-    return replace(ranking, scores=gained).in_order()
+    if _are_parts(graph, ranking.numbers):
+        behind = ranking.near.max() - ranking.near
+        gain = NEAREST_PART * NEAREST_FEW_PARTS / (NEAREST_FEW_PARTS + ranks) - PART_BEHIND * behind
+    else:
+        gain = NEAREST * NEAREST_FEW / (NEAREST_FEW + ranks)
+    return replace(ranking, scores=ranking.scores + gain).in_order()
+
+
+def _are_parts(graph: GraphView, numbers: Ints) -> bool:
+    """Return whether many passages stand in the middle of a document that is no conversation."""
+    in_middle = (graph.previous[numbers] >= 0) & (graph.next[numbers] >= 0)
+    return float((in_middle & ~graph.spoken[numbers]).mean()) >= PARTS_SHARE
 
 
 def _candidates(search: SearchQuery, rows: Sequence[tuple[int, Chunk]]) -> Iterator[_Candidate]:
