@@ -19,6 +19,7 @@ from itertools import chain
 import numpy as np
 
 from hades.domain.answer import Usage
+from hades.errors import Unavailable
 from hades.graph.arrays import Floats, Floats32
 from hades.hierarchy.phrases import heading_phrases, noun_phrases, telling_stems, told
 from hades.index.vectors import product
@@ -35,7 +36,7 @@ UNTOLD = 0.01
 """The least that a phrase tells, so that the vectors decide between phrases of many clusters."""
 HEADING, ONE_WORD = 1.5, 0.6
 """The worth of a phrase of a heading, and of a single word, compared with other phrases. These and
-the next values were chosen on six collections, by reading their labels."""
+the next values were chosen on five collections, by reading their labels."""
 SHARPNESS, FAR = 20.0, 0.3
 """A phrase fits by FAR and the softmax of SHARPNESS times its cosines with the centroids."""
 SECOND, SECOND_TO_WORD = 0.4, 0.15
@@ -135,8 +136,14 @@ def described(
 
 
 def _fits(encoder: Encoder, phrases: Sequence[str], centroids: Floats32) -> Floats:
-    """Return how well each phrase fits each cluster by its vector, to 3 decimals."""
-    vectors = np.asarray(encoder.encode(phrases), np.float32)
+    """Return how well each phrase fits each cluster by its vector, to 3 decimals.
+
+    All fit alike if the server of the encoder does not answer.
+    """
+    try:
+        vectors = np.asarray(encoder.encode(phrases), np.float32)
+    except Unavailable:
+        return np.ones((len(phrases), len(centroids)))
     cosine = product(vectors, centroids).astype(np.float64)
     chance = np.exp(SHARPNESS * cosine)
     chance /= chance.sum(axis=1, keepdims=True)

@@ -34,7 +34,7 @@ _DOCUMENTED = lazy_pattern(
 _MARKS = lazy_pattern(r"(?m)^[ \t]*(?:\#|//+!?|\*+)[ \t]*|(?<!\w)[_*]+(?=\S)|(?<=\S)[_*]+(?!\w)")
 """Marks of a comment before a line, and of emphasis around a word."""
 _PAUSE = lazy_pattern(r"[^\w\s'’/+.-]+|[.](?=\s|$)|\s[-–—]\s")
-_NUMBERING = lazy_pattern(r"^(?:[\d.)\s]|PEP \d+ *[-–—:])+")
+_NUMBERING = lazy_pattern(r"^[\d.)\s]+")
 _SIGNATURE = lazy_pattern(r"[\s(<\[:].*")
 _AROUND = " '’/+-:.#*_?!,"
 _JOINTS = ("of", "and", "for", "in", "with")
