@@ -116,7 +116,10 @@ class RepositoryProposer:
         }
         new = [pair for pair in likely if (name_key(pair.keep), name_key(pair.other)) not in known]
         if new and not self.dry_run:
-            with self.store.transaction(), self.store.write(self.actor, ACTION, self.space) as write:
+            with (
+                self.store.transaction(),
+                self.store.write(self.actor, ACTION, self.space) as write,
+            ):
                 for pair in new:
                     why = f"signs: {pair.why}"
                     fields = {"source": pair.keep, "relation": IMPLEMENTS, "target": pair.other}

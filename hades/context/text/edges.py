@@ -119,5 +119,5 @@ def resolution_lines(found: Resolution) -> PlainText:
     yield TextLine(
         f"{len(found.merged)} {would}merged, {len(found.left)} left, "
         f"{len(found.similar)} {would}joined, {found.ended} ended, "
-        f"{found.embedded} names {would}embedded, {len(found.proposed)} repositories {would}proposed"
+        f"{found.embedded} names {would}embedded, {len(found.proposed)} {would}proposed"
     )
