@@ -4,7 +4,7 @@
 
 The papers and pairs are those of `python -m bench bridges`, with every link to a repository of a
 pair masked. Papers of half 0, also those without a known repository, teach: a candidate is right
-if the pair is known. The weights go into hades/lifecycle/repository_signs.py. The threshold is
+if the pair is known. The weights go into hades/lifecycle/repositories.py. The threshold is
 chosen by the table of half 0, where each third is judged by weights of the other two; `--report`
 prints the table of half 1, by the weights in the package.
 """
@@ -24,8 +24,7 @@ import numpy.typing as npt
 from bench.bridges import half, without
 from hades.ingest.document import Bad
 from hades.ingest.readers.arxiv import read_arxiv
-from hades.lifecycle.repositories import PROPOSED_EACH
-from hades.lifecycle.repository_signs import Comparison, Paper
+from hades.lifecycle.repositories import BIAS, PROPOSED_EACH, WEIGHTS, Paper, compare
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -134,23 +133,21 @@ def main() -> None:
         pairs[place[paper]].add(repositories.index(name))
     papers = masked_papers(rows, repositories)
     wanted = {at for at, row in enumerate(rows) if half(row["arxiv_id"]) == given.report}
-    candidates = [
-        one for one in Comparison(lambda: papers, repositories).candidates() if one.paper in wanted
-    ]
-    values = np.array([one.values for one in candidates])
-    right = np.array([one.repository in pairs.get(one.paper, ()) for one in candidates])
+    candidates = [one for one in compare(papers, repositories) if one[0] in wanted]
+    values = np.array([values for _, _, values in candidates])
+    right = np.array([name in pairs.get(paper, ()) for paper, name, _ in candidates])
     if given.report:
-        chance = np.array([one.chance for one in candidates])
+        chance = chances(values, np.array([*WEIGHTS, BIAS]))
     else:
         weights = fit(values, right)
         print("WEIGHTS =", tuple(weights[:-1].round(2).tolist()), "BIAS =", weights[-1].round(2))
-        thirds = np.array([zlib.crc32(papers[one.paper].title.encode()) for one in candidates])
+        thirds = np.array([zlib.crc32(papers[paper].title.encode()) for paper, _, _ in candidates])
         chance = np.zeros(len(candidates))
         for third in range(THIRDS):
             own = thirds % THIRDS == third
             chance[own] = chances(values[own], fit(values[~own], right[~own]))
     scored = zip(candidates, chance.tolist(), right.tolist(), strict=True)
-    show(wanted, pairs, [Scored(one.paper, one.repository, *rest) for one, *rest in scored])
+    show(wanted, pairs, [Scored(*one[:2], *rest) for one, *rest in scored])
 
 
 if __name__ == "__main__":

@@ -188,7 +188,7 @@ def resolve(
     repositories are proposed, each with its signs, and wait for review. A second run finds nothing
     to do, and a stopped run continues. A `dry_run` writes nothing.
     """
-    from hades.lifecycle.repositories import RepositoryProposer
+    from hades.lifecycle.repositories import propose_repositories
     from hades.lifecycle.resolve import EntityResolver
 
     if not dry_run:
@@ -201,10 +201,8 @@ def resolve(
     resolved = resolver.run()
     if not repositories:
         return resolved
-    proposer = RepositoryProposer(
-        memory._store, memory._space_id, memory._actor, report, dry_run=dry_run
-    )
-    return replace(resolved, proposed=proposer.run())
+    proposed = propose_repositories(memory._store, memory._space_id, memory._actor, dry_run=dry_run)
+    return replace(resolved, proposed=proposed)
 
 
 def _own_entities(view: View, name: str) -> tuple[list[int], int, int]:
