@@ -13,7 +13,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nlargest
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 from operator import mul
 from typing import NamedTuple
 
@@ -96,9 +96,14 @@ def propose_repositories(
     if likely and not dry_run:
         with store.transaction(), store.write(actor, "propose", space) as write:
             for pair in likely:
-                fields = {"source": pair.keep, "relation": IMPLEMENTS, "target": pair.other}
                 store.proposals.add(
-                    *(write, space, actor, "relate", {**fields, "evidence": pair.why}),
+                    *(write, space, actor, "relate"),
+                    {
+                        "source": pair.keep,
+                        "relation": IMPLEMENTS,
+                        "target": pair.other,
+                        "evidence": pair.why,
+                    },
                     confidence=pair.score,
                     threshold=1.0,
                     why=pair.why,
@@ -183,13 +188,18 @@ def paper_keys(paper: Paper) -> Keys:
     title = [word.casefold() for word in words(paper.title)]
     said = words(f"{paper.title} {paper.text}")
     first = "".join(word[0] for word in title)
-    runs = (first[at : at + size] for size in INITIALS_LENGTHS for at in range(len(first)))
-    keys = {(LETTERS, letters) for letters in trigrams(" ".join(title))}
-    keys |= {(WORD, word.casefold()) for word in said}
-    keys |= {(WORD, one + other) for one, other in pairwise(title)}
-    keys |= {(CAPITALS, word.casefold()) for word in said if not word[1:].islower()}
-    keys |= {(INITIALS, run) for run in runs}
-    return keys | {(AUTHOR, key) for author in paper.authors for key in _author_keys(author)}
+    return (
+        {(LETTERS, letters) for letters in trigrams(" ".join(title))}
+        | {(WORD, word.casefold()) for word in said}
+        | {(WORD, one + other) for one, other in pairwise(title)}
+        | {(CAPITALS, word.casefold()) for word in said if not word[1:].islower()}
+        | {
+            (INITIALS, first[at : at + size])
+            for size in INITIALS_LENGTHS
+            for at in range(len(first))
+        }
+        | {(AUTHOR, key) for author in paper.authors for key in _author_keys(author)}
+    )
 
 
 def repository_keys(name: str) -> Keys:
@@ -202,13 +212,20 @@ def repository_keys(name: str) -> Keys:
     parts = [word.casefold() for word in words(own)]
     pieces = {*parts, *map(str.casefold, name_parts(own)), "".join(parts)}
     called = "".join(words(owner)).casefold()
-    keys = {(LETTERS, letters) for letters in trigrams(" ".join(parts))}
-    for sign in (WORD, CAPITALS, INITIALS):
-        keys |= {(sign, piece) for piece in pieces if len(piece) >= LETTERS_AT_LEAST}
-    for start in range(len(called)):
-        ends = range(start + OWNER_LETTERS_AT_LEAST, len(called) + 1)
-        keys |= {(AUTHOR, called[start:end]) for end in ends}
-    return keys
+    runs = (
+        called[start:end]
+        for start in range(len(called))
+        for end in range(start + OWNER_LETTERS_AT_LEAST, len(called) + 1)
+    )
+    return (
+        {(LETTERS, letters) for letters in trigrams(" ".join(parts))}
+        | {
+            key
+            for key in product((WORD, CAPITALS, INITIALS), pieces)
+            if len(key[1]) >= LETTERS_AT_LEAST
+        }
+        | {(AUTHOR, run) for run in runs}
+    )
 
 
 def _author_keys(author: str) -> Iterator[str]:

@@ -199,10 +199,14 @@ def resolve(
         memory._store, memory._space_id, memory._actor, lambda: finder.encoder, report, dry_run
     )
     resolved = resolver.run()
-    if not repositories:
-        return resolved
-    proposed = propose_repositories(memory._store, memory._space_id, memory._actor, dry_run=dry_run)
-    return replace(resolved, proposed=proposed)
+    if repositories:
+        resolved = replace(
+            resolved,
+            proposed=propose_repositories(
+                memory._store, memory._space_id, memory._actor, dry_run=dry_run
+            ),
+        )
+    return resolved
 
 
 def _own_entities(view: View, name: str) -> tuple[list[int], int, int]:
