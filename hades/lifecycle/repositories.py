@@ -206,7 +206,7 @@ def repository_keys(name: str) -> Keys:
     """Return the keys of an `owner/name`.
 
     >>> sorted(key for sign, key in repository_keys("lemire/FastPFor") if sign == WORD)
-    ['fast', 'fastpfor', 'pfor']
+    ['fast', 'fastpfor', 'for']
     """
     owner, _, own = name[:NAME_CHARACTERS_AT_MOST].rpartition("/")
     parts = [word.casefold() for word in words(own)]
