@@ -278,6 +278,8 @@ class Resolution:
     """Edges `similar_to` of an earlier run that are no longer justified."""
     embedded: int = 0
     """Names that got a vector, or in a dry run would get one."""
+    proposed: tuple[Likeness, ...] = ()
+    """Edges `implements` that now wait for review: `keep` is the paper, `other` its repository."""
     dry_run: bool = False
 
 

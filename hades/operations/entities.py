@@ -203,6 +203,9 @@ def split(
 def resolve(
     memory: Memory,
     *,
+    repositories: Annotated[
+        bool, Param("Also propose repositories for papers without one.", flag="--repositories")
+    ] = False,
     dry_run: DryRun = False,
     on_progress: Progress | None = None,
 ) -> Resolution:
@@ -210,9 +213,11 @@ def resolve(
 
     Names spelled nearly alike are merged if nothing speaks against it. `split` undoes a merge,
     and such a pair is not merged again. Names near in meaning get an edge `similar_to`; only
-    frequent names and titles are compared. A second run finds nothing to do, and a stopped run
-    continues. A `dry_run` writes nothing.
+    frequent names and titles are compared. With `repositories`, edges `implements` from papers to
+    repositories are proposed, each with its signs, and wait for review. A second run finds nothing
+    to do, and a stopped run continues. A `dry_run` writes nothing.
     """
+    from hades.lifecycle.repositories import propose_repositories
     from hades.lifecycle.resolve import EntityResolver
 
     if not dry_run:
@@ -222,7 +227,15 @@ def resolve(
     resolver = EntityResolver(
         memory._store, memory._space_id, memory._actor, lambda: finder.encoder, report, dry_run
     )
-    return resolver.run()
+    resolved = resolver.run()
+    if repositories:
+        resolved = replace(
+            resolved,
+            proposed=propose_repositories(
+                memory._store, memory._space_id, memory._actor, dry_run=dry_run
+            ),
+        )
+    return resolved
 
 
 def _own_entities(view: View, node: int) -> list[int]:

@@ -134,6 +134,7 @@ def resolution_lines(found: Resolution) -> PlainText:
         (found.merged, f"{would}merged into"),
         (found.left, "left beside"),
         (found.similar, f"{would}similar_to"),
+        (found.proposed, f"{would}proposed for"),
     ):
         for pair in pairs:
             ends = f"{pair.other} {what} {pair.keep}"
@@ -141,5 +142,5 @@ def resolution_lines(found: Resolution) -> PlainText:
     yield TextLine(
         f"{len(found.merged)} {would}merged, {len(found.left)} left, "
         f"{len(found.similar)} {would}joined, {found.ended} ended, "
-        f"{found.embedded} names {would}embedded"
+        f"{found.embedded} names {would}embedded, {len(found.proposed)} {would}proposed"
     )
