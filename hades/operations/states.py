@@ -220,7 +220,7 @@ def remember(
     that your current notes already say and output of HADES are Refused and listed for review.
     """
     draft = Draft(
-        content=(clean_note if kind == "note" else clean_content)(content),
+        content=(clean_note if kind in (None, "note") else clean_content)(content),
         tags=clean_tags(tags),
         metadata=clean_metadata(metadata),
         confidence=clean_share(confidence, "confidence"),

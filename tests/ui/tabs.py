@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
+from html import unescape
 from typing import Any
 
 import httpx
@@ -40,6 +41,9 @@ class Tab:
         """Load a page and connect it."""
         html = self.http.get(path).text
         (self.page,) = re.findall(r"'client_id': '([0-9a-f-]{36})'", html)
+        drawn = re.search(r"parseElements\(String\.raw`([^`]*)`", html)
+        if drawn:  # what was ready with the first response does not come by the socket
+            self.received = f'42["update",{unescape(drawn[1])}]'
         self.connect().raise_for_status()
         return self
 

@@ -92,7 +92,9 @@ def from_notes(recall: Recall) -> Answer:
         units = [unit for unit in units if unit.ended] or units
     if recall.intent is Intent.STATUS:
         units = _in_state(units, terms)
-    units.sort(key=lambda unit: (unit.kind != "fact" or unit.belief < FACT_SURE, -unit.belief))
+    # A sure fact comes before notes, unless one of them is believed more.
+    enough = max([FACT_SURE, *(unit.belief for unit in units)])
+    units.sort(key=lambda unit: (unit.kind != "fact" or unit.belief < enough, -unit.belief))
     units = _with_chains(_to_come_first(recall, _without_chance(recall, units, terms)))
     unsaid, beside = _unsaid(recall, units), _is_beside(recall, units)
     best = max((unit.belief for unit in units), default=0.0)
