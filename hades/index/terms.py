@@ -61,6 +61,13 @@ class ChunkTerms(RowsById):
             has[row[own == term_hash(term)], number] = 1
         return has
 
+    def counted(self, chunks: Ints) -> tuple[npt.NDArray[np.uint32], Ints]:
+        """Return the hashed stems of these chunks, sorted, and how many chunks have each."""
+        own = np.isin(self._rows["chunk"], chunks)
+        each = self._hashes[spread(self._rows["first"][own], self._rows["count"][own])]
+        stems, counts = np.unique(each, return_counts=True)
+        return stems, counts
+
     def drop(self, chunks: Ints) -> None:
         """Remove chunks and their words, because purged words must not be saved again."""
         if not np.isin(self._rows["chunk"], chunks).any():

@@ -1,0 +1,275 @@
+"""The excerpt of a library: rows of several volumes in one small memory, for one question.
+
+Rows get numbers of their own here. An entity that several volumes know by the same key is one
+entity, and a topic takes the entity of its name as its subject, so that walks lead from a volume to
+the next. The usual recall runs over it, with the word and name statistics of the whole library.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cache, cached_property
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from hades.domain.graph import NodeKind
+from hades.domain.times import AsOf, Clock, system_clock
+from hades.index.graph_cache import GraphCache
+from hades.index.indexes import Indexes, usable
+from hades.index.space_words import SpaceWords
+from hades.index.words import Presence, Words, searched_texts
+from hades.language.names import name_key
+from hades.memory import View
+from hades.recall.engine import RecallEngine
+from hades.recall.find.finder import Finder, Scope
+from hades.settings import load_settings
+from hades.store.around import Rows
+from hades.store.changefeed import Changefeed
+from hades.store.records import Progress
+from hades.store.schema import COLUMNS
+from hades.store.sqlite.opening import open_file
+from hades.store.store import Store
+
+Frequency = Callable[[str], int]
+"""Returns the number of passages of the library that have a stem."""
+
+ROWS_AT_MOST = 1_000_000
+"""More rows than an excerpt has."""
+_REFERENCES = {
+    "topic": "topics",
+    "state": "states",
+    "latest": "states",
+    "chunk": "chunks",
+    "entity": "entities",
+    "relation": "relations",
+    "actor": "actors",
+    "encoder": "encoders",
+    "superseded_by": "edges",
+}
+"""Columns of numbers of rows, and the table of the rows."""
+_KINDS = dict(zip(NodeKind, ("topics", "entities", "chunks", "edges"), strict=True))
+_NODES = ("source", "target", "node")
+_MAY_BE_MISSING = ("entity", "superseded_by", "latest")
+"""References that become NULL if their row was not sent."""
+_SHARED = {"relations": "name", "actors": "name", "encoders": "name", "entities": "key"}
+"""Tables whose rows are one row if this column has the same value, also in different volumes."""
+_BY_NAME = {**_SHARED, "topics": "name"}
+_FIRST = ("relations", "actors", "encoders", "entities", "topics", "states", "chunks")
+"""Tables that others refer to, in the order in which they do."""
+
+
+class ExcerptOfLibrary:
+    """A small memory of rows of volumes; a context, which removes it at its end."""
+
+    def __init__(self, space: str, clock: Clock) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="hades-excerpt-"))
+        path = self._folder / "excerpt.hades"
+        shutil.copyfile(_template(), path)
+        self.store = Store(path, create=False, read_only=False, busy_timeout_s=1.0, clock=clock)
+        self.store.uses.counts = False
+        self.store.query_log.kept = 0
+        self.frequency: dict[int, int] = defaultdict(int)
+        """The passages of the library that mention each entity."""
+        self._space = space
+        self._next = defaultdict[str, Iterator[int]](lambda: count(1))
+        """By table: the next number."""
+        self._known: dict[tuple[str, str], int] = {}
+        """By table and name: the number of a row that volumes may share."""
+        self._written = defaultdict[str, set[int]](set)
+        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS}
+
+    def __enter__(self) -> ExcerptOfLibrary:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.store.database.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def add(self, rows: Rows) -> None:
+        """Add the rows of one volume, with new numbers. A row is left out if it refers to a row
+        that was not sent, or to a topic that another volume has sent, too."""
+        new: dict[str, dict[int, int]] = {table: {} for table in (*_FIRST, "edges")}
+        for table in _FIRST:
+            self._number(table, rows, new)
+        for edge in {row[1] for row in rows["edges"]}:
+            new["edges"][edge] = next(self._next["edge"])
+        for entity, mentions in rows["counts"]:
+            if entity in new["entities"]:
+                self.frequency[new["entities"][entity]] += mentions
+        for table in COLUMNS.keys() & rows.keys():
+            self._renumber(table, rows[table], new)
+
+    def finish(self) -> None:
+        """Write all rows that were added."""
+        self._join_subjects()
+        database = self.store.database
+        # The rows were checked where they come from, and this file lives for one question.
+        database.connection.execute("PRAGMA synchronous=OFF")  # type: ignore[attr-defined]
+        with self.store.transaction():
+            database.run("UPDATE spaces SET name = ? WHERE id = 1", self._space)
+            for table, rows in self._rows.items():
+                if rows:
+                    database.load(table, rows)
+        self._rows.clear()
+
+    def view(
+        self,
+        as_of: AsOf,
+        encoder: str,
+        frequency: Frequency,
+        size: int,
+    ) -> View:
+        """Return a view of it; `size` is the number of passages of the library."""
+        self.store.changefeed = _ExcerptFeed(self.store, self.frequency, size)
+        engine = RecallEngine(self.store, encoder, load_settings().ranker)
+        engine.finder = _ExcerptFinder(self.store, encoder, frequency, size)
+        return View(self.store, self._space, as_of, encoder, {encoder: engine})
+
+    def _number(self, table: str, rows: Rows, new: dict[str, dict[int, int]]) -> None:
+        """Choose the new numbers of the rows of a table that others refer to."""
+        columns = list(COLUMNS[table])
+        at, name = columns.index("id"), _BY_NAME.get(table)
+        topic = columns.index("topic") if "topic" in columns else None
+        for row in rows[table]:
+            if topic is not None and row[topic] not in new["topics"]:
+                continue
+            key = None if name is None else (table, row[columns.index(name)])
+            if key is None or key not in self._known:
+                new[table][row[at]] = next(self._next[table])
+                if key is not None:
+                    self._known[key] = new[table][row[at]]
+            elif table != "topics":
+                new[table][row[at]] = self._known[key]
+
+    def _renumber(self, table: str, rows: list[Any], new: dict[str, dict[int, int]]) -> None:
+        """Add rows of a table with the new numbers."""
+        change = [self._changer(table, column, new) for column in COLUMNS[table]]
+        changed = [at for at, to in enumerate(change) if to is not None]
+        needed = [at for at in changed if list(COLUMNS[table])[at] not in _MAY_BE_MISSING]
+        written = self._written[table] if table in _SHARED else None
+        for row in rows:
+            values = list(row)
+            for at in changed:
+                values[at] = None if row[at] is None else change[at](row[at])  # type: ignore[misc]
+            if any(values[at] is None and row[at] is not None for at in needed):
+                continue
+            if written is not None:
+                if values[0] in written:
+                    continue
+                written.add(values[0])
+            self._rows[table].append(tuple(values))
+
+    def _changer(
+        self, table: str, column: str, new: dict[str, dict[int, int]]
+    ) -> Callable[[int], int | None] | None:
+        """Return the function that gives a column new numbers; None if it has none."""
+        if column == "space":
+            return lambda _: 1
+        if column in ("id", "row"):
+            own = new.get(table)
+            if own is not None and column == "id":
+                return own.get
+            return lambda _: next(self._next[table])
+        if (table, column) == ("merges", "target"):
+            return new["entities"].get
+        if column in _NODES:
+            return lambda node: _node(node, new)
+        return new[_REFERENCES[column]].get if column in _REFERENCES else None
+
+    def _join_subjects(self) -> None:
+        """Give each topic without a subject the entity of its name, if a volume knows one."""
+        name, entity = (list(COLUMNS["topics"]).index(one) for one in ("name", "entity"))
+        for at, row in enumerate(self._rows["topics"]):
+            own = self._known.get(("entities", name_key(row[name])))
+            if row[entity] is None and own is not None:
+                self._rows["topics"][at] = (*row[:entity], own, *row[entity + 1 :])
+
+
+def _node(node: int, new: dict[str, dict[int, int]]) -> int | None:
+    kind = NodeKind(node & 7)
+    row = new[_KINDS[kind]].get(node >> 3)
+    return None if row is None else row << 3 | kind
+
+
+@cache
+def _template() -> Path:
+    """Return an empty memory, of which each excerpt is a copy."""
+    path = Path(tempfile.mkdtemp(prefix="hades-excerpts-")) / "empty.hades"
+    atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
+    open_file(path, create=True, read_only=False, busy_timeout_s=1.0, clock=system_clock).close()
+    return path
+
+
+class _ExcerptFeed(Changefeed):
+    """The changefeed of an excerpt, which knows how often the library mentions each name."""
+
+    def __init__(self, store: Store, mentions: Mapping[int, int], size: int) -> None:
+        super().__init__(store.database)
+        self._mentions, self._size = mentions, size
+
+    def frequency(self, entities: Sequence[int]) -> tuple[dict[int, int], int] | None:
+        """Return the mentions of each entity in the library, and the number of its chunks."""
+        return {entity: self._mentions.get(entity, 0) for entity in entities}, self._size
+
+
+class _ExcerptWords(SpaceWords):
+    """The words of an excerpt, weighed as in the whole library."""
+
+    def __init__(self, store: Store, frequency: Frequency, size: int) -> None:
+        super().__init__(store, usable(store.index_folder))
+        self._excerpt, self._whole = store, (frequency, size)
+
+    @cached_property
+    def _words(self) -> Words:
+        said = next(self._excerpt.changefeed.said(1, 0, ROWS_AT_MOST), [])
+        texts = searched_texts(self._excerpt, [row[1] for row in said])
+        presences = ((Presence(*row), texts[row[1]]) for row in said if row[1] in texts)
+        return Words().part_of(*self._whole).with_recent(presences)
+
+    def of(
+        self, space: int, generation: str, change: int, on_progress: Progress | None = None
+    ) -> Words:
+        """Return the words of the excerpt."""
+        return self._words
+
+
+class _ExcerptFinder(Finder):
+    """Finds passages in an excerpt of a library."""
+
+    excerpt_because = ""
+
+    def __init__(self, store: Store, setting: str, frequency: Frequency, size: int) -> None:
+        super().__init__(store, setting)
+        self._words = _ExcerptWords(store, frequency, size)
+
+    @contextmanager
+    def around(
+        self,
+        moment: ExitStack,
+        scope: Scope,
+        question: str,
+        nodes: Sequence[int] = (),
+        on_progress: Progress | None = None,
+    ) -> Iterator[Indexes]:
+        """Yield the indexes of the whole excerpt."""
+        moment.enter_context(self._store.snapshot())
+        self._part.catch_up(scope.space, on_progress)
+        yield self._part
+
+    @cached_property
+    def _part(self) -> Indexes:
+        return Indexes(self._store, self.encoder.model, self.encoder.dims, self._words)
+
+    @cached_property
+    def _graph(self) -> GraphCache:
+        return GraphCache(self._store, self._part.folder, saved=False)
+
+    def graphs_of(self, indexes: Indexes) -> GraphCache:
+        """Return the graphs of the excerpt."""
+        return self._graph
