@@ -222,6 +222,9 @@ class Library(LibraryView, Memory):
         self._homes: dict[tuple[str, str], str] = {}
         """The volumes of topics that were written here, by space and topic."""
 
+    def __enter__(self) -> Library:
+        return self
+
     def close(self) -> None:
         """Write the sketches that changed, then close the volumes and the catalogue."""
         if self._owner:
@@ -289,9 +292,9 @@ class Library(LibraryView, Memory):
         self._calls.workers.leave(old)
         return self._catalogue.volume(name)
 
-    def status(self) -> dict[str, Sketch | HadesError]:
+    def status(self) -> dict[str, Sketch | HadesError | None]:
         """Make the sketches of all volumes anew; return those of this space, or why not."""
-        shown: dict[str, Sketch | HadesError] = {}
+        shown: dict[str, Sketch | HadesError | None] = {}
         for space in self.spaces():
             results = self._calls.all(self._catalogue.volumes, "sketch", space.name)
             for volume, sketch in results.of.items():
