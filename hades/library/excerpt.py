@@ -25,6 +25,7 @@ from hades.index.indexes import Indexes, usable
 from hades.index.space_words import SpaceWords
 from hades.index.words import Presence, Words, searched_texts
 from hades.language.names import name_key
+from hades.library.volume import Sent
 from hades.memory import View
 from hades.recall.engine import RecallEngine
 from hades.recall.find.finder import Finder, Scope
@@ -81,6 +82,8 @@ class ExcerptOfLibrary:
         """By table: the next number."""
         self._known: dict[tuple[str, str], int] = {}
         """By table and name: the number of a row that volumes may share."""
+        self._terms: dict[int, bytes] = {}
+        self._said: dict[int, float] = {}
         self._written = defaultdict[str, set[int]](set)
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS}
 
@@ -91,9 +94,10 @@ class ExcerptOfLibrary:
         self.store.database.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def add(self, rows: Rows) -> None:
+    def add(self, sent: Sent) -> None:
         """Add the rows of one volume, with new numbers. A row is left out if it refers to a row
         that was not sent, or to a topic that another volume has sent, too."""
+        rows = sent.rows
         new: dict[str, dict[int, int]] = {table: {} for table in (*_FIRST, "edges")}
         for table in _FIRST:
             self._number(table, rows, new)
@@ -104,10 +108,13 @@ class ExcerptOfLibrary:
                 self.frequency[new["entities"][entity]] += mentions
         for table in COLUMNS.keys() & rows.keys():
             self._renumber(table, rows[table], new)
+        own = new["chunks"]
+        self._terms |= {own[chunk]: hashed for chunk, hashed in sent.terms if chunk in own}
+        self._said |= {own[chunk]: score for chunk, score in sent.words if chunk in own}
 
     def finish(self) -> None:
         """Write all rows that were added."""
-        self._join_subjects()
+        self._join_names()
         database = self.store.database
         # The rows were checked where they come from, and this file lives for one question.
         database.connection.execute("PRAGMA synchronous=OFF")  # type: ignore[attr-defined]
@@ -118,17 +125,16 @@ class ExcerptOfLibrary:
                     database.load(table, rows)
         self._rows.clear()
 
-    def view(
-        self,
-        as_of: AsOf,
-        encoder: str,
-        frequency: Frequency,
-        size: int,
-    ) -> View:
-        """Return a view of it; `size` is the number of passages of the library."""
+    def weigh(self, text: str, frequency: Frequency, size: int) -> None:
+        """Weigh words as in the library, which has `size` passages; `text` is what was sought."""
+        words = _SoughtWords(self.store, text, self._said, (frequency, size))
+        self._words = _ExcerptWords(self.store, words)
         self.store.changefeed = _ExcerptFeed(self.store, self.frequency, size)
+
+    def view(self, as_of: AsOf, encoder: str) -> View:
+        """Return a view of it as of a moment."""
         engine = RecallEngine(self.store, encoder, load_settings().ranker)
-        engine.finder = _ExcerptFinder(self.store, encoder, frequency, size)
+        engine.finder = _ExcerptFinder(self.store, encoder, self._words, self._terms)
         return View(self.store, self._space, as_of, encoder, {encoder: engine})
 
     def _number(self, table: str, rows: Rows, new: dict[str, dict[int, int]]) -> None:
@@ -182,13 +188,34 @@ class ExcerptOfLibrary:
             return lambda node: _node(node, new)
         return new[_REFERENCES[column]].get if column in _REFERENCES else None
 
-    def _join_subjects(self) -> None:
-        """Give each topic without a subject the entity of its name, if a volume knows one."""
-        name, entity = (list(COLUMNS["topics"]).index(one) for one in ("name", "entity"))
+    def _join_names(self) -> None:
+        """Join topics with entities that other volumes know by the same name.
+
+        An entity with the very name of a topic, which no text mentions, was told in a volume that
+        does not have the topic: facts about it are about the topic. Any other entity with the key
+        of a topic's name becomes its subject.
+        """
+        topics, entities = list(COLUMNS["topics"]), list(COLUMNS["entities"])
+        name, subject = topics.index("name"), topics.index("entity")
+        of_name = {row[name]: row[0] for row in self._rows["topics"]}
+        mentioned = {row[1] for row in self._rows["mentions"]}
+        told = {
+            row[0]: of_name[row[entities.index("name")]]
+            for row in self._rows["entities"]
+            if row[0] not in mentioned and row[entities.index("name")] in of_name
+        }
+        self._rows["entities"] = [row for row in self._rows["entities"] if row[0] not in told]
         for at, row in enumerate(self._rows["topics"]):
             own = self._known.get(("entities", name_key(row[name])))
-            if row[entity] is None and own is not None:
-                self._rows["topics"][at] = (*row[:entity], own, *row[entity + 1 :])
+            if row[subject] is None and own in mentioned:
+                self._rows["topics"][at] = (*row[:subject], own, *row[subject + 1 :])
+        meant = {NodeKind.ENTITY.node(one): NodeKind.TOPIC.node(of) for one, of in told.items()}
+        ends = [list(COLUMNS["edges"]).index(end) for end in ("source", "target")]
+        for at, row in enumerate(self._rows["edges"]):
+            values = list(row)
+            for end in ends:
+                values[end] = meant.get(row[end], row[end])
+            self._rows["edges"][at] = tuple(values)
 
 
 def _node(node: int, new: dict[str, dict[int, int]]) -> int | None:
@@ -218,19 +245,53 @@ class _ExcerptFeed(Changefeed):
         return {entity: self._mentions.get(entity, 0) for entity in entities}, self._size
 
 
-class _ExcerptWords(SpaceWords):
-    """The words of an excerpt, weighed as in the whole library."""
+class _SoughtWords(Words):
+    """Words of an excerpt, weighed as in the library.
 
-    def __init__(self, store: Store, frequency: Frequency, size: int) -> None:
-        super().__init__(store, usable(store.index_folder))
-        self._excerpt, self._whole = store, (frequency, size)
+    The volumes have scored the passages for the question. The texts are read only if something else
+    is searched for.
+    """
+
+    def __init__(
+        self, store: Store, text: str, said: Mapping[int, float], whole: tuple[Frequency, int]
+    ) -> None:
+        super().__init__()
+        self._store, self._text, self._said, self._whole = store, text, said, whole
 
     @cached_property
-    def _words(self) -> Words:
-        said = next(self._excerpt.changefeed.said(1, 0, ROWS_AT_MOST), [])
-        texts = searched_texts(self._excerpt, [row[1] for row in said])
+    def _read(self) -> Words:
+        said = next(self._store.changefeed.said(1, 0, ROWS_AT_MOST), [])
+        texts = searched_texts(self._store, [row[1] for row in said])
         presences = ((Presence(*row), texts[row[1]]) for row in said if row[1] in texts)
-        return Words().part_of(*self._whole).with_recent(presences)
+        words = Words() if self._whole is None else Words().part_of(*self._whole)
+        return words.with_recent(presences)
+
+    def best(
+        self,
+        question: str,
+        valid: int,
+        known: int,
+        limit: int,
+        topics: Sequence[int] | None = None,
+        *,
+        earlier: bool = False,
+    ) -> list[tuple[int, float]]:
+        """Return the best chunks, of any time and topic for the text that the volumes scored."""
+        if question == self._text:
+            return sorted(self._said.items(), key=lambda one: (-one[1], one[0]))[:limit]
+        return self._read.best(question, valid, known, limit, topics, earlier=earlier)
+
+    def saying(self, name: str) -> list[int]:
+        """Return the ids of the chunks that contain a folded name as a phrase."""
+        return self._read.saying(name)
+
+
+class _ExcerptWords(SpaceWords):
+    """The one space of an excerpt."""
+
+    def __init__(self, store: Store, words: Words) -> None:
+        super().__init__(store, usable(store.index_folder))
+        self._words = words
 
     def of(
         self, space: int, generation: str, change: int, on_progress: Progress | None = None
@@ -244,9 +305,11 @@ class _ExcerptFinder(Finder):
 
     excerpt_because = ""
 
-    def __init__(self, store: Store, setting: str, frequency: Frequency, size: int) -> None:
+    def __init__(
+        self, store: Store, setting: str, words: SpaceWords, terms: Mapping[int, bytes]
+    ) -> None:
         super().__init__(store, setting)
-        self._words = _ExcerptWords(store, frequency, size)
+        self._words, self._terms = words, terms
 
     @contextmanager
     def around(
@@ -268,7 +331,10 @@ class _ExcerptFinder(Finder):
 
     @cached_property
     def _graph(self) -> GraphCache:
-        return GraphCache(self._store, self._part.folder, saved=False)
+        graphs = GraphCache(self._store, self._part.folder, saved=False)
+        graphs.catch_up(self._part, 1)
+        graphs.tables.terms.put_hashed(self._terms)
+        return graphs
 
     def graphs_of(self, indexes: Indexes) -> GraphCache:
         """Return the graphs of the excerpt."""

@@ -28,13 +28,12 @@ from hades.language.english.lexicon import STOP_WORDS
 from hades.library.calls import Calls
 from hades.library.catalogue import Catalogue, VolumeEntry
 from hades.library.excerpt import ExcerptOfLibrary
-from hades.library.volume import Candidates, Moment, Sought, Strong, Wanted
+from hades.library.volume import Candidates, Moment, Sent, Sought, Strong, Wanted
 from hades.memory import View
 from hades.models.encoder import Encoder, hop_encoder, load_encoder
 from hades.recall.find.finder import name_keys
 from hades.recall.find.read_on import PASSAGE_CHARACTERS
 from hades.recall.find.scores import minmax
-from hades.store.around import Rows
 
 _LOG = logging.getLogger(__name__)
 ASKED_AT_MOST = 32
@@ -57,7 +56,9 @@ INDEXING_S, OPENING_S = 5.0, 30.0
 class Gathered:
     """The rows for a question, and how they came about."""
 
-    rows: list[Rows] = field(default_factory=list)
+    text: str = ""
+    """What was searched for."""
+    sent: list[Sent] = field(default_factory=list)
     missing: dict[str, HadesError] = field(default_factory=dict)
     asked: int = 0
     found: int = 0
@@ -96,7 +97,7 @@ class Gathering:
         self, moment: Moment, text: str, filters: Mapping[str, Any], latency_s: float
     ) -> Gathered:
         """Return the rows around a question."""
-        gathered = Gathered()
+        gathered = Gathered(text)
         vector = self._vector(text)
         volumes = self.chosen(moment.space, self._held_keys(text), vector)
         gathered.asked = len(volumes)
@@ -120,10 +121,9 @@ class Gathering:
         names = {key for one in sent.values() for key in one.names}
         wanted = Wanted(
             moment=moment,
-            filters=filters,
+            sought=sought,
             vectors=self._following(text, vector, strong),
             keys=sorted(names - STOP_WORDS),
-            vector=vector,
             most=max(FOLLOWED_LEAST, FOLLOWED // each),
         )
         own = {
@@ -182,20 +182,19 @@ class Gathering:
     @contextmanager
     def view(self, moment: Moment, gathered: Gathered) -> Iterator[View]:
         """Yield a view of the excerpt of what was gathered."""
-        if gathered.missing and not gathered.rows:
+        if gathered.missing and not gathered.sent:
             name, error = next(iter(gathered.missing.items()))
             raise Unavailable(f"No volume of the library answers; {name}: {error}")
         for diagnostic in gathered.reasons:
             _LOG.warning("%s", diagnostic)
         space = moment.space
         with ExcerptOfLibrary(space, self._catalogue.clock) as excerpt:
-            for rows in gathered.rows:
-                excerpt.add(rows)
+            for sent in gathered.sent:
+                excerpt.add(sent)
             excerpt.finish()
             size = max(self.size(space), 1)
-            view = excerpt.view(
-                moment.as_of, self._encoder, lambda stem: self.frequency(space, stem), size
-            )
+            excerpt.weigh(gathered.text, lambda stem: self.frequency(space, stem), size)
+            view = excerpt.view(moment.as_of, self._encoder)
             view._engine.spent_s = time.perf_counter() - gathered.begun
             yield view
 
@@ -259,8 +258,8 @@ class Gathering:
     ) -> None:
         results = self._calls.all(volumes, "rows", own=own, until=until)
         gathered.missing.update(results.missing)
-        gathered.rows = [rows for rows in results.of.values() if rows is not None]
-        gathered.found = sum(len(rows["chunks"]) for rows in gathered.rows)
+        gathered.sent = [sent for sent in results.of.values() if sent is not None]
+        gathered.found = sum(len(sent.rows["chunks"]) for sent in gathered.sent)
 
 
 def _best_of(sent: Mapping[str, Candidates]) -> tuple[dict[str, list[int]], list[Strong]]:

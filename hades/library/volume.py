@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -111,21 +111,31 @@ class Wanted:
     """The rows that the library wants of a volume."""
 
     moment: Moment
-    filters: Mapping[str, Any] = field(default_factory=dict)
+    sought: Sought | None = None
+    """The question, if there is one."""
     chunks: Sequence[int] = ()
     nodes: Sequence[int] = ()
     vectors: Sequence[Floats32] = ()
     """The nearest passages to each of these are sent, too."""
     keys: Sequence[str] = ()
     """And passages about these names."""
-    names: Sequence[str] = ()
-    """And all that is about these topics or entities, which the caller named."""
-    vector: Floats32 | None = None
-    """The vector of the question."""
     most: int = 0
     """The most passages by a vector, or by names."""
+    names: Sequence[str] = ()
+    """And all that is about these topics or entities, which the caller named."""
     brief_of: tuple[str | None] | None = None
     """And the topics of a brief of this topic, or of the space if it is None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Rows of a volume, with what its indexes know about the passages in them."""
+
+    rows: Rows
+    terms: Sequence[tuple[int, bytes]] = ()
+    """The hashed stems of passages."""
+    words: Sequence[tuple[int, float]] = ()
+    """The BM25 of passages for the question."""
 
 
 class Volume:
@@ -195,27 +205,34 @@ class Volume:
             change = view._store.change()
             return replace(_candidates(view, sought), change=change)
 
-    def rows(self, wanted: Wanted) -> Rows | None:
+    def rows(self, wanted: Wanted) -> Sent | None:
         """Return the wanted rows; None if the volume has no such space."""
         with self._viewed(wanted.moment) as view:
             if view is None:
                 return None
-            if wanted.names:
-                view._bring_up_to_date(None, degrades=True)
-            nodes = [view._store.entities.node(view._space_id, n, view.as_of) for n in wanted.names]
-            own = [*wanted.nodes, *(node for node in nodes if node is not None)]
-            chunks = list(wanted.chunks)
-            if wanted.names or wanted.most:
-                scope = view._scope(**wanted.filters)
-                with view._engine.query_context(scope, nodes=own) as query:
-                    chunks += _nearest(query, wanted)
-                    if wanted.names:
-                        chunks += _around(query, own)
+            named = (
+                view._store.entities.node(view._space_id, name, view.as_of) for name in wanted.names
+            )
+            nodes = [*wanted.nodes, *(node for node in named if node is not None)]
             if wanted.brief_of is not None:
-                own += _nodes_of_brief(view, *wanted.brief_of)
+                nodes += _nodes_of_brief(view, *wanted.brief_of)
             model = view._finder.encoder.model
-            chunks = list(dict.fromkeys(chunks))
-            return rows_around(view._store, view._space_id, model, chunks, own)
+            sought = wanted.sought
+            scope = view._scope(**({} if sought is None else sought.filters))
+            text = "" if sought is None else sought.text
+            with view._engine.query_context(scope, None, text, nodes) as query:
+                chunks = [*wanted.chunks]
+                if sought is not None:
+                    query = _weighed(query, sought)
+                    chunks += _nearest(query, wanted, sought)
+                if wanted.names:
+                    chunks += _around(query, nodes)
+                chunks = list(dict.fromkeys(chunks))
+                return Sent(
+                    rows_around(view._store, view._space_id, model, chunks, nodes),
+                    query.terms.hashed(chunks),
+                    _said(query, text, chunks),
+                )
 
     @contextmanager
     def _viewed(self, moment: Moment) -> Iterator[View | None]:
@@ -337,7 +354,16 @@ def _nodes_of(query: QueryContext, found: Found, held: Ints) -> tuple[int, ...]:
     return tuple(dict.fromkeys(nodes))
 
 
-def _nearest(query: QueryContext, wanted: Wanted) -> list[int]:
+def _said(query: QueryContext, text: str, chunks: Sequence[int]) -> list[tuple[int, float]]:
+    """Return the BM25 of those of these chunks that have a word of the question."""
+    if not text:
+        return []
+    scores, own = query.words(text), np.isin(query.graph.chunks, np.array(chunks, np.int64))
+    at = np.flatnonzero(own & (scores > 0))
+    return list(zip(query.graph.chunks[at].tolist(), scores[at].tolist(), strict=True))
+
+
+def _nearest(query: QueryContext, wanted: Wanted, sought: Sought) -> list[int]:
     """Return the passages near to vectors, and those that are about names, as ids."""
     chosen = [np.zeros(0, np.int64)]
     for vector in wanted.vectors:
@@ -353,7 +379,7 @@ def _nearest(query: QueryContext, wanted: Wanted) -> list[int]:
         _, saying, _ = query.graph.adjacency.of(at)
         said = np.zeros(len(query.mask), np.bool_)
         said[saying[saying < query.graph.first_entity]] = True
-        near = np.ones(len(said)) if wanted.vector is None else 1 + query.cosine(wanted.vector)
+        near = np.ones(len(said)) if sought.vector is None else 1 + query.cosine(sought.vector)
         chosen += [best(near, titled, wanted.most), best(near, said & query.mask, wanted.most)]
     numbers = np.unique(np.concatenate(chosen))
     sent = np.flatnonzero(np.isin(query.graph.chunks, np.array(list(wanted.chunks), np.int64)))
