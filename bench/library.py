@@ -32,7 +32,7 @@ from hades.models.onnx_encoder import FolderEncoder, Vectors
 
 SETS = ("2wiki", "musique", "documents/runbooks", "documents/site_policy")
 VOLUMES = (1, 4, 16)
-QUESTIONS, PASSAGES = 100, 1_600
+QUESTIONS, PASSAGES = 60, 800
 """Of a set: the first questions, their gold passages, and as many others."""
 SEED = 7
 WRITERS, WRITTEN = (1, 4, 8), 30

@@ -17,6 +17,8 @@ from shell import Shell
 import hades
 from hades.context.text.answers import answer_lines
 from hades.context.text.layout import joined
+from hades.library import gathering
+from hades.library import library as libraries
 from hades.library import volume as volumes
 from hades.library.library import Library
 
@@ -28,6 +30,14 @@ NOTES = {
     "rooms/8": "Room 8 has four chairs and a whiteboard.",
     "food/lunch": "Lunch is served at noon, with soup on Fridays.",
 }
+
+
+@pytest.fixture(autouse=True)
+def _busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give volumes time that a machine busy with other tests does not need."""
+    for name in ("OPENING_S", "INDEXING_S", "FIND_SHARE", "ROWS_SHARE"):
+        monkeypatch.setattr(gathering, name, 300.0)
+    monkeypatch.setattr(libraries, "LATENCY_S", 300.0)
 
 
 @pytest.fixture
@@ -151,6 +161,7 @@ def test_a_volume_that_is_gone_is_named_and_the_others_answer(
         assert "without a part of the library" in joined(answer_lines(answer))
 
 
+@pytest.mark.slow
 def test_a_volume_that_is_late_is_not_waited_for(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,16 +172,18 @@ def test_a_volume_that_is_late_is_not_waited_for(
 
     def slow(self: volumes.Volume, sought: volumes.Sought) -> volumes.Candidates | None:
         if late in str(self._memory._store.database.place):
-            waiting.wait(30)
+            waiting.wait(60)
         return find(self, sought)
 
     monkeypatch.setattr(volumes.Volume, "find", slow)
-    found = library.recall("Who leads sales?", plan={"budget": {"latency_ms": 4_000}})
+    monkeypatch.setattr(gathering, "FIND_SHARE", 0.5)
+    found = library.recall("Who leads sales?", plan={"budget": {"latency_ms": 20_000}})
     waiting.set()
-    (reason,) = (one for one in found.reasons if one.reason is hades.Reason.VOLUME_MISSING)
-    assert reason.detail == f"{late}: no answer within 2.0 s"
+    missing = {one.detail for one in found.reasons if one.reason is hades.Reason.VOLUME_MISSING}
+    assert missing == {f"{late}: no answer within 10.0 s"}
 
 
+@pytest.mark.slow
 def test_a_process_that_was_killed_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +218,9 @@ def test_spaces_and_years_decide_where_something_goes(tmp_path: Path) -> None:
         library.remember("b", "We sell hammers.")
         found = library.recall("Who sells anvils?", plan=UNHURRIED)
         assert _topics(found) == ["b"]
-        assert _topics(library.in_space("acme-eu").recall("Who sells anvils?")) == ["a"]
+        assert _topics(library.in_space("acme-eu").recall("Who sells anvils?", plan=UNHURRIED)) == [
+            "a"
+        ]
         library.drop_space("acme-eu")
         assert [space.name for space in library.spaces()] == ["default"]
 
@@ -236,7 +251,7 @@ def test_commands_make_and_ask_a_library(tmp_path: Path) -> None:
     made = json.loads(shell.alone("library", "create", str(shell.path), "--volumes", "2", "--json"))
     assert [volume["name"] for volume in made] == ["volume1", "volume2"]
     shell("remember", "rooms/7", "Room 7 has ten chairs.")
-    assert "ten chairs" in shell("ask", "How many chairs?")
+    assert "ten chairs" in shell("ask", "How many chairs?", "--plan", json.dumps(UNHURRIED))
     shell("library", "add", "more.hades", "--name", "more")
     assert "more.hades" in shell("library", "list")
     shell("library", "move", "more", "moved.hades")
