@@ -121,11 +121,12 @@ def open_library(
     what decides where something new goes: `topic`, `space` or `year`. Other options are those of
     `open`. See docs/scale.md.
     """
-    from hades.library.catalogue import write_facts
+    from hades.library.catalogue import check_by, write_facts
 
     if not is_server(place) and Path(place).expanduser().is_dir():
         place = Path(place).expanduser() / "library.hades"
-    opened = open(place, **options)
+    check_by(by)
+    opened = open(place, **{"create": volumes > 0, **options})
     if opened._store.meta(LIBRARY) is not None:
         return cast("Library", opened)
     with opened:

@@ -142,6 +142,9 @@ class Catalogue:
                 for one in facts.get("volumes", ())
             )
             self._read = change, facts.get("by", BY[0]), volumes
+            # Another process may have written newer sketches.
+            held = {key: self._sketches[key] for key in self._unwritten}
+            self._sketches = held
         return self._read
 
     def _write(self, action: str, volumes: Sequence[VolumeEntry]) -> None:
@@ -152,11 +155,15 @@ def write_facts(
     store: Store, actor: str, action: str, by: str, volumes: Sequence[VolumeEntry] = ()
 ) -> None:
     """Write the facts of a library into the memory that is its catalogue."""
-    if by not in BY:
-        raise InvalidInput(f"New topics go to a volume by {', '.join(BY)}, not by {by!r}.")
     facts: dict[str, Any] = {"by": by, "volumes": [asdict(one) for one in volumes]}
     with store.write(actor, action):
         store.set_meta(LIBRARY, json.dumps(facts))
+
+
+def check_by(by: str) -> None:
+    """Raise InvalidInput unless this can decide where something new goes."""
+    if by not in BY:
+        raise InvalidInput(f"Something new goes to a volume by {', '.join(BY)}, not by {by!r}.")
 
 
 def _weight(volume: str, space: str, topic: str) -> bytes:

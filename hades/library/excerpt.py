@@ -8,6 +8,7 @@ the next. The usual recall runs over it, with the word and name statistics of th
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -70,7 +71,7 @@ class ExcerptOfLibrary:
     """A small memory of rows of volumes; a context, which removes it at its end."""
 
     def __init__(self, space: str, clock: Clock) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="hades-excerpt-"))
+        self._folder = _new_folder()
         path = self._folder / "excerpt.hades"
         shutil.copyfile(_template(), path)
         self.store = Store(path, create=False, read_only=False, busy_timeout_s=1.0, clock=clock)
@@ -227,10 +228,18 @@ def _node(node: int, new: dict[str, dict[int, int]]) -> int | None:
     return None if row is None else row << 3 | kind
 
 
+def _new_folder() -> Path:
+    """Return a new folder, in main memory where the system has such a place, so that no text of an
+    excerpt stays on a disk."""
+    in_memory = Path("/dev/shm")
+    parent = in_memory if os.access(in_memory, os.W_OK) else None
+    return Path(tempfile.mkdtemp(prefix="hades-excerpt-", dir=parent))
+
+
 @cache
 def _template() -> Path:
     """Return an empty memory, of which each excerpt is a copy."""
-    path = Path(tempfile.mkdtemp(prefix="hades-excerpts-")) / "empty.hades"
+    path = _new_folder() / "empty.hades"
     atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
     open_file(path, create=True, read_only=False, busy_timeout_s=1.0, clock=system_clock).close()
     return path

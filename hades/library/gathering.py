@@ -28,7 +28,7 @@ from hades.language.english.lexicon import STOP_WORDS
 from hades.library.calls import Calls
 from hades.library.catalogue import Catalogue, VolumeEntry
 from hades.library.excerpt import ExcerptOfLibrary
-from hades.library.volume import Candidates, Moment, Sent, Sought, Strong, Wanted
+from hades.library.volume import SKETCHED_AFTER, Candidates, Moment, Sent, Sought, Strong, Wanted
 from hades.memory import View
 from hades.models.encoder import Encoder, hop_encoder, load_encoder
 from hades.recall.find.finder import name_keys
@@ -48,6 +48,9 @@ READ_ON, STRONGEST = 2, 5
 """The candidates that are read with the question, and those that share a vector with it."""
 FIND_SHARE, ROWS_SHARE = 0.5, 0.75
 """The shares of a question's time by which candidates and rows must be there."""
+REVISION_S = 0.5
+"""The time to say which change a volume is at, where volumes are chosen. One that is late is asked.
+"""
 INDEXING_S, OPENING_S = 5.0, 30.0
 """The time that a volume gets to index what was written, and to be opened for the first time."""
 
@@ -117,6 +120,7 @@ class Gathering:
         found = self._calls.all(volumes, "find", sought, until=begun + FIND_SHARE * latency_s)
         gathered.missing.update(found.missing)
         sent = {name: one for name, one in found.of.items() if one is not None}
+        self._note_lag(moment.space, sent)
         best, strong = _best_of(sent)
         names = {key for one in sent.values() for key in one.names}
         wanted = Wanted(
@@ -161,10 +165,13 @@ class Gathering:
         if len(volumes) <= ASKED_AT_MOST:
             return volumes
         sought = list(keys or ())
+        sketches = {volume.name: self._catalogue.sketch(volume.name, space) for volume in volumes}
+        now = self._calls.all(volumes, "revision", until=time.monotonic() + REVISION_S).of
         ranked = []
         for volume in volumes:
-            sketch = self._catalogue.sketch(volume.name, space)
-            is_needed = sketch is None or volume.name in self.written[space] or sketch.holds(sought)
+            sketch = sketches[volume.name]
+            is_known = sketch is not None and now.get(volume.name, ("", -1))[1] == sketch.change
+            is_needed = sketch is None or not is_known or sketch.holds(sought)
             near = 0.0 if sketch is None else sketch.nearness(vector)
             ranked.append((not is_needed, -near, volume.name, volume))
         ranked.sort(key=lambda one: one[:3])
@@ -227,6 +234,13 @@ class Gathering:
             read = [f"{text} {one.heading}: {one.text[:PASSAGE_CHARACTERS]}" for one in strong]
             following += list(hop.encode(read[:READ_ON]))
         return following
+
+    def _note_lag(self, space: str, sent: Mapping[str, Candidates]) -> None:
+        """Let volumes that others wrote to make new sketches before the next question."""
+        for name, candidates in sent.items():
+            sketch = self._catalogue.sketch(name, space)
+            if sketch is None or candidates.change > (1 + SKETCHED_AFTER) * sketch.change:
+                self.written[space].add(name)
 
     def _make_ready(self, space: str, volumes: Sequence[VolumeEntry]) -> dict[str, HadesError]:
         """Let volumes index what was written, and open those that were not asked yet.

@@ -12,14 +12,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NoReturn
 
 from hades.domain.answer import Answer, Recall, StageReport
-from hades.domain.times import AsOf, TimeLike
+from hades.domain.graph import Entity
+from hades.domain.times import AsOf, TimeLike, from_micros
 from hades.domain.topics import Space
 from hades.errors import Conflict, HadesError, InvalidInput, NotFound, Unavailable
 from hades.language.names import name_key
@@ -37,7 +37,7 @@ from hades.recall.plan import Plan, make_plan
 from hades.recall.question.in_context import in_context
 from hades.store.store import Store
 
-QUESTIONS = ("search", "recall", "ask", "rank", "query_paths")
+QUESTIONS = ("search", "recall", "ask", "rank", "query_paths", "retrieve_within_budget")
 FILTERS = ("tag", "kind", "glob", "since", "until", "by")
 """Parameters of questions that narrow what volumes look at."""
 NAMED = {
@@ -65,6 +65,19 @@ def _sums(counts: list[dict[str, int]]) -> dict[str, int]:
     return {key: sum(one.get(key, 0) for one in counts) for one in counts for key in one}
 
 
+def _entities(lists: list[list[Entity]]) -> list[Entity]:
+    """Join lists of entities; one that several volumes know is listed once."""
+    joined: dict[str, Entity] = {}
+    for entity in chain(*lists):
+        key = name_key(entity.name)
+        known = joined.get(key)
+        if known is not None:
+            counts = known.frequency + entity.frequency, known.edges + entity.edges
+            entity = replace(known, frequency=counts[0], edges=counts[1])
+        joined[key] = entity
+    return sorted(joined.values(), key=attrgetter("name"))
+
+
 def _by(place: str, *, newest: bool = False) -> Callable[[list[Any]], list[Any]]:
     """Return a function that joins lists in the order of an attribute."""
     return lambda lists: sorted(chain(*lists), key=attrgetter(place), reverse=newest)
@@ -77,7 +90,7 @@ MERGED: dict[str, Callable[[list[Any]], Any]] = {
     "warm": lambda seconds: {key: max(one[key] for one in seconds) for key in seconds[0]},
     "check": lambda problems: [*chain(*problems)],
     "topics": _by("name"),
-    "entities": _by("name"),
+    "entities": _entities,
     "log": _by("at", newest=True),
 }
 """Operations that every volume does, and how their results are put together."""
@@ -267,10 +280,15 @@ class Library(LibraryView, Memory):
     def add_volume(self, name: str, place: str | Path, takes: Iterable[str] = ()) -> VolumeEntry:
         """Add a memory to the library, and create it if there is none at this place."""
         volume = VolumeEntry(name, str(place), tuple(takes))
-        self._opened(self._catalogue.place(volume)).close()
+        with self._opened(self._catalogue.place(volume)) as memory:
+            if isinstance(memory, Library):
+                raise InvalidInput(f"{volume.shown} is a library: add its volumes instead.")
+            spaces = [space.name for space in memory.spaces()]
         self._catalogue.add(volume)
-        with suppress(HadesError):
-            self.status()
+        for space in spaces:
+            if space not in {own.name for own in self.spaces()}:
+                self.create_space(space)
+            self._catalogue.keep(name, space, self._calls.one(volume, "sketch", space))
         return volume
 
     def move_volume(self, name: str, place: str | Path) -> VolumeEntry:
@@ -310,25 +328,26 @@ class Library(LibraryView, Memory):
     ) -> list[VolumeEntry]:
         """Return the volumes that may have a name, likeliest first; for a write, the one."""
         space, volumes = moment.space, self._catalogue.volumes
-        year = (self._time(valid_from) or datetime.now()).year
-        home = self._catalogue.home(space, name, year)
+        year = (self._time(valid_from) or from_micros(self._store.now())).year
         known = self._homes.get((space, name))
         if known is not None:
             home = self._catalogue.volume(known)
-        elif operation.writes:
-            for volume in volumes:
-                sketch = self._catalogue.sketch(volume.name, space)
-                if volume == home or sketch is None or not sketch.holds([name, name_key(name)]):
-                    continue
-                if self._calls.one(volume, "has", moment, name):
-                    return [volume]
-        if operation.writes:
-            return [home]
-        return [home, *(volume for volume in volumes if volume != home)]
+        else:
+            home = self._catalogue.home(space, name, year)
+        others = [volume for volume in volumes if volume != home]
+        if not operation.writes:
+            return [home, *others]
+        for volume in others if known is None else ():
+            sketch = self._catalogue.sketch(volume.name, space)
+            if sketch is None or not sketch.holds([name, name_key(name)]):
+                continue
+            if self._calls.one(volume, "has", moment, name):
+                return [volume]
+        return [home]
 
     def _wrote(self, volume: VolumeEntry, space: str, name: str) -> None:
         self._gathering.written[space].add(volume.name)
-        if volume != self._catalogue.home(space, name, 0) or self._catalogue.by == "year":
+        if self._catalogue.by == "year" or volume != self._catalogue.home(space, name, 0):
             self._homes[space, name] = volume.name
 
     def _purged(self, space: str, results: Results) -> None:

@@ -93,7 +93,7 @@ class InProcesses(Workers):
     ) -> Any:
         try:
             return held.submit(_call_here, method, args).result()
-        except (BrokenProcessPool, RuntimeError) as error:
+        except BrokenProcessPool as error:
             self.leave(place)
             raise Unavailable(f"The process of {place} ended: ask again.") from error
 
