@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from making import UNHURRIED, remember_story
+from serving import Server
 from shell import Shell
 
 import hades
@@ -264,3 +265,17 @@ def test_one_memory_is_no_library(tmp_path: Path) -> None:
     assert "This is one memory, not a library" in shell.refused("library", "list")
     with pytest.raises(hades.NotFound, match="There is no library at"):
         hades.open_library(shell.path)
+
+
+def test_a_server_serves_a_library(server: Server, tmp_path: Path) -> None:
+    place = tmp_path / "team.hades"
+    hades.open_library(place, volumes=2).close()
+    with server.serving(place), hades.open(server.address) as client:
+        for topic, text in NOTES.items():
+            client.remember(topic, text)
+        found = client.recall("Who leads sales in Oslo?", plan=UNHURRIED)
+        assert _topics(found)[0] == "people/maya"
+        assert client.get("rooms/7").content == NOTES["rooms/7"]
+        assert [topic.name for topic in client.topics()] == sorted(NOTES)
+        with pytest.raises(hades.Unavailable, match="does not do 'sessions' as one"):
+            client.sessions()
