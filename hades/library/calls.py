@@ -16,7 +16,7 @@ from typing import Any
 from hades.breaker import breaker_of
 from hades.errors import HadesError, Unavailable
 from hades.library.catalogue import Catalogue, VolumeEntry
-from hades.library.workers import Workers
+from hades.library.workers import VolumeWorkers
 
 AT_ONCE = 64
 """The most calls at once."""
@@ -30,10 +30,10 @@ class Results:
     missing: dict[str, HadesError] = field(default_factory=dict)
 
 
-class Calls:
+class VolumeCalls:
     """Calls of volumes by their workers."""
 
-    def __init__(self, catalogue: Catalogue, workers: Workers) -> None:
+    def __init__(self, catalogue: Catalogue, workers: VolumeWorkers) -> None:
         self.workers = workers
         self._catalogue = catalogue
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="hades-library")

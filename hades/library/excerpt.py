@@ -27,7 +27,7 @@ from hades.index.indexes import Indexes, usable
 from hades.index.space_words import SpaceWords
 from hades.index.words import Presence, Words, searched_texts
 from hades.language.names import name_key
-from hades.library.volume import Sent
+from hades.library.volume import SentRows
 from hades.memory import View
 from hades.recall.engine import RecallEngine
 from hades.recall.find.finder import Finder, Scope
@@ -96,7 +96,7 @@ class ExcerptOfLibrary:
         self.store.database.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def add(self, sent: Sent) -> None:
+    def add(self, sent: SentRows) -> None:
         """Add the rows of one volume, with new numbers. A row is left out if it refers to a row
         that was not sent, or to a topic that another volume has sent, too."""
         rows = sent.rows

@@ -25,10 +25,18 @@ from hades.errors import HadesError, Unavailable
 from hades.graph.arrays import Floats, Floats32
 from hades.index.words import stems
 from hades.language.english.lexicon import STOP_WORDS
-from hades.library.calls import Calls
+from hades.library.calls import VolumeCalls
 from hades.library.catalogue import Catalogue, VolumeEntry
 from hades.library.excerpt import ExcerptOfLibrary
-from hades.library.volume import SKETCHED_AFTER, Candidates, Moment, Sent, Sought, Strong, Wanted
+from hades.library.volume import (
+    SKETCHED_AFTER,
+    Moment,
+    SentRows,
+    Sought,
+    Strong,
+    VolumeCandidates,
+    Wanted,
+)
 from hades.memory import View
 from hades.models.encoder import Encoder, hop_encoder, load_encoder
 from hades.recall.find.finder import name_keys
@@ -56,12 +64,12 @@ INDEXING_S, OPENING_S = 5.0, 30.0
 
 
 @dataclass(slots=True)
-class Gathered:
+class GatheredRows:
     """The rows for a question, and how they came about."""
 
     text: str = ""
     """What was searched for."""
-    sent: list[Sent] = field(default_factory=list)
+    sent: list[SentRows] = field(default_factory=list)
     missing: dict[str, HadesError] = field(default_factory=dict)
     asked: int = 0
     found: int = 0
@@ -85,7 +93,7 @@ class Gathered:
 class Gathering:
     """Gathers what questions need from the volumes of one library."""
 
-    def __init__(self, catalogue: Catalogue, calls: Calls, encoder: str) -> None:
+    def __init__(self, catalogue: Catalogue, calls: VolumeCalls, encoder: str) -> None:
         self._catalogue, self._calls, self._encoder = catalogue, calls, encoder
         self.written = defaultdict[str, set[str]](set)
         """By space: the volumes that were written to since they were asked last."""
@@ -98,9 +106,9 @@ class Gathering:
 
     def for_question(
         self, moment: Moment, text: str, filters: Mapping[str, Any], latency_s: float
-    ) -> Gathered:
+    ) -> GatheredRows:
         """Return the rows around a question."""
-        gathered = Gathered(text)
+        gathered = GatheredRows(text)
         vector = self._vector(text)
         volumes = self.chosen(moment.space, self._held_keys(text), vector)
         gathered.asked = len(volumes)
@@ -139,9 +147,9 @@ class Gathering:
 
     def for_names(
         self, moment: Moment, names: Sequence[str], latency_s: float, brief: bool = False
-    ) -> Gathered:
+    ) -> GatheredRows:
         """Return the rows around some names, or for a brief of a topic or of the space."""
-        gathered = Gathered()
+        gathered = GatheredRows()
         volumes = self.chosen(moment.space, None if brief else names, None)
         gathered.asked = len(volumes)
         gathered.missing.update(self._make_ready(moment.space, volumes))
@@ -187,7 +195,7 @@ class Gathering:
         return sum(sketch.chunks for sketch in self._sketches(space))
 
     @contextmanager
-    def view(self, moment: Moment, gathered: Gathered) -> Iterator[View]:
+    def view(self, moment: Moment, gathered: GatheredRows) -> Iterator[View]:
         """Yield a view of the excerpt of what was gathered."""
         if gathered.missing and not gathered.sent:
             name, error = next(iter(gathered.missing.items()))
@@ -235,7 +243,7 @@ class Gathering:
             following += list(hop.encode(read[:READ_ON]))
         return following
 
-    def _note_lag(self, space: str, sent: Mapping[str, Candidates]) -> None:
+    def _note_lag(self, space: str, sent: Mapping[str, VolumeCandidates]) -> None:
         """Let volumes that others wrote to make new sketches before the next question."""
         for name, candidates in sent.items():
             sketch = self._catalogue.sketch(name, space)
@@ -265,7 +273,7 @@ class Gathering:
 
     def _rows(
         self,
-        gathered: Gathered,
+        gathered: GatheredRows,
         volumes: Sequence[VolumeEntry],
         own: Mapping[str, Wanted],
         until: float,
@@ -276,7 +284,7 @@ class Gathering:
         gathered.found = sum(len(sent.rows["chunks"]) for sent in gathered.sent)
 
 
-def _best_of(sent: Mapping[str, Candidates]) -> tuple[dict[str, list[int]], list[Strong]]:
+def _best_of(sent: Mapping[str, VolumeCandidates]) -> tuple[dict[str, list[int]], list[Strong]]:
     """Return the chunks to read of each volume, and the strongest candidates, best first.
 
     Half of them are the best by meaning and words, on one scale; the others are the first of each
@@ -297,7 +305,7 @@ def _best_of(sent: Mapping[str, Candidates]) -> tuple[dict[str, list[int]], list
     return of, strong
 
 
-def _priors(sent: Sequence[Candidates]) -> list[Floats]:
+def _priors(sent: Sequence[VolumeCandidates]) -> list[Floats]:
     """Return the mean of meaning and words of each candidate, each from 0 to 1 over all volumes."""
     if not sent:
         return []

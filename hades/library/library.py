@@ -23,9 +23,9 @@ from hades.domain.times import AsOf, TimeLike, from_micros
 from hades.domain.topics import Space
 from hades.errors import Conflict, HadesError, InvalidInput, NotFound, Unavailable
 from hades.language.names import name_key
-from hades.library.calls import Calls, Results
+from hades.library.calls import Results, VolumeCalls
 from hades.library.catalogue import Catalogue, VolumeEntry
-from hades.library.gathering import Gathered, Gathering
+from hades.library.gathering import GatheredRows, Gathering
 from hades.library.sketch import Sketch
 from hades.library.volume import Moment, Open
 from hades.library.workers import workers_of
@@ -169,7 +169,7 @@ class LibraryView(View):
         gathered = gathering.for_names(self._place, names, LATENCY_S, brief=is_brief)
         return self._over(gathered, operation, given)
 
-    def _over(self, gathered: Gathered, operation: Operation, given: dict[str, Any]) -> Any:
+    def _over(self, gathered: GatheredRows, operation: Operation, given: dict[str, Any]) -> Any:
         """Do an operation over the excerpt of what was gathered; name the missing volumes."""
         report = gathered.report
         with self._library._gathering.view(self._place, gathered) as view:
@@ -230,7 +230,7 @@ class Library(LibraryView, Memory):
         self._catalogue = Catalogue(store, actor)
         held = workers_of(workers, opened, {**options, "encoder": encoder, "actor": actor})
         self._opened = opened
-        self._calls = Calls(self._catalogue, held)
+        self._calls = VolumeCalls(self._catalogue, held)
         self._gathering = Gathering(self._catalogue, self._calls, encoder)
         self._homes: dict[tuple[str, str], str] = {}
         """The volumes of topics that were written here, by space and topic."""
@@ -360,7 +360,7 @@ class Library(LibraryView, Memory):
             self._catalogue.keep(volume.name, space, sketch)
 
 
-def _with_reasons(recall: Recall, gathered: Gathered, report: StageReport) -> Recall:
+def _with_reasons(recall: Recall, gathered: GatheredRows, report: StageReport) -> Recall:
     return replace(
         recall,
         reasons=(*gathered.reasons, *recall.reasons),

@@ -91,7 +91,7 @@ class Strong:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class VolumeCandidates:
     """The candidates of a volume. The arrays have an entry for each."""
 
     chunks: Ints
@@ -128,7 +128,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentRows:
     """Rows of a volume, with what its indexes know about the passages in them."""
 
     rows: Rows
@@ -196,7 +196,7 @@ class Volume:
         with self._viewed(Moment(space, AsOf())) as view:
             return None if view is None else _sketch(view)
 
-    def find(self, sought: Sought) -> Candidates | None:
+    def find(self, sought: Sought) -> VolumeCandidates | None:
         """Return the candidates for a question; None if the volume has no such space."""
         with self._viewed(sought.moment) as view:
             if view is None:
@@ -205,7 +205,7 @@ class Volume:
             change = view._store.change()
             return replace(_candidates(view, sought), change=change)
 
-    def rows(self, wanted: Wanted) -> Sent | None:
+    def rows(self, wanted: Wanted) -> SentRows | None:
         """Return the wanted rows; None if the volume has no such space."""
         with self._viewed(wanted.moment) as view:
             if view is None:
@@ -228,7 +228,7 @@ class Volume:
                 if wanted.names:
                     chunks += _around(query, nodes)
                 chunks = list(dict.fromkeys(chunks))
-                return Sent(
+                return SentRows(
                     rows_around(view._store, view._space_id, model, chunks, nodes),
                     query.terms.hashed(chunks),
                     _said(query, text, chunks),
@@ -252,7 +252,7 @@ class Volume:
         return memory.at(valid=moment.as_of.valid, known=moment.as_of.known)
 
 
-def _candidates(view: View, sought: Sought) -> Candidates:
+def _candidates(view: View, sought: Sought) -> VolumeCandidates:
     engine, scope = view._engine, view._scope(**sought.filters)
     with engine.query_context(scope, None, sought.text) as whole:
         query = _weighed(whole, sought)
@@ -263,7 +263,7 @@ def _candidates(view: View, sought: Sought) -> Candidates:
         found = engine.find(run, query, question, when, encoding)
         numbers = _chosen(found, sought.most)
         strong = found.seeds.top[:STRONGEST]
-        return Candidates(
+        return VolumeCandidates(
             chunks=query.graph.chunks[numbers],
             cosine=found.seeds.cosine[numbers],
             words=found.seeds.words[numbers],

@@ -23,7 +23,7 @@ CALLS_AT_ONCE = 4
 """The calls that an actor of Ray answers at once."""
 
 
-class Workers(ABC):
+class VolumeWorkers(ABC):
     """Volumes by their place, opened when they are first called."""
 
     def __init__(self, opened: Open, options: Mapping[str, Any]) -> None:
@@ -64,7 +64,7 @@ class Workers(ABC):
     def _close(self, held: Any) -> None: ...
 
 
-class InThreads(Workers):
+class InThreads(VolumeWorkers):
     """Volumes in this process; each call runs in the thread of its caller."""
 
     def _open(self, place: str) -> Volume:
@@ -77,7 +77,7 @@ class InThreads(Workers):
         held.close()
 
 
-class InProcesses(Workers):
+class InProcesses(VolumeWorkers):
     """Volumes in a process each, so that they use all cores."""
 
     def _open(self, place: str) -> ProcessPoolExecutor:
@@ -101,7 +101,7 @@ class InProcesses(Workers):
         held.shutdown(wait=False, cancel_futures=True)
 
 
-class OnRay(Workers):
+class OnRay(VolumeWorkers):
     """Volumes in actors of a Ray cluster, which starts a lost actor again, on another node if
     its own is gone. A file must be readable on the node; a database is, everywhere."""
 
@@ -148,7 +148,7 @@ def _call_here(method: str, args: tuple[Any, ...]) -> Any:
     return getattr(_here["volume"], method)(*args)
 
 
-def workers_of(kind: str, opened: Open, options: Mapping[str, Any]) -> Workers:
+def workers_of(kind: str, opened: Open, options: Mapping[str, Any]) -> VolumeWorkers:
     """Return the workers of a kind: `threads`, `processes`, or the address of a Ray cluster."""
     if kind == THREADS:
         return InThreads(opened, options)
