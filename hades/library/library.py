@@ -7,9 +7,8 @@ done volume by volume, and raises Unavailable here.
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -30,7 +29,7 @@ from hades.library.sketch import Sketch
 from hades.library.volume import Moment, Open
 from hades.library.workers import workers_of
 from hades.memory import Memory, View
-from hades.operations.declare import OPERATIONS, Operation
+from hades.operations.declare import Operation
 from hades.operations.questions import topics_of
 from hades.recall.find.turns import clean_turns
 from hades.recall.plan import Plan, make_plan
@@ -94,14 +93,15 @@ MERGED: dict[str, Callable[[list[Any]], Any]] = {
     "log": _by("at", newest=True),
 }
 """Operations that every volume does, and how their results are put together."""
-OF_CATALOGUE = ("models", "change", "pending", "unembedded")
-"""Operations that the catalogue does itself."""
 LATENCY_S = 5.0
 """The time of a call about names, or of one that every volume does for a list."""
 
 
 class LibraryView(View):
     """One space of a library as of one moment, read-only."""
+
+    OF_CATALOGUE = ("models", "change", "pending", "unembedded")
+    """Operations that the catalogue does itself."""
 
     def __init__(self, library: Library, space: str, as_of: AsOf, actor: str) -> None:
         super().__init__(library._store, space, as_of, library._encoder)
@@ -127,7 +127,11 @@ class LibraryView(View):
         """Raise Unavailable: each volume has moments of its own."""
         raise Unavailable("In a library, read one moment with at(known=…).")
 
-    def _call(self, operation: Operation, given: dict[str, Any]) -> Any:
+    def _as_one(self, operation: Operation, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """Do an operation over the volumes; every operation of a library comes here."""
+        bound = operation.signature.bind(self, *args, **named).arguments
+        given = dict(list(bound.items())[1:])
+        given.pop("on_progress", None)
         name = operation.name
         if name in QUESTIONS:
             return self._asked(operation, given)
@@ -371,22 +375,3 @@ def _with_reasons(recall: Recall, gathered: GatheredRows, report: StageReport) -
 def _latency_ms(plan: Plan | Mapping[str, Any] | None) -> int:
     chosen = Plan() if plan is None else make_plan(Plan(), plan)[0]
     return chosen.budget.latency_ms
-
-
-def _add_method(operation: Operation) -> None:
-    """Add an operation to the library, as a method."""
-
-    @functools.wraps(operation.function)
-    def method(self: LibraryView, *args: Any, **kwargs: Any) -> Any:
-        bound = operation.signature.bind(self, *args, **kwargs).arguments
-        given = dict(list(bound.items())[1:])
-        operation.check(self, args, kwargs)
-        given.pop("on_progress", None)
-        return self._call(operation, given)
-
-    setattr(Library if operation.writes else LibraryView, operation.name, method)
-
-
-for _operation in OPERATIONS.values():
-    if _operation.name not in OF_CATALOGUE:
-        _add_method(_operation)
